@@ -24,7 +24,7 @@ all: build/release/build.ninja
 	ninja -C build/release
 
 run: build/release/build.ninja
-	ninja -C build/release examples/$(EXAMPLE)
+	ninja -C build/release examples/$(EXAMPLE) src/cli/nod
 	@exec scripts/run build/release/examples/$(EXAMPLE) $(ADDRESS)
 
 test: build/.setup-all

@@ -1,5 +1,5 @@
 // The pages beside the inbox: lists to look things up in. Each is a function of `sheets`, named as its path.
-import { el, button, select, said, timeAgo, exact, lasting, plural } from './dom.js';
+import { el, button, select, said, folded, timeAgo, exact, lasting, plural } from './dom.js';
 import { num } from './json.js';
 import { request } from './live.js';
 import { badge, nameOf, messageOf, pastView } from './ask.js';
@@ -75,7 +75,7 @@ export const sheets = {
 
   grants: (me) => listed('Remembered approvals', {
     path: '/api/grants',
-    row: ({ id, tool, label, principal, by, createdAt, expiresAt, uses }, say) => el('li.grant', el('div', said(tool, 'code'), ' ', said(label ?? '', 'b'),
+    row: ({ id, tool, label, message, principal, by, createdAt, expiresAt, uses }, say) => el('li.grant', el('div', said(tool, 'code'), ' ', said(label, 'b'), folded(message, 'p.gist', { limit: 200, lines: 3 }),
       el('span.meta', principal !== me.principal && ['for ', said(principal), ' · '], 'given by ', you(by, me), ' ', timeAgo(createdAt), ' · ',
         expiresAt ? el('time', { datetime: expiresAt }, `ends ${exact(expiresAt)}`) : 'until revoked', ` · used ${plural(num(uses) ?? 0, 'time')}`)),
     remover('Revoke', `/api/grants/${encodeURIComponent(id)}`, say, 'Revoked. The next call asks again.')),

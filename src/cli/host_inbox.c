@@ -1,11 +1,13 @@
 /*
- * cli/host_inbox: the inbox of a server: whether it is on, what belongs to it, and how it is opened.
+ * cli/host_inbox: the inbox of a server: whether it is on, what belongs to it, and how it is
+ * opened.
  *
  * A server on HTTP has it unless it was switched off; a server on stdio where --inbox says. It is
  * for people, who come with a browser. So on an address that other machines reach it is on only if
  * nobody on the way can read along: with TLS, or behind an https address (--public-url).
  *
- * Without tokens the log gets a one-time link, which opens it as the local user. With tokens there
+ * Without tokens the log gets a one-time link, which opens it as the local user, and another one
+ * with each SIGHUP: only this user and root can send that, and they read the log. With tokens there
  * is none: people sign in with theirs.
  */
 #include "base/log.h"
@@ -110,7 +112,7 @@ static void say_link(void *data, struct str url)
     if (url.len)
         LOG_INFO("inbox", LOG_STR("url", url));
     else
-        LOG_WARN("the store did not take the link that opens the inbox; `nod login` makes one");
+        LOG_WARN("the store did not take the link that opens the inbox; SIGHUP makes another");
 }
 
 void host_announce_inbox(nod_server *server)

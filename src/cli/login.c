@@ -6,17 +6,17 @@
  * output.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/log.h"
 #include "cli/command.h"
-#include "net/remote.h"
+#include "cli/terminal_safe.h"
+#include "cli/visit.h"
 #include "json/value.h"
 
 static const char help[] =
     "usage: nod login ADDRESS [--token-file FILE]\n\n"
     "Prints a link that opens the inbox of a running server in a browser: once, and within ten\n"
-    "minutes. ADDRESS is http://HOST:PORT, https://HOST or unix:PATH.\n\n"
+    "minutes. ADDRESS is http://HOST:PORT, https://HOST or unix:PATH; it can be left out if\n"
+    "NOD_SERVER names it.\n\n"
     "  over unix:PATH     for the local user, if the server runs as this user\n"
     "  --token-file FILE  for the owner of a token, which is the first word of the file; - is\n"
     "                     standard input. Without it NOD_TOKEN is used, if that is set\n"
@@ -28,43 +28,35 @@ enum {
     LOGIN_REPLY_MAX = 64 << 10,  /* bytes of a reply */
 };
 
-struct wanted {
-    const char *address;
-    const char *token_file;
-    const char *ca_file;
-    bool help;
-};
-
 static bool wrong(const char *what, const char *arg)
 {
-    fprintf(stderr, "nod login: %s %s\nTry --help.\n", arg, what);
+    fputs("nod login: ", stderr);
+    safe_text(stderr, str_of(arg), 0);
+    fprintf(stderr, " %s\nTry --help.\n", what);
     return false;
 }
 
-static bool read_args(struct wanted *wanted, int argc, char **argv)
+static bool read_args(struct visit *visit, int argc, char **argv, bool *help_wanted)
 {
     for (int i = 0; i < argc; i++) {
         struct str name, value;
         bool joined = str_cut(str_of(argv[i]), '=', &name, &value);
-        const char **place = str_eq(name, STR("--token-file")) ? &wanted->token_file
-                             : str_eq(name, STR("--ca-file"))  ? &wanted->ca_file
-                                                               : NULL;
+        const char **place = visit_place(visit, name);
 
         if (str_eq(str_of(argv[i]), STR("--help")))
-            wanted->help = true;
+            *help_wanted = true;
         else if (place && !joined && i + 1 >= argc)
             return wrong("needs a value: FILE", argv[i]);
         else if (place)
             *place = joined ? value.at : argv[++i];
         else if (argv[i][0] == '-')
             return wrong("is not an option", argv[i]);
-        else if (wanted->address)
+        else if (visit->address)
             return wrong("is one address too many", argv[i]);
         else
-            wanted->address = argv[i];
+            visit->address = argv[i];
     }
-    return wanted->help || wanted->address ||
-           wrong("has to be given: http://HOST:PORT, https://HOST or unix:PATH", "an address");
+    return *help_wanted || visit_check(visit);
 }
 
 /* Whatever a server sends, only what is visible reaches the terminal. */
@@ -76,16 +68,12 @@ static bool is_visible(struct str text)
     return text.len > 0;
 }
 
-static int fail(const char *why, int status)
+static void fail(int status, const char *why)
 {
-    if (status)
-        fprintf(stderr, "nod login: the server says %d: %s\n", status, why);
-    else
-        fprintf(stderr, "nod login: %s\n", why);
-    return COMMAND_FAILED;
+    fprintf(stderr, "nod login: the server says %d: %s\n", status, why);
 }
 
-static int say(int status, struct str reply)
+static int say(const struct visit *visit, int status, struct str reply)
 {
     struct arena arena;
     int code = COMMAND_FAILED;
@@ -97,58 +85,45 @@ static int say(int status, struct str reply)
         printf(STR_FMT "\n", STR_ARG(url));
         code = COMMAND_FINE;
     } else if (status == 401) {
-        fail("it does not know you: come over its Unix socket as its own user, or give a token "
-             "with --token-file",
-             401);
+        visit_say_unknown(visit, json_get_str(tree, STR("detail")));
     } else if (status == 404) {
-        fail("it has no inbox, or it is not a nod server", 404);
+        fail(404, "it has no inbox, or it is not a nod server");
     } else {
-        fail("no link was made", status);
+        fail(status, "no link was made");
     }
     arena_finish(&arena);
     return code;
 }
 
-static int ask(const struct wanted *wanted, const char *token)
+static int ask(const struct visit *visit)
 {
     char why[REMOTE_WHY_MAX];
     struct buf reply;
-    struct remote *remote = remote_open(&(struct remote_opts){ .address = wanted->address,
-                                                               .token = token,
-                                                               .ca_file = wanted->ca_file },
-                                        why);
+    int code = COMMAND_FAILED;
 
-    if (!remote)
-        return fail(why, 0);
     buf_init(&reply, LOGIN_REPLY_MAX);
-    int status = remote_send(remote, "POST", "/api/login-link", STR_NONE, &reply, why);
-    int code = status ? say(status, buf_str(&reply)) : fail(why, 0);
+    int status = remote_send(visit->remote, "POST", "/api/login-link", STR_NONE, &reply, why);
+    if (status)
+        code = say(visit, status, buf_str(&reply));
+    else
+        visit_say(visit, str_of(why), "");
     buf_finish(&reply);
-    remote_close(remote);
     return code;
 }
 
 int command_login(int argc, char **argv)
 {
-    struct wanted wanted = { 0 };
-    char why[REMOTE_WHY_MAX];
-    struct buf text = { 0 };
+    struct visit visit = { .command = "nod login" };
+    bool help_wanted = false;
 
-    if (!read_args(&wanted, argc, argv))
+    safe_setup();
+    if (!read_args(&visit, argc, argv, &help_wanted))
         return COMMAND_WRONG_USAGE;
-    if (wanted.help) {
+    if (help_wanted) {
         fputs(help, stdout);
         return COMMAND_FINE;
     }
-    const char *token = getenv("NOD_TOKEN");
-    if (wanted.token_file) {
-        token = remote_token(wanted.token_file, &text, why).at;
-        if (!token || !*token) {
-            buf_finish(&text);
-            return fail(why, 0);
-        }
-    }
-    int code = ask(&wanted, token && *token ? token : NULL);
-    buf_finish(&text);
+    int code = visit_begin(&visit, NULL) ? ask(&visit) : COMMAND_FAILED;
+    visit_end(&visit);
     return code;
 }

@@ -1,9 +1,10 @@
 /*
- * cli/reload: SIGHUP reads files again: the token file, the certificate and its key.
+ * cli/reload: SIGHUP reads files again (the token file, the certificate and its key), and logs a
+ * new link to the inbox where it is opened with one.
  *
  * A file that cannot be used changes nothing: what was read before stays, and the log says what is
- * wrong with the new one. Requests that were let in go on. Without such files the signal does
- * nothing; it never ends a server that serves over HTTP.
+ * wrong with the new one. Requests that were let in go on. Without any of this the signal
+ * does nothing; it never ends a server that serves over HTTP.
  */
 #include <signal.h>
 
@@ -38,7 +39,9 @@ static void on_hangup(void *data)
         reload_tokens(server);
     if (server->front && front_has_tls(server->front))
         front_reload(server->front);
-    if (!server->tokens && !(server->front && front_has_tls(server->front)))
+    if (server->inbox && !server->tokens)
+        host_announce_inbox(server);
+    else if (!server->tokens && !(server->front && front_has_tls(server->front)))
         LOG_INFO("SIGHUP: there is no token file and no certificate to read again");
 }
 

@@ -19,8 +19,8 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "cli/visit.h"
 #include "json/value.h"
-#include "net/remote.h"
 
 /* How `nod inbox` ends, beside COMMAND_FINE, COMMAND_FAILED and COMMAND_WRONG_USAGE. */
 enum {
@@ -36,9 +36,9 @@ enum {
 };
 
 struct terminal {
-    struct remote *remote;
-    FILE *out; /* what a person reads; with --json it is standard error */
-    bool json; /* for scripts */
+    const struct visit *visit; /* the server */
+    FILE *out;                 /* what a person reads; with --json it is standard error */
+    bool json;                 /* for scripts */
     bool color;
     int64_t ahead_ms; /* the server's clock before ours */
 };
@@ -110,6 +110,11 @@ bool field_is_many(const struct field *field);
 bool field_is_numbered(const struct field *field);
 /* What a person would have to know: "a whole number, 0 to 40". */
 void field_hint(FILE *out, const struct field *field);
+/* What the form starts with; NULL: nothing. */
+const struct json *field_preset(const struct field *field);
+void field_show(FILE *out, const struct json *value);
+/* "-" leaves an optional field out that would otherwise have its preset. */
+bool field_is_left_out(const struct field *field, struct str typed);
 /* A value from what was typed. False: it does not fit, and `why` says so. */
 bool field_take(struct arena *arena, struct field *field, struct str typed, struct buf *why);
 
@@ -122,6 +127,8 @@ bool prompt_field(const struct terminal *terminal, struct arena *arena, struct f
 /* accept, decline, cancel; show: what is folded; empty: leave it; *ended: there is no more to read.
  */
 struct str prompt_action(const struct terminal *terminal, bool *ended);
+/* What is destructive takes a second word. */
+bool prompt_again(const struct terminal *terminal);
 bool prompt_reason(const struct terminal *terminal, struct buf *reason);
 /* Which choice, from 1; 0: only this time. */
 bool prompt_remember(const struct terminal *terminal, const struct json *offered, size_t *chosen);
@@ -140,7 +147,7 @@ int answer_item(struct terminal *terminal, struct str id, const struct answer_wo
 
 /* --- terminal_feed.c --- */
 
-enum feed_state { FEED_LIVE, FEED_LOST, FEED_REFUSED };
+enum feed_state { FEED_CONNECTING, FEED_LIVE, FEED_LOST, FEED_REFUSED };
 
 struct feed {
     struct terminal *terminal;

@@ -149,6 +149,10 @@ static int take_word(struct draft *draft, struct str word)
         struct field *field = &draft->fields[i];
         if (!str_eq(field->name, name))
             continue;
+        if (field_is_left_out(field, value)) {
+            field->value = NULL;
+            return COMMAND_FINE;
+        }
         buf_init(&why, ANSWER_WHY_MAX);
         if (!field_take(&draft->arena, field, value, &why)) {
             fputs("nod inbox: ", stderr);
@@ -171,6 +175,8 @@ static int answer_by_words(struct terminal *terminal, struct draft *draft,
     struct reply reply;
     int code = COMMAND_FINE;
 
+    for (size_t i = 0; i < draft->field_count; i++) /* as on the page, and at the prompts */
+        draft->fields[i].value = field_preset(&draft->fields[i]);
     for (size_t i = 0; i < words->value_count && code == COMMAND_FINE; i++)
         code = take_word(draft, str_of(words->values[i]));
     if (code == COMMAND_FINE && words->remember && !json_at(offered, words->remember - 1))
@@ -211,6 +217,16 @@ static bool leads_to(struct str path, struct str name)
     return at == name.len;
 }
 
+/* As on the page: what is destructive is not approved by one key, unless a required box was ticked,
+ * which is a deliberate act as well. */
+static bool needs_another_word(const struct draft *draft)
+{
+    for (size_t i = 0; i < draft->field_count; i++)
+        if (draft->fields[i].required && json_true(draft->fields[i].value))
+            return false;
+    return json_true(json_get(draft->item, STR("destructive")));
+}
+
 static bool ask_person(const struct terminal *terminal, struct draft *draft)
 {
     bool more = true;
@@ -220,7 +236,8 @@ static bool ask_person(const struct terminal *terminal, struct draft *draft)
     for (size_t i = 0; i < draft->field_count && more; i++)
         more = prompt_field(terminal, &draft->arena, &draft->fields[i]);
     return more &&
-           prompt_remember(terminal, json_get(draft->item, STR("remember")), &draft->remember);
+           prompt_remember(terminal, json_get(draft->item, STR("remember")), &draft->remember) &&
+           (!needs_another_word(draft) || prompt_again(terminal));
 }
 
 /* Says what does not fit, and asks for those fields again; for everything, if no field is named. */
@@ -304,7 +321,9 @@ int answer_item(struct terminal *terminal, struct str id, const struct answer_wo
         return code;
     }
     draft_init(&draft, reply.json);
-    if (json_get(reply.json, STR("answer"))) {
+    /* The same words again are no failure: whether they are the same is the server's to say. */
+    bool again = words->action.len && !words->remember;
+    if (json_get(reply.json, STR("answer")) && !again) {
         if (terminal->json)
             draw_json(reply.json);
         else

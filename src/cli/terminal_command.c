@@ -1,8 +1,7 @@
 /*
  * cli/terminal_command: `nod inbox`, its command line.
  *
- * The first word that is no command is the address of the server; without one, NOD_SERVER names it.
- * A token never comes by the command line, where every user of the machine could read it.
+ * The first word that is no command is the address of the server (cli/visit).
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -47,8 +46,8 @@ enum {
 };
 
 struct wanted {
-    const char *address, *command, *id;
-    const char *token_file, *ca_file;
+    struct visit visit;
+    const char *command, *id;
     const char *state, *tool, *principal, *search, *limit, *remember;
     int64_t most; /* items of a list */
     char *values[TERMINAL_WORDS_MAX];
@@ -112,17 +111,23 @@ static const char **place_of(struct wanted *wanted, struct str name)
         struct str name;
         const char **place;
     } options[] = {
-        { STR("--token-file"), &wanted->token_file }, { STR("--ca-file"), &wanted->ca_file },
-        { STR("--state"), &wanted->state },           { STR("--tool"), &wanted->tool },
-        { STR("--principal"), &wanted->principal },   { STR("--search"), &wanted->search },
-        { STR("--limit"), &wanted->limit },           { STR("--remember"), &wanted->remember },
+        { STR("--state"), &wanted->state },          { STR("--tool"), &wanted->tool },
+        { STR("--principal"), &wanted->principal },  { STR("--search"), &wanted->search },
+        { STR("--limit"), &wanted->limit },          { STR("--remember"), &wanted->remember },
         { STR("--reason"), &wanted->answer.reason },
     };
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (str_eq(name, options[i].name))
             return options[i].place;
-    return NULL;
+    return visit_place(&wanted->visit, name);
+}
+
+/* A mistyped command is not taken for an address: one without a scheme has a port. What is still
+ * wrong with it is said by cli/visit. */
+static bool looks_like_address(const char *word)
+{
+    return strchr(word, ':') != NULL;
 }
 
 static bool take_word(struct wanted *wanted, char *arg)
@@ -131,10 +136,11 @@ static bool take_word(struct wanted *wanted, char *arg)
 
     if (!wanted->command && word_of(arg))
         wanted->command = arg;
-    else if (!wanted->command && !wanted->address)
-        wanted->address = arg;
+    else if (!wanted->command && !wanted->visit.address && looks_like_address(arg))
+        wanted->visit.address = arg;
     else if (!wanted->command)
-        return wrong("is no command", arg);
+        return wrong(
+            wanted->visit.address ? "is no command" : "is neither a command nor an address", arg);
     else if (command->takes_id && !wanted->id)
         wanted->id = arg;
     else if (!is_command(wanted, "answer"))
@@ -165,10 +171,8 @@ static bool check(struct wanted *wanted)
     const struct answer_words *answer = &wanted->answer;
     int64_t number = 0;
 
-    if (!wanted->address)
-        wanted->address = getenv("NOD_SERVER");
-    if (!wanted->address || !*wanted->address)
-        return wrong("has to be given: http://HOST:PORT, https://HOST or unix:PATH", "an address");
+    if (!visit_check(&wanted->visit))
+        return false;
     if (command && command->takes_id && !wanted->id)
         return wrong("needs an ID", wanted->command);
     wanted->most = TERMINAL_LIST_DEFAULT;
@@ -405,37 +409,26 @@ static int run(struct terminal *terminal, const struct wanted *wanted)
     return is_live(terminal, wanted) ? live_inbox(terminal) : list_items(terminal, wanted);
 }
 
-static int fail(const char *why)
-{
-    fputs("nod inbox: ", stderr);
-    safe_text(stderr, str_of(why), 0);
-    fputc('\n', stderr);
-    return COMMAND_FAILED;
-}
-
-static int open_and_run(const struct wanted *wanted, const char *token)
+static int open_and_run(struct wanted *wanted)
 {
     FILE *out = wanted->json ? stderr : stdout;
-    struct terminal terminal = { .out = out, .json = wanted->json, .color = has_color(out) };
-    char why[REMOTE_WHY_MAX];
+    struct terminal terminal = {
+        .visit = &wanted->visit, .out = out, .json = wanted->json, .color = has_color(out)
+    };
+    int code = COMMAND_FAILED;
 
-    terminal.remote = remote_open(&(struct remote_opts){ .address = wanted->address,
-                                                         .token = token,
-                                                         .ca_file = wanted->ca_file,
-                                                         .header = "X-Nod-Via: terminal" },
-                                  why);
-    if (!terminal.remote)
-        return fail(why);
-    int code = run(&terminal, wanted);
-    remote_close(terminal.remote);
-    return fflush(stdout) == 0 ? code : fail("standard output cannot be written");
+    if (visit_begin(&wanted->visit, "X-Nod-Via: terminal"))
+        code = run(&terminal, wanted);
+    visit_end(&wanted->visit);
+    if (fflush(stdout) == 0)
+        return code;
+    visit_say(&wanted->visit, STR_NONE, "standard output cannot be written");
+    return COMMAND_FAILED;
 }
 
 int command_inbox(int argc, char **argv)
 {
-    struct wanted wanted = { 0 };
-    char why[REMOTE_WHY_MAX];
-    struct buf text = { 0 };
+    struct wanted wanted = { .visit.command = "nod inbox" };
 
     safe_setup();
     if (!read_args(&wanted, argc, argv))
@@ -444,12 +437,5 @@ int command_inbox(int argc, char **argv)
         fputs(help, stdout);
         return COMMAND_FINE;
     }
-    const char *token = getenv("NOD_TOKEN");
-    if (wanted.token_file)
-        token = remote_token(wanted.token_file, &text, why).at;
-    int code = wanted.token_file && (!token || !*token)
-                   ? fail(why)
-                   : open_and_run(&wanted, token && *token ? token : NULL);
-    buf_finish(&text);
-    return code;
+    return open_and_run(&wanted);
 }

@@ -224,6 +224,26 @@ static void draw_title(const struct terminal *terminal, const struct json *item)
     fputc('\n', out);
 }
 
+/* The message of an approval ends with the arguments, for clients that show nothing else. Here they
+ * have their own place. */
+static struct str message_of(const struct json *item)
+{
+    struct str message = json_get_str(item, STR("message"));
+    ptrdiff_t at = str_find(message, STR("\n\n"));
+    struct str tail = at < 0 ? STR_NONE : str_skip(message, (size_t)at + 2);
+    struct arena arena;
+
+    if (str_starts(tail, STR("Arguments: ")))
+        tail = str_skip(tail, strlen("Arguments: "));
+    if (!str_starts(tail, STR("{")))
+        return message;
+    arena_init(&arena, TERMINAL_TREE_MAX);
+    if (json_equal(json_parse(&arena, tail, NULL, NULL), json_get(item, STR("arguments"))))
+        message.len = (size_t)at;
+    arena_finish(&arena);
+    return message;
+}
+
 static void draw_form(const struct terminal *terminal, const struct json *schema)
 {
     struct arena arena;
@@ -236,8 +256,17 @@ static void draw_form(const struct terminal *terminal, const struct json *schema
     for (size_t i = 0; i < count; i++) {
         fputs("  ", terminal->out);
         safe_text(terminal->out, fields[i].name, 0);
+        if (!str_eq(fields[i].title, fields[i].name)) {
+            fputs(" (", terminal->out);
+            safe_text(terminal->out, fields[i].title, 0);
+            fputc(')', terminal->out);
+        }
         fputs(": ", terminal->out);
         field_hint(terminal->out, &fields[i]);
+        if (field_preset(&fields[i])) {
+            fputs(", preset ", terminal->out);
+            field_show(terminal->out, field_preset(&fields[i]));
+        }
         fputc('\n', terminal->out);
     }
     arena_finish(&arena);
@@ -303,7 +332,7 @@ void draw_item(const struct terminal *terminal, const struct json *item, bool fo
         fprintf(out, ", time left %s", left);
     }
     fputc('\n', out);
-    safe_block(out, json_get_str(item, STR("message")), "  | ");
+    safe_block(out, message_of(item), "  | ");
     if (url.len) {
         heading(terminal, "page");
         safe_block(out, url, "  | ");
@@ -330,10 +359,11 @@ static void draw_id(FILE *out, struct str id)
 
 void draw_row(const struct terminal *terminal, const struct json *item, size_t columns)
 {
-    struct str message = json_get_str(item, STR("message")), first, rest;
+    struct str message = message_of(item), first, rest = STR_NONE;
     struct str state = json_get_str(item, STR("state"));
     size_t used = DRAW_LEFT_COLUMNS + DRAW_TOOL_COLUMNS + DRAW_WHO_COLUMNS + 3;
     FILE *out = terminal->out;
+    struct buf line;
     char left[24];
 
     if (!columns) {
@@ -352,7 +382,12 @@ void draw_row(const struct terminal *terminal, const struct json *item, size_t c
     safe_cell(out, json_get_str(item, STR("principal")), DRAW_WHO_COLUMNS);
     fputc(' ', out);
     str_cut(message, '\n', &first, &rest);
-    safe_text(out, first, columns ? columns - used : 0);
+    buf_init(&line, TERMINAL_TREE_MAX);
+    buf_add(&line, first);
+    if (!str_blank(rest))
+        buf_add(&line, STR(" ..."));
+    safe_text(out, buf_str(&line), columns ? columns - used : 0);
+    buf_finish(&line);
 }
 
 void draw_secret(const struct terminal *terminal, const struct json *secret)
@@ -391,4 +426,5 @@ void draw_grant(const struct terminal *terminal, const struct json *grant)
     fprintf(out, " used %" PRId64 "  ", uses);
     safe_text(out, json_get_str(grant, STR("label")), 0);
     fputc('\n', out);
+    safe_block(out, json_get_str(grant, STR("message")), "  | ");
 }

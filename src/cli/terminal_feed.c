@@ -36,12 +36,13 @@ static void feed_told(void *data, struct str event, struct str text)
 
 static void feed_listen(struct feed *feed, struct str last)
 {
-    feed->stream = remote_listen(feed->terminal->remote, "/api/events", last, feed_told, feed);
+    feed->stream =
+        remote_listen(feed->terminal->visit->remote, "/api/events", last, feed_told, feed);
 }
 
 void feed_open(struct feed *feed)
 {
-    feed->state = FEED_LOST;
+    feed->state = FEED_CONNECTING;
     feed_listen(feed, STR_NONE);
 }
 

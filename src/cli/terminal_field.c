@@ -155,6 +155,38 @@ void field_hint(FILE *out, const struct field *field)
     }
 }
 
+/* --- presets --- */
+
+const struct json *field_preset(const struct field *field)
+{
+    const struct json *preset = json_get(field->schema, STR("default"));
+
+    return preset && preset->type != JSON_NULL && preset->type != JSON_OBJECT ? preset : NULL;
+}
+
+void field_show(FILE *out, const struct json *value)
+{
+    switch (value->type) {
+    case JSON_BOOL:
+        fputs(value->truth ? "yes" : "no", out);
+        break;
+    case JSON_ARRAY:
+        JSON_EACH (one, value) {
+            if (one != value->first)
+                fputs(", ", out);
+            safe_text(out, json_str(one), 0);
+        }
+        break;
+    default:
+        safe_text(out, value->text, 0);
+    }
+}
+
+bool field_is_left_out(const struct field *field, struct str typed)
+{
+    return str_eq(typed, STR("-")) && field_preset(field) && !field->required;
+}
+
 /* --- values --- */
 
 static bool is_word(struct str typed, struct str a, struct str b, struct str c)

@@ -128,14 +128,16 @@ static void draw_head(const struct live *live, size_t columns)
 
 static void draw_foot(const struct live *live, size_t columns)
 {
-    bool lost = live->feed.state != FEED_LIVE;
+    static const struct str words[] = {
+        [FEED_CONNECTING] = STR_INIT("connecting; q leaves"),
+        [FEED_LIVE] = STR_INIT("Enter answers, j and k or the arrows move, q leaves"),
+        [FEED_LOST] = STR_INIT("not connected, trying again; q leaves"),
+        [FEED_REFUSED] = STR_INIT(""),
+    };
 
     end_line();
-    draw_ink(live->terminal, lost ? INK_RED : INK_DIM);
-    safe_text(stdout,
-              lost ? STR("not connected, trying again; q leaves")
-                   : STR("Enter answers, j and k or the arrows move, q leaves"),
-              columns - 1);
+    draw_ink(live->terminal, live->feed.state == FEED_LOST ? INK_RED : INK_DIM);
+    safe_text(stdout, words[live->feed.state], columns - 1);
     draw_ink(live->terminal, INK_PLAIN);
     fputs("\033[K", stdout);
 }

@@ -61,6 +61,13 @@ static bool ask(const struct terminal *terminal, const char *words, struct buf *
     return more;
 }
 
+static void say_none(const struct terminal *terminal, const struct buf *line)
+{
+    fputs("  ", terminal->out);
+    safe_text(terminal->out, str_trim(buf_str(line)), 0);
+    fputs(line->len ? " is none of these\n" : "one of these, please\n", terminal->out);
+}
+
 struct str prompt_action(const struct terminal *terminal, bool *ended)
 {
     static const struct {
@@ -88,9 +95,24 @@ struct str prompt_action(const struct terminal *terminal, bool *ended)
                 action = actions[i].action;
                 known = true;
             }
+        if (!known && !*ended)
+            say_none(terminal, &line);
     }
     buf_finish(&line);
     return action;
+}
+
+bool prompt_again(const struct terminal *terminal)
+{
+    struct buf line;
+
+    buf_init(&line, PROMPT_LINE_MAX);
+    bool more =
+        ask(terminal, "destructive: accept (a) again to approve it, or leave it (q)? ", &line);
+    struct str word = str_trim(buf_str(&line));
+    bool sure = more && (str_eq_nocase(word, STR("a")) || str_eq_nocase(word, STR("accept")));
+    buf_finish(&line);
+    return sure;
 }
 
 bool prompt_reason(const struct terminal *terminal, struct buf *reason)
@@ -112,7 +134,7 @@ bool prompt_remember(const struct terminal *terminal, const struct json *offered
 {
     struct buf line;
     uint64_t number = 0;
-    bool fine;
+    bool fine, known;
 
     *chosen = 0;
     if (!json_first(offered))
@@ -127,37 +149,17 @@ bool prompt_remember(const struct terminal *terminal, const struct json *offered
     do {
         number = 0;
         fine = ask(terminal, "remember [0]: ", &line);
-    } while (fine && !str_blank(buf_str(&line)) &&
-             (!str_to_u64(str_trim(buf_str(&line)), &number) || number > offered->count));
+        known = str_blank(buf_str(&line)) ||
+                (str_to_u64(str_trim(buf_str(&line)), &number) && number <= offered->count);
+        if (fine && !known)
+            say_none(terminal, &line);
+    } while (fine && !known);
     buf_finish(&line);
     *chosen = (size_t)number;
     return fine;
 }
 
 /* --- a field --- */
-
-static void show_value(FILE *out, const struct json *value)
-{
-    switch (value->type) {
-    case JSON_BOOL:
-        fputs(value->truth ? "yes" : "no", out);
-        break;
-    case JSON_ARRAY:
-        JSON_EACH (one, value) {
-            if (one != value->first)
-                fputs(", ", out);
-            safe_text(out, json_str(one), 0);
-        }
-        break;
-    default:
-        safe_text(out, value->text, 0);
-    }
-}
-
-static bool is_shown(const struct json *preset)
-{
-    return preset && preset->type != JSON_NULL && preset->type != JSON_OBJECT;
-}
 
 static void describe(const struct terminal *terminal, const struct field *field)
 {
@@ -181,20 +183,20 @@ static void describe(const struct terminal *terminal, const struct field *field)
         }
         fputc('\n', terminal->out);
     }
-    if (!field->required && is_shown(json_get(field->schema, STR("default"))))
+    if (field_is_left_out(field, STR("-")))
         fputs("  - leaves it out\n", terminal->out);
 }
 
 static bool ask_field(const struct terminal *terminal, const struct field *field, struct buf *line)
 {
-    const struct json *preset = json_get(field->schema, STR("default"));
+    const struct json *preset = field_preset(field);
 
     draw_ink(terminal, INK_BOLD);
     safe_text(terminal->out, field->title, 0);
     draw_ink(terminal, INK_PLAIN);
-    if (is_shown(preset)) {
+    if (preset) {
         fputs(" [", terminal->out);
-        show_value(terminal->out, preset);
+        field_show(terminal->out, preset);
         fputc(']', terminal->out);
     }
     return ask(terminal, ": ", line);
@@ -203,11 +205,11 @@ static bool ask_field(const struct terminal *terminal, const struct field *field
 /* True: the line says that the field takes its preset, or nothing. */
 static bool take_nothing(struct field *field, struct str typed)
 {
-    const struct json *preset = json_get(field->schema, STR("default"));
+    const struct json *preset = field_preset(field);
 
-    if (!typed.len && is_shown(preset))
+    if (!typed.len && preset)
         field->value = preset;
-    else if ((!typed.len || (str_eq(typed, STR("-")) && is_shown(preset))) && !field->required)
+    else if ((!typed.len && !field->required) || field_is_left_out(field, typed))
         field->value = NULL;
     else
         return false;

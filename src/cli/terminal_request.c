@@ -25,7 +25,7 @@ static bool request_as(struct terminal *terminal, const char *method, const char
     *reply = (struct reply){ 0 };
     buf_init(&reply->text, REMOTE_REPLY_MAX);
     arena_init(&reply->arena, TERMINAL_TREE_MAX);
-    reply->status = remote_send(terminal->remote, method, path, body, &reply->text, why);
+    reply->status = remote_send(terminal->visit->remote, method, path, body, &reply->text, why);
     if (!reply->status)
         return false;
     reply->json = json_parse(&reply->arena, buf_str(&reply->text),
@@ -41,9 +41,7 @@ bool request_send(struct terminal *terminal, const char *method, const char *pat
 
     if (request_as(terminal, method, path, body, reply, why))
         return true;
-    fputs("nod inbox: ", stderr);
-    safe_text(stderr, str_of(why), 0);
-    fputc('\n', stderr);
+    visit_say(terminal->visit, str_of(why), "");
     return false;
 }
 
@@ -99,12 +97,12 @@ int reply_refused(struct terminal *terminal, const struct reply *reply)
 
     if (terminal->json && reply->json)
         draw_json(reply->json);
+    if (reply->status == 401) {
+        visit_say_unknown(terminal->visit, detail);
+        return TERMINAL_REFUSED;
+    }
     fprintf(stderr, "nod inbox: the server says %d: ", reply->status);
-    if (reply->status == 401)
-        fputs("it does not know you: come over its Unix socket as its own user, or give a token "
-              "with --token-file",
-              stderr);
-    else if (detail.len)
+    if (detail.len)
         safe_text(stderr, detail, 0);
     else
         fputs(reply->status == 404 ? "it has no inbox, or it is not a nod server" : "no reason",

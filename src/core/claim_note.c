@@ -42,6 +42,18 @@ static bool is_offered(struct claim *claim, const struct ask_record *record)
     return false;
 }
 
+/* As much of a message as a grant repeats, not cut in the middle of a character. */
+static struct str beginning_of(struct arena *arena, struct str message)
+{
+    size_t len = GRANT_MESSAGE_MAX;
+
+    if (message.len <= len)
+        return message;
+    while (len && ((unsigned char)message.at[len] & 0xC0) == 0x80)
+        len--;
+    return arena_fmt(arena, STR_FMT " ...", (int)len, message.at);
+}
+
 struct str claim_take_note(struct claim *claim, const struct ask_record *record)
 {
     bool remember = claim->answer.remember && claim->answer.action == ASK_ACCEPTED;
@@ -62,6 +74,7 @@ struct str claim_take_note(struct claim *claim, const struct ask_record *record)
         noted = (struct noted){ .tool = offer.tool,
                                 .digest = offer.digest,
                                 .version = offer.version,
+                                .message = beginning_of(&claim->arena, record->message),
                                 .choice = claim->remember,
                                 .at_ms = engine_now(claim->engine) };
     claim->note = note_write(&claim->arena, claim->answer.reason, remember ? &noted : NULL);

@@ -86,6 +86,7 @@ bool grant_write(struct buf *out, const struct grant *grant)
     jw_key_str(&w, STR("version"), grant->version);
     jw_key_str(&w, STR("by"), grant->by);
     jw_key_str(&w, STR("ask"), grant->ask_id);
+    jw_key_str(&w, STR("message"), grant->message);
     jw_key_i64(&w, STR("forMs"), grant->for_ms);
     jw_key_i64(&w, STR("at"), grant->at_ms);
     jw_key_i64(&w, STR("until"), grant->until_ms);
@@ -110,6 +111,7 @@ bool grant_read(struct arena *arena, struct str id, struct str record, struct gr
     out->version = json_get_str(v, STR("version"));
     out->by = json_get_str(v, STR("by"));
     out->ask_id = json_get_str(v, STR("ask"));
+    out->message = json_get_str(v, STR("message"));
     out->revoked = json_is(revoked, JSON_BOOL) && revoked->truth;
     return grant_scope_named(json_get_str(v, STR("scope")), &out->scope) &&
            grant_match_named(json_get_str(v, STR("match")), &out->match) &&

@@ -39,6 +39,7 @@ enum {
     GRANT_SESSION_MS = 86400000, /* no grant for a session lasts longer: a day */
     GRANT_KEY_LEN = 64,          /* characters of a grant's id */
     GRANT_PAGE_MAX = 200,        /* grants on one page of a list */
+    GRANT_MESSAGE_MAX = 500,     /* bytes of a question that its grant repeats, to be told apart */
     GRANTS_PER_PRINCIPAL = 1000, /* that are kept, and were revoked lately; more are not made */
 };
 
@@ -96,6 +97,7 @@ struct grant {
     struct str session;   /* GRANT_SESSION: the scope of that session; else empty */
     struct str by;        /* who has approved */
     struct str ask_id;    /* the question that was approved */
+    struct str message;   /* what it said, or the beginning of that; empty in older records */
     enum grant_scope scope;
     enum grant_match match;
     struct str digest; /* GRANT_ARGUMENTS: of the arguments, hexadecimal */

@@ -195,6 +195,7 @@ static bool wanted(struct call *call, const struct entry *entry, struct granting
                              .principal = call->principal,
                              .by = arena_str(&granting->arena, entry->by),
                              .ask_id = arena_str(&granting->arena, entry->ask_id),
+                             .message = noted.message,
                              .scope = noted.choice.scope,
                              .match = noted.choice.match,
                              .version = noted.version,

@@ -39,6 +39,7 @@ bool note_remember(struct str note, struct arena *arena, struct noted *out)
     out->tool = arena_str(arena, json_get_str(v, STR("tool")));
     out->digest = arena_str(arena, json_get_str(v, STR("digest")));
     out->version = arena_str(arena, json_get_str(v, STR("version")));
+    out->message = arena_str(arena, json_get_str(v, STR("message")));
     return out->tool.len && grant_scope_named(json_get_str(v, STR("scope")), &out->choice.scope) &&
            grant_match_named(json_get_str(v, STR("match")), &out->choice.match) &&
            json_i64(json_get(v, STR("forMs")), &out->choice.for_ms) &&
@@ -52,6 +53,7 @@ static void write_remember(struct json_writer *w, const struct noted *noted)
     jw_key_str(w, STR("tool"), noted->tool);
     jw_key_str(w, STR("digest"), noted->digest);
     jw_key_str(w, STR("version"), noted->version);
+    jw_key_str(w, STR("message"), noted->message);
     jw_key_str(w, STR("scope"), grant_scope_name(noted->choice.scope));
     jw_key_str(w, STR("match"), grant_match_name(noted->choice.match));
     jw_key_i64(w, STR("forMs"), noted->choice.for_ms);

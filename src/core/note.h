@@ -17,6 +17,7 @@ enum {
 
 struct noted { /* what was chosen, with what the question says of itself */
     struct str tool, digest, version;
+    struct str message; /* its beginning: GRANT_MESSAGE_MAX */
     struct remember_choice choice;
     int64_t at_ms;
 };

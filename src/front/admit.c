@@ -116,16 +116,22 @@ enum http_verdict admit_unknown_token(struct front *front, const struct http_req
 static enum http_verdict unauthorized(struct front *front, const struct http_request *http,
                                       const struct route *path, struct http_ruling *ruling)
 {
-    struct str why = STR("This needs a token: send the header \"Authorization: Bearer TOKEN\", "
-                         "with one from the operator's token file.");
+    struct buf why;
 
-    if (is_inbox(path))
-        why = front->opts.tokens
-                  ? STR("This needs a sign-in, or a token from the operator's token file: "
-                        "\"Authorization: Bearer TOKEN\".")
-                  : STR("This needs a sign-in: open the link that the server has logged at its "
-                        "start, or one made by `nod login`.");
-    return admit_no_credential(front, http, path, ruling, why);
+    buf_init(&why, FRONT_REFUSAL_MAX / 4);
+    if (!is_inbox(path))
+        buf_add(&why, STR("This needs a token: send the header \"Authorization: Bearer TOKEN\", "
+                          "with one from the operator's token file."));
+    else if (front->opts.tokens)
+        buf_add(&why, STR("This needs a token from the operator's token file (the header "
+                          "\"Authorization: Bearer TOKEN\"), or a sign-in."));
+    else
+        buf_fmt(&why,
+                "This needs a sign-in: open the link that the server has logged; " STR_FMT ".",
+                STR_ARG(front_way_in(front)));
+    enum http_verdict verdict = admit_no_credential(front, http, path, ruling, buf_str(&why));
+    buf_finish(&why);
+    return verdict;
 }
 
 static enum http_verdict not_allowed(struct front *front, const struct http_request *http,

@@ -88,6 +88,9 @@ void front_tokens_read(struct front *front);
  * address later, or nothing if the store failed. */
 void front_start_link(struct front *front, void (*told)(void *data, struct str url), void *data);
 
+/* How somebody gets a link to this very server, as the end of a sentence. */
+struct str front_way_in(const struct front *front);
+
 /*
  * What is open for long, such as an event stream, embeds one. ended(why) is called once, within a
  * second, if the request's credential no longer counts: signed out, expired, somebody else's now,

@@ -58,6 +58,17 @@ static struct signin_op *begin(const struct front_request *request, const struct
     return op;
 }
 
+struct str front_way_in(const struct front *front)
+{
+    if (front_has_tokens(front))
+        return STR("sign in with a token, or with a link that `nod login` makes with one");
+    if (front_socket(front).len)
+        return STR(
+            "`nod login unix:PATH`, over the server's Unix socket and as its own user, makes "
+            "a new one");
+    return STR("the server logs a new one whenever it is sent SIGHUP");
+}
+
 /* --- /login/{link} --- */
 
 static void say_in(struct signin_op *op, nod_status status)
@@ -88,7 +99,7 @@ static void say_in(struct signin_op *op, nod_status status)
 
 /* A person is led to the page where they can sign in, which says why (`word`). What is not known
  * counts as an attempt; a link that was used was not guessed. */
-static void reply_no_link(struct signin_op *op, int status, struct str word, struct str why)
+static void reply_no_link(struct signin_op *op, int status, struct str word, const char *why)
 {
     int64_t wait_ms = status == 404 ? slow_failed(op->front, op->http) : 0;
     struct http_ruling ruling = { .status = 303, .header_count = 1 };
@@ -101,7 +112,8 @@ static void reply_no_link(struct signin_op *op, int status, struct str word, str
                                         STR_ARG(op->front->public_url.path), STR_ARG(word)) };
     if (str_find(http_named(op->http, HTTP_NAME_ACCEPT), STR("text/html")) < 0) {
         ruling = (struct http_ruling){ 0 };
-        admit_refuse(op->front, op->http, op->route, &ruling, status, why);
+        admit_refuse(op->front, op->http, op->route, &ruling, status,
+                     arena_fmt(&arena, "%s; " STR_FMT ".", why, STR_ARG(front_way_in(op->front))));
     }
     reply_ruled(op, &ruling, wait_ms);
     arena_finish(&arena);
@@ -116,12 +128,10 @@ static void link_used(struct signin_op *op, nod_status status)
     }
     if (op->exchange && status == NOD_E_STALE)
         reply_no_link(op, 410, STR("used"),
-                      STR("This link was used before, and a link opens the inbox once; `nod login` "
-                          "makes a new one."));
+                      "This link was used before, and a link opens the inbox once");
     else if (op->exchange && status == NOD_E_NOT_FOUND)
         reply_no_link(op, 404, STR("unknown"),
-                      STR("There is no such link, or its ten minutes are over; `nod login` makes a "
-                          "new one."));
+                      "There is no such link, or its ten minutes are over");
     else if (op->exchange)
         reply_store_away(op, status);
     signin_op_free(op);

@@ -9,26 +9,57 @@
 
 enum { REMOTE_TOKEN_FILE_MAX = 4096 }; /* bytes of a file with a token */
 
-static bool set_base(struct remote *remote, const char *address, char why[REMOTE_WHY_MAX])
+/* "HOST:PORT", which needs no scheme: the port makes it an address. */
+static bool has_port(struct str host)
 {
-    struct str given = str_of(address);
-    const char *scheme = strstr(address, "://") ? "" : "http://";
-    bool local = str_starts(given, STR("unix:"));
+    size_t at = host.len;
+    uint64_t port;
 
-    if (local)
+    while (at && host.at[at - 1] != ':')
+        at--;
+    return at > 1 && str_to_u64(str_skip(host, at), &port);
+}
+
+const char *remote_address_wrong(struct str address)
+{
+    static const char wrong[] =
+        "is no address of a server: give http://HOST:PORT, https://HOST or unix:PATH";
+    struct str rest = address, host, path = STR_NONE;
+    ptrdiff_t at = str_find(address, STR("://"));
+
+    if (!address.len || address.len >= REMOTE_URL_MAX / 2)
+        return wrong;
+    if (str_starts(address, STR("unix:")))
+        return address.len > strlen("unix:") ? NULL : wrong;
+    if (at >= 0 && !str_starts(address, STR("http://")) && !str_starts(address, STR("https://")))
+        return wrong;
+    if (at >= 0)
+        rest = str_skip(address, (size_t)at + 3);
+    str_cut(rest, '/', &host, &path);
+    if (!host.len || (at < 0 && !has_port(host)))
+        return wrong;
+    while (str_ends(path, STR("/")))
+        path.len--;
+    if (str_eq(path, STR("mcp")) || str_ends(path, STR("/mcp")))
+        return "is what MCP clients are given: leave /mcp off";
+    return NULL;
+}
+
+static bool set_base(struct remote *remote, const char *address)
+{
+    const char *path = address + strlen("unix:");
+
+    if (str_starts(str_of(address), STR("unix:"))) {
         snprintf(remote->base, sizeof(remote->base), "http://localhost");
-    else
-        snprintf(remote->base, sizeof(remote->base), "%s%s", scheme, address);
+        snprintf(remote->named, sizeof(remote->named), "the socket %s", path);
+        return curl_easy_setopt(remote->easy, CURLOPT_UNIX_SOCKET_PATH, path) == CURLE_OK;
+    }
+    snprintf(remote->base, sizeof(remote->base), "%s%s", strstr(address, "://") ? "" : "http://",
+             address);
     for (size_t len = strlen(remote->base); len && remote->base[len - 1] == '/'; len--)
         remote->base[len - 1] = '\0';
-    bool fits = given.len && given.len < REMOTE_URL_MAX / 2 &&
-                (!local || curl_easy_setopt(remote->easy, CURLOPT_UNIX_SOCKET_PATH,
-                                            address + strlen("unix:")) == CURLE_OK);
-    if (!fits)
-        snprintf(why, REMOTE_WHY_MAX,
-                 "this is no address of a server; give http://HOST:PORT, https://HOST or "
-                 "unix:PATH");
-    return fits;
+    snprintf(remote->named, sizeof(remote->named), "%s", remote->base);
+    return true;
 }
 
 static bool add_header(struct remote *remote, const char *line)
@@ -75,7 +106,7 @@ struct remote *remote_open(const struct remote_opts *opts, char why[REMOTE_WHY_M
     fine = fine && set_headers(remote, opts->token, opts->header);
     SET(CURLOPT_HTTPHEADER, remote->headers);
 #undef SET
-    if (fine && set_base(remote, opts->address, why))
+    if (fine && set_base(remote, opts->address))
         return remote;
     remote_close(remote);
     return NULL;
@@ -88,6 +119,42 @@ void remote_close(struct remote *remote)
     curl_easy_cleanup(remote->easy);
     curl_slist_free_all(remote->headers);
     mem_free(remote);
+}
+
+void remote_explain(const struct remote *remote, CURL *easy, CURLcode code, const char *error,
+                    char why[REMOTE_WHY_MAX])
+{
+    const char *words = error[0] ? error : curl_easy_strerror(code);
+    const char *named = remote->named, *how = "cannot be reached: ";
+    long number = 0;
+
+    curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
+    switch (code) {
+    case CURLE_COULDNT_CONNECT:
+        words = number ? strerror((int)number) : words;
+        break;
+    case CURLE_COULDNT_RESOLVE_HOST:
+        words = "nobody knows this name";
+        break;
+    case CURLE_SSL_CONNECT_ERROR:
+        if (strstr(words, "wrong version number")) {
+            how = "does not speak TLS: ";
+            words = "write http:// instead of https://";
+        }
+        break;
+    case CURLE_PEER_FAILED_VERIFICATION:
+        how = "has a certificate that is not trusted; --ca-file names whose are: ";
+        break;
+    case CURLE_GOT_NOTHING:
+    case CURLE_RECV_ERROR:
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL: /* bytes that are not HTTP are taken for HTTP/0.9 */
+        how = "does not answer in HTTP; if it speaks TLS, write https://: ";
+        break;
+    default:
+        break;
+    }
+    snprintf(why, REMOTE_WHY_MAX, "%.*s %s%s", REMOTE_WHY_MAX / 2, named, how, words);
 }
 
 static size_t take_body(char *bytes, size_t size, size_t count, void *data)
@@ -123,8 +190,7 @@ int remote_send(struct remote *remote, const char *method, const char *path, str
     if (code == CURLE_OK)
         curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     else
-        snprintf(why, REMOTE_WHY_MAX, "%s",
-                 remote->error[0] ? remote->error : curl_easy_strerror(code));
+        remote_explain(remote, easy, code, remote->error, why);
     return (int)status;
 }
 

@@ -27,7 +27,9 @@ struct remote_opts {
 
 struct remote;
 
-/* NULL, and `why`: the address cannot be used. */
+/* What is wrong with an address, as the rest of a sentence that begins with it; NULL: nothing. */
+const char *remote_address_wrong(struct str address);
+/* NULL, and `why`: it cannot be opened. The address has to be one without a mistake. */
 struct remote *remote_open(const struct remote_opts *opts, char why[REMOTE_WHY_MAX]);
 void remote_close(struct remote *remote);
 

@@ -13,8 +13,13 @@ enum { REMOTE_HEADER_MAX = 1024 }; /* bytes of a header of a request */
 struct remote {
     CURL *easy;
     struct curl_slist *headers;
-    char base[REMOTE_URL_MAX]; /* without a slash at its end */
+    char base[REMOTE_URL_MAX];  /* without a slash at its end */
+    char named[REMOTE_URL_MAX]; /* as a message names it: the base, or the socket */
     char error[CURL_ERROR_SIZE];
 };
+
+/* Why a transfer failed, in words about the server that was named. */
+void remote_explain(const struct remote *remote, CURL *easy, CURLcode code, const char *error,
+                    char why[REMOTE_WHY_MAX]);
 
 #endif

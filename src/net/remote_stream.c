@@ -19,6 +19,7 @@ enum {
 };
 
 struct remote_stream {
+    const struct remote *remote;
     CURLM *multi;
     CURL *easy;
     struct curl_slist *headers;
@@ -142,6 +143,7 @@ struct remote_stream *remote_listen(struct remote *remote, const char *path, str
 {
     struct remote_stream *stream = MEM_NEW(struct remote_stream);
 
+    stream->remote = remote;
     stream->told = told;
     stream->data = data;
     buf_init(&stream->line, REMOTE_LINE_MAX);
@@ -204,8 +206,11 @@ int remote_status(const struct remote_stream *stream, char why[REMOTE_WHY_MAX])
 
     if (stream->easy)
         curl_easy_getinfo(stream->easy, CURLINFO_RESPONSE_CODE, &status);
-    snprintf(why, REMOTE_WHY_MAX, "%s",
-             stream->error[0] ? stream->error : curl_easy_strerror(stream->result));
+    if (status || !stream->easy)
+        snprintf(why, REMOTE_WHY_MAX, "%.*s has closed the connection", REMOTE_WHY_MAX / 2,
+                 stream->remote->named);
+    else
+        remote_explain(stream->remote, stream->easy, stream->result, stream->error, why);
     return (int)status;
 }
 

@@ -43,6 +43,8 @@ static void write_grant(void *data, const struct grant *grant)
     jw_key_str(w, STR("principal"), grant->principal);
     jw_key_str(w, STR("scope"), grant_scope_name(grant->scope));
     jw_key_str(w, STR("label"), grant_label(arena, grant->scope, grant->match, grant->for_ms));
+    jw_key_str(w, STR("message"), grant->message);
+    jw_key_str(w, STR("questionId"), grant->ask_id);
     jw_key_str(w, STR("by"), grant->by);
     api_key_time(w, STR("createdAt"), grant->at_ms);
     if (grant->until_ms) {

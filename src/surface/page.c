@@ -78,6 +78,21 @@ static struct str as_text(struct arena *arena, struct str text)
     return page_as_text(arena, text, PAGE_TITLE_MAX);
 }
 
+/* A sentence of ours as HTML: what is between backticks is code. */
+static struct str as_sentence(struct arena *arena, struct str text)
+{
+    struct str part, html = STR_NONE;
+    bool code = false, more;
+
+    do {
+        more = str_cut(text, '`', &part, &text);
+        html = arena_fmt(arena, STR_FMT "%s" STR_FMT "%s", STR_ARG(html), code ? "<code>" : "",
+                         STR_ARG(as_text(arena, part)), code ? "</code>" : "");
+        code = !code;
+    } while (more);
+    return html;
+}
+
 static struct str title_of(const struct inbox *inbox, struct arena *arena)
 {
     const struct inbox_opts *opts = &inbox->opts;
@@ -157,6 +172,7 @@ static void login_serve(const struct front_request *request, void *data)
         { STR("name"), title },
         { STR("with"), tokens ? STR_NONE : STR(" hidden") },
         { STR("without"), tokens ? STR(" hidden") : STR_NONE },
+        { STR("how"), as_sentence(&arena, front_way_in(inbox->opts.front)) },
     };
     page_reply(request->exchange, 200, STR("login.html"), places,
                sizeof(places) / sizeof(places[0]));

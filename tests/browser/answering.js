@@ -168,6 +168,7 @@ describe('answering', { concurrency: 2 }, () => {
     await page.getByRole('link', { name: 'Grants' }).click();
     await page.locator('.grant').getByText('refresh', { exact: true }).waitFor();
     await page.locator('.grant').getByText(/used 1 time/).waitFor();
+    await page.locator('.grant').getByText('Allow Refresh the cache?').waitFor(); // what it was given for
     await shot(page, 'grants');
     await button(page, 'Revoke').click();
     await button(page, 'Press again to revoke').click();

@@ -260,7 +260,7 @@ test('SIGHUP reads the token file again: who is in it comes in, who is not does 
 });
 
 test('SIGHUP with nothing to read again does not end the server', async (t) => {
-  const server = await startHttp(t, 'probe');
+  const server = await startHttp(t, 'probe', { args: ['--no-inbox'] });
   const session = await connect(t, 'http', 'probe', { server });
   server.signal('SIGHUP');
   await server.said(/no token file and no certificate to read again/);

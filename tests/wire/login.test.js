@@ -167,12 +167,13 @@ test('nod login says what is wrong', async (t) => {
   for (const [args, env, code, why] of [
     [[], {}, 2, /an address has to be given/],
     [['a', 'b'], {}, 2, /one address too many/],
+    [['a'], {}, 2, /a is no address of a server/],
     [['--loud'], {}, 2, /--loud is not an option/],
     [[server.url.replace('/mcp', ''), '--token-file'], {}, 2, /needs a value/],
-    [[`127.0.0.1:${await freePort()}`], {}, 1, /connect/],
-    [[`unix:${path.join(dir, 'none.sock')}`], {}, 1, /connect/],
-    [[new URL(server.url).origin], {}, 1, /401: it does not know you/],
-    [[new URL(server.url).origin], wrong, 1, /401: it does not know you/],
+    [[`127.0.0.1:${await freePort()}`], {}, 1, /cannot be reached: Connection refused/],
+    [[`unix:${path.join(dir, 'none.sock')}`], {}, 1, /none\.sock cannot be reached: No such file/],
+    [[new URL(server.url).origin], {}, 1, /401: This needs a token /],
+    [[new URL(server.url).origin], wrong, 1, /401: it does not know the token of NOD_TOKEN/],
     [[new URL(server.url).origin, '--token-file', empty], {}, 1, /there is no token in it/],
     [[new URL(server.url).origin, '--token-file', path.join(dir, 'none')], {}, 1, /cannot be read/],
     [[new URL(off.url).origin], { NOD_TOKEN: PEOPLE.admin.token }, 1, /404: it has no inbox/],
@@ -193,4 +194,39 @@ test('make run prints the link first, in words', async (t) => {
   const [, words, link] = watched.stderr.split('\n');
   assert.match(words, /^Open this in a browser \(it works once, within ten minutes\)/);
   assert.equal((await fetch(link.trim(), { redirect: 'manual' })).status, 303);
+  // It is used up, or lost: what is printed makes another.
+  const [, command, socket] = /^If it is lost: (\S+) login (unix:\S+)$/m.exec(watched.stderr);
+  assert.equal(command, program('nod'));
+  const again = await login([socket]);
+  assert.equal((await fetch(again.stdout.trim(), { redirect: 'manual' })).status, 303, again.stderr);
+  assert.match(watched.stderr, new RegExp(`answer in a terminal: ${command} inbox ${socket}$`, 'm'));
+});
+
+test('a lost link: SIGHUP logs another one, and what is refused says what this very server offers', async (t) => {
+  const socket = path.join(folder(t), 'nod.sock');
+  for (const [args, offers] of [
+    [[], /SIGHUP/],
+    [['--http', `unix:${socket}`], /`nod login unix:PATH`/],
+    [['--token-file', tokenFile(t)], /with a token/],
+  ]) {
+    const server = await startHttp(t, 'probe', { args });
+    const origin = new URL(server.url).origin;
+    const says = async (where) => (await (await fetch(origin + where, { redirect: 'manual' })).json()).detail;
+    assert.match(await says('/login/AAAAAAAAAAAAAAAAAAAAAA'), offers);
+    assert.match(await says('/api/me'), args[0] === '--token-file' ? /This needs a token from the operator's token file/ : offers);
+    const page = (await (await fetch(`${origin}/login`)).text()).replace(/<[^>]*hidden[^>]*>[^]*?<\/(p|form)>/g, '').replace(/<\/?code>/g, '`');
+    assert.match(page, offers);
+    for (const other of [/SIGHUP/, /unix:PATH/, /with a token/].filter((one) => one.source !== offers.source && !offers.source.includes(one.source))) assert.doesNotMatch(page, other);
+    if (args[0] !== '--token-file') {
+      const first = linkIn(await server.said(/event=inbox /));
+      server.signal('SIGHUP');
+      await within(PATIENCE_MS, 'another link', (async () => {
+        while (server.stderr().match(/event=inbox url=/g).length < 2) await pause(10);
+      })());
+      const link = server.stderr().match(/\S+\/login\/[\w-]{22}/g).at(-1).replace(/^.*url=/, '');
+      assert.notEqual(link, first);
+      assert.equal((await fetch(link, { redirect: 'manual' })).status, 303);
+    }
+    await server.stop();
+  }
 });

@@ -46,7 +46,7 @@ test('the link of the start opens it once, as the local user with all roles, and
     const refused = await fetch(again, { redirect: 'manual' });
     assert.equal(refused.status, again === link ? 410 : 404);
     assert.equal(refused.headers.getSetCookie().length, 0);
-    assert.match((await refused.json()).detail, /nod login/);
+    assert.match((await refused.json()).detail, /SIGHUP/);
   }
 });
 

@@ -86,7 +86,7 @@ test('in a pipe: list, show and answer, with --json and without', async (t) => {
   const call = client.call('ask', { message: 'Who are you?\nReally.', ttl: 100000 });
   const [item] = await ada.pending();
   const row = await inbox(first, 'ada', ['list']);
-  assert.match(row.stdout, new RegExp(`^${item.id} +1m \\d\\ds +ask +ada +Who are you\\?\n$`));
+  assert.match(row.stdout, new RegExp(`^${item.id} +1m \\d\\ds +ask +ada +Who are you\\? \\.\\.\\.\n$`));
   const listed = await inbox(first, 'ada', ['--json']);
   assert.deepEqual(listed.lines.map(JSON.parse), [item]);
   assert.deepEqual(JSON.parse((await inbox(first, 'ada', ['show', item.id, '--json'])).stdout), item);
@@ -117,7 +117,8 @@ test('in a pipe: list, show and answer, with --json and without', async (t) => {
   assert.deepEqual([answer.via, answer.reason], ['terminal', 'as agreed']);
 
   const late = await inbox(first, 'ada', ['answer', item.id, '--decline']);
-  assert.deepEqual([late.code, late.stderr], [4, 'nod inbox: this has ended\n']);
+  assert.equal(late.code, 4);
+  assert.match(late.stderr, /^nod inbox: the server says 409: Somebody has answered this before\.\n {2}accepted by ada \(terminal\) at \S+\n$/);
   assert.match((await inbox(first, 'ada', ['list', '--state', 'ended', '--tool', 'ask'])).stdout, new RegExp(`^${item.id} accepted ask`));
   assert.match((await inbox(first, 'ada', ['show', item.id])).stdout, /\naccepted by ada \(terminal\) at .*\nreason\n {2}\| as agreed\nanswer\n {2}name: "Ada"\n {2}age: 36\nresult\n {2}\| accept /);
 });
@@ -203,7 +204,7 @@ test('hostile text moves nothing: it is drawn with marks, and JSON says the same
     plain(stdout);
     plain(stderr);
   }
-  assert.ok((await inbox(first, 'ada', ['list'])).stdout.endsWith(` ${drawn}\n`));
+  assert.ok((await inbox(first, 'ada', ['list'])).stdout.endsWith(` ${drawn} ...\n`));
   assert.ok((await inbox(first, 'ada', ['show', item.id])).stdout.includes(`\n  | ${drawn}\n  | Accepted.\n`));
   assert.equal(JSON.parse((await inbox(first, 'ada', ['--json'])).stdout).message, hostile);
   // Without UTF-8 a byte of a letter could be a control character: everything but ASCII is a mark.
@@ -250,9 +251,9 @@ test('exit codes, and what is said', async (t) => {
     ['ada', ['revoke', 'AAAAAAAAAAAAAAAAAAAAAA'], 4, /says 404/],
     ['ada', ['forget', 'nothing'], 4, /says 404/],
     ['carl', ['list'], 5, /says 403/],
-    [null, ['list'], 5, /says 401: it does not know you/],
+    [null, ['list'], 5, /says 401: This needs a token .*\n.*NOD_TOKEN/],
     [null, ['list', '--token-file', path.join(folder, 'none')], 1, /cannot be read/],
-    [null, [`127.0.0.1:${await freePort()}`], 1, /connect/],
+    [null, [`127.0.0.1:${await freePort()}`], 1, /cannot be reached/],
     [null, ['list', '--token-file', own], 0, /^$/],
     [null, [`unix:${socket}`, 'list'], 0, /^$/],
     [null, [`unix:${socket}`, 'grants'], 0, /^$/],
@@ -337,6 +338,8 @@ test('the live list: what comes is there, it is answered and declined, the windo
   const client = await mute(t, first, 'ada');
   const screen = new Screen(t, first, 'ada', [], { columns: 100 });
   await screen.until(/0 waiting {2}probe[^]*as [^]*Nothing waits for you\.[^]*q leaves/);
+  await screen.until(/Enter answers/);
+  assert.doesNotMatch(screen.shown, /not connected/); // the first moment is no failure
   const calls = ['one \x1b[5;5Hhostile', 'two', 'three'].map((message) => client.call('ask', { message }));
   calls.forEach((call) => call.catch(() => {})); // looked at below
   const items = await ada.pending(3);
@@ -393,8 +396,138 @@ test('what only the server can tell does not fit is asked for again, by its path
   await call;
   call = client.call('ticket', {});
   [{ id }] = await new Api(first, 'ada').pending();
-  assert.match((await inbox(first, 'ada', ['show', id])).stdout, /\n {2}ticket: a text, like T-123, required\n/);
+  assert.match((await inbox(first, 'ada', ['show', id])).stdout, /\n {2}ticket \(Ticket\): a text, like T-123, required\n/);
   assert.match((await inbox(first, 'ada', ['answer', id, '--accept', 'ticket=7'])).stderr, /ticket: .*T-123/);
   await inbox(first, 'ada', ['answer', id, '--dismiss']);
   await call;
+});
+
+test('an address that cannot be used, and a server that cannot be reached, are told apart', async (t) => {
+  const server = await startHttp(t, 'probe', { args: ['--token-file', tokenFile(t)] });
+  const at = new URL(server.url).host;
+  for (const [args, code, why] of [
+    [[server.url, 'list'], 2, /^nod inbox: http:\S+\/mcp is what MCP clients are given: leave \/mcp off/],
+    [['lst'], 2, /^nod inbox: lst is neither a command nor an address/],
+    [['foo://example'], 2, /foo:\/\/example is no address of a server: give http:\/\/HOST:PORT/],
+    [['unix:/nope/nod.sock', 'list'], 1, /^nod inbox: the socket \/nope\/nod\.sock cannot be reached: No such file or directory\n$/],
+    [[`127.0.0.1:${await freePort()}`, 'list'], 1, /^nod inbox: http:\/\/127\.0\.0\.1:\d+ cannot be reached: Connection refused\n$/],
+    [['http://no-such-host.invalid', 'list'], 1, /^nod inbox: http:\/\/no-such-host\.invalid cannot be reached: nobody knows this name\n$/],
+    [[`https://${at}`, 'list'], 1, /^nod inbox: https:\/\/\S+ does not speak TLS: write http:\/\/ instead of https:\/\/\n$/],
+  ]) {
+    const seen = await inbox(server, 'ada', args);
+    assert.match(seen.stderr, why);
+    assert.equal(seen.code, code, `${args}`);
+  }
+});
+
+test('a token that is missing, and one that is not known, are told apart, by where it came from', async (t) => {
+  const server = await startHttp(t, 'probe', { args: ['--token-file', tokenFile(t)] });
+  const file = path.join(scratchFolder(t), 'token');
+  writeFileSync(file, 'wrong-token-0123456789');
+  for (const [env, args, why] of [
+    [{}, [], /\nnod \w+: no token was sent: if the server has tokens, set NOD_TOKEN or give --token-file FILE/],
+    [{ NOD_TOKEN: 'wrong-token-0123456789' }, [], /it does not know the token of NOD_TOKEN/],
+    [{}, ['--token-file', file], new RegExp(`it does not know the token of ${file}`)],
+  ])
+    for (const command of ['inbox', 'login']) {
+      const child = spawn(program('nod'), [command, origin(server), ...args, ...(command === 'inbox' ? ['list'] : [])], { env: environment({ ...UTF8, ...env }), stdio: ['ignore', 'ignore', 'pipe'] });
+      let said = '';
+      child.stderr.setEncoding('utf8').on('data', (data) => (said += data));
+      await within(PATIENCE_MS, 'it ends', once(child, 'close'));
+      assert.match(said, why);
+      assert.ok(said.startsWith(`nod ${command}: the server says 401: `), said);
+    }
+});
+
+test('a row says that its message goes on, and arguments that a message repeats are shown once', async (t) => {
+  const { first } = await openHouse(t, memory, { program: 'purge-cache' });
+  const root = new Api(first, 'root');
+  const client = await mute(t, first, 'root');
+  const call = client.call('purge_zone', { zone: 'eu' });
+  const [item] = await root.pending();
+  assert.match(item.message, /^Allow Purge a zone\?\n\nArguments: \{"zone":"eu"\}$/);
+  assert.match((await inbox(first, 'root', ['list'])).stdout, / Allow Purge a zone\?\n$/);
+  assert.match((await inbox(first, 'root', ['show', item.id])).stdout, /\n {2}\| Allow Purge a zone\?\narguments\n {2}zone: "eu"\n/);
+  assert.equal((await inbox(first, 'root', ['answer', item.id, '--decline'])).code, 3);
+  await call;
+  const { first: probe } = await openHouse(t, memory);
+  const other = (await mute(t, probe, 'ada')).call('ask', { message: 'Who are you?\nReally.' });
+  const [{ id }] = await new Api(probe, 'ada').pending();
+  assert.match((await inbox(probe, 'ada', ['list'])).stdout, / Who are you\? \.\.\.\n$/);
+  await inbox(probe, 'ada', ['answer', id, '--decline']);
+  await other;
+});
+
+test('presets: they are shown, an answer without the field has them, and - leaves an optional one out', async (t) => {
+  const { first } = await openHouse(t, memory, { program: 'shipping' });
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  const needed = ['name=Ada', 'email=ada@example.org', 'postcode=12345'];
+  for (const [more, extras] of [[[], true], [['extras=-'], false]]) {
+    const call = client.call('ship_order', { order: 7 });
+    const [item] = await ada.pending();
+    const presets = Object.fromEntries(Object.entries(item.schema.properties).filter(([, field]) => 'default' in field).map(([name, field]) => [name, field.default]));
+    assert.ok(presets.insured === true && presets.extras, JSON.stringify(presets));
+    const { stdout } = await inbox(first, 'ada', ['show', item.id]);
+    assert.match(stdout, /\n {2}insured \(Insured\): yes or no, required, preset yes\n/);
+    const seen = await inbox(first, 'ada', ['answer', item.id, '--json', '--accept', ...needed, ...more]);
+    assert.equal(seen.code, 0, seen.stderr);
+    if (!extras) delete presets.extras;
+    assert.deepEqual(JSON.parse(seen.stdout).data, { name: 'Ada', email: 'ada@example.org', postcode: '12345', ...presets });
+    await call;
+  }
+});
+
+test('what is destructive is not accepted by one key; an unknown word at a prompt is told so', async (t) => {
+  const { first } = await openHouse(t, memory, { program: 'purge-cache' });
+  const root = new Api(first, 'root');
+  const client = await mute(t, first, 'root');
+  const call = client.call('purge_zone', { zone: 'eu' });
+  const [{ id }] = await root.pending();
+  let seen = await inbox(first, 'root', ['answer', id], { typed: 'y\na\n7\n1\n\n' });
+  assert.match(seen.stdout, /\(q\)\? \n {2}y is none of these\n/);
+  assert.match(seen.stdout, /remember \[0\]: \n {2}7 is none of these\n/);
+  assert.match(seen.stdout, /destructive: accept \(a\) again to approve it, or leave it \(q\)\? \nNothing was sent; the question still waits\.\n$/);
+  assert.equal(seen.code, 1);
+  assert.equal((await root.one(id)).json.state, 'pending');
+  seen = await inbox(first, 'root', ['answer', id], { typed: 'a\n0\na\n' });
+  assert.deepEqual([seen.code, /Accepted\.\n$/.test(seen.stdout)], [0, true], seen.stdout);
+  await call;
+});
+
+test('the same answer again is no failure, another one is too late', async (t) => {
+  const { first } = await openHouse(t, memory);
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  for (const [words, code] of [[['--accept', 'name=Ada'], 0], [['--decline'], 3]]) {
+    const call = client.call('ask', {});
+    const [{ id }] = await ada.pending();
+    assert.equal((await inbox(first, 'ada', ['answer', id, ...words])).code, code);
+    await call;
+    const again = await inbox(first, 'ada', ['answer', id, ...words]);
+    assert.equal(again.code, code, again.stderr);
+    const other = await inbox(first, 'ada', ['answer', id, '--dismiss']);
+    assert.equal(other.code, 4);
+    assert.match(other.stderr, /says 409: .*\n {2}\w+ by ada \(terminal\) at /);
+    assert.equal((await inbox(first, 'ada', ['answer', id], { typed: 'a\n' })).code, 4);
+  }
+});
+
+test('two approvals of one tool are told apart in the list of what is remembered', async (t) => {
+  const { first } = await openHouse(t, memory, { program: 'purge-cache' });
+  const root = new Api(first, 'root');
+  const client = await mute(t, first, 'root');
+  const asked = {};
+  for (const zone of ['eu', 'us']) {
+    const call = client.call('purge_zone', { zone });
+    const [{ id, remember }] = await root.pending();
+    asked[zone] = id;
+    const { scope, match, for: time } = remember[0];
+    assert.equal((await root.resolve(id, { approved: true, remember: { scope, match, for: time } })).status, 200);
+    await call;
+  }
+  const { items } = (await root.get('/api/grants')).json;
+  assert.deepEqual(items.map(({ message, questionId }) => [message, questionId]).sort(), ['eu', 'us'].map((zone) => [`Allow Purge a zone?\n\nArguments: {"zone":"${zone}"}`, asked[zone]]));
+  const { stdout } = await inbox(first, 'root', ['grants']);
+  for (const zone of ['eu', 'us']) assert.match(stdout, new RegExp(`used 0 {2}Allow for this session, with these arguments\\n {2}\\| Allow Purge a zone\\?\\n {2}\\| \\n {2}\\| Arguments: \\{"zone":"${zone}"\\}\\n`));
 });
