@@ -9,51 +9,63 @@
 
 /* --- what is drawn once --- */
 
-static struct str draw_one(struct inbox *inbox, const struct shown_ask *ask, bool all,
-                           struct buf *text, bool *fits)
+struct place { /* in the text of all, which moves while it grows */
+    size_t from, len;
+};
+
+/* False: it does not fit, and nothing of it is there. */
+static bool draw_one(struct inbox *inbox, const struct shown_ask *ask, bool all, struct buf *text,
+                     struct place *place)
 {
     struct json_writer w;
     struct buf one;
-    size_t from = text->len;
 
     buf_init(&one, EVENTS_BYTES_MAX);
     json_writer_init(&w, &one);
     item_write(&w, inbox, ask, all);
-    *fits &= json_writer_done(&w) && buf_add(text, buf_str(&one));
+    bool fits = json_writer_done(&w) && one.len <= text->limit - text->len;
+    *place = (struct place){ text->len, one.len };
+    if (fits)
+        fits = buf_add(text, buf_str(&one));
     buf_finish(&one);
-    return str_n((const char *)(uintptr_t)from, text->len - from); /* its place, until all are
-                                                                      there */
+    return fits;
 }
 
-static struct str placed(const struct buf *text, struct str place)
+static struct str placed(const struct buf *text, struct place place)
 {
-    return str_n(text->at + (uintptr_t)place.at, place.len);
+    return str_n(text->at + place.from, place.len);
 }
 
 void events_draw(struct inbox *inbox, const struct shown *shown, struct drawn *drawn)
 {
+    struct place *some = mem_zalloc((shown->count + 1) * sizeof(*some));
+    struct place *all = mem_zalloc((shown->count + 1) * sizeof(*all));
+
     drawn->asks = mem_zalloc((shown->count + 1) * sizeof(*drawn->asks));
     drawn->count = shown->count;
-    drawn->fits = true;
     buf_init(&drawn->text, EVENTS_DRAWN_MAX);
-    for (size_t i = 0; i < shown->count && drawn->fits; i++) {
+    for (size_t i = 0; i < shown->count; i++) {
         const struct shown_ask *ask = &shown->asks[i];
         struct drawn_ask *to = &drawn->asks[i];
         to->ask = &ask->ask;
         to->hidden = !inbox_shows(inbox, &ask->ask);
         events_await(inbox->events, &ask->ask);
-        to->some = draw_one(inbox, ask, false, &drawn->text, &drawn->fits);
-        to->all = ask->ask.state == ASK_PENDING
-                      ? to->some
-                      : draw_one(inbox, ask, true, &drawn->text, &drawn->fits);
+        to->fits = draw_one(inbox, ask, false, &drawn->text, &some[i]);
+        all[i] = some[i];
+        if (to->fits && ask->ask.state != ASK_PENDING)
+            to->fits = draw_one(inbox, ask, true, &drawn->text, &all[i]);
     }
     for (size_t i = 0; i < drawn->text.len; i++) /* a schema may come with line ends */
         if (drawn->text.at[i] == '\n' || drawn->text.at[i] == '\r')
             drawn->text.at[i] = ' ';
-    for (size_t i = 0; i < shown->count && drawn->fits; i++) {
-        drawn->asks[i].some = placed(&drawn->text, drawn->asks[i].some);
-        drawn->asks[i].all = placed(&drawn->text, drawn->asks[i].all);
+    for (size_t i = 0; i < shown->count; i++) {
+        if (!drawn->asks[i].fits)
+            continue;
+        drawn->asks[i].some = placed(&drawn->text, some[i]);
+        drawn->asks[i].all = placed(&drawn->text, all[i]);
     }
+    mem_free(some);
+    mem_free(all);
 }
 
 void drawn_finish(struct drawn *drawn)
@@ -62,7 +74,8 @@ void drawn_finish(struct drawn *drawn)
     buf_finish(&drawn->text);
 }
 
-static void write_asks(struct json_writer *w, const struct drawn *drawn,
+/* False: this viewer sees one that does not fit. */
+static bool write_asks(struct json_writer *w, const struct drawn *drawn,
                        const struct viewer *viewer, bool ended, bool *nothing)
 {
     jw_array(w);
@@ -71,10 +84,13 @@ static void write_asks(struct json_writer *w, const struct drawn *drawn,
         if ((ask->ask->state != ASK_PENDING) != ended || ask->hidden ||
             !viewer_sees(viewer, ask->ask))
             continue;
+        if (!ask->fits)
+            return false;
         jw_raw(w, viewer_sees_all(viewer, ask->ask) ? ask->all : ask->some);
         *nothing = false;
     }
     jw_end(w);
+    return true;
 }
 
 bool drawn_write(const struct inbox *inbox, const struct drawn *drawn, const struct viewer *viewer,
@@ -87,9 +103,11 @@ bool drawn_write(const struct inbox *inbox, const struct drawn *drawn, const str
     jw_object(&w);
     api_key_time(&w, STR("now"), engine_now(inbox->opts.engine));
     jw_key(&w, STR("pending"));
-    write_asks(&w, drawn, viewer, false, nothing);
+    if (!write_asks(&w, drawn, viewer, false, nothing))
+        return false;
     jw_key(&w, STR("ended"));
-    write_asks(&w, drawn, viewer, true, nothing);
+    if (!write_asks(&w, drawn, viewer, true, nothing))
+        return false;
     jw_key(&w, STR("gone"));
     jw_array(&w);
     for (size_t i = 0; i < drawn->count; i++) {
@@ -106,7 +124,7 @@ bool drawn_write(const struct inbox *inbox, const struct drawn *drawn, const str
     }
     jw_end(&w);
     jw_end(&w);
-    return drawn->fits && json_writer_done(&w);
+    return json_writer_done(&w);
 }
 
 /* --- numbers --- */

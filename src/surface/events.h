@@ -106,7 +106,8 @@ struct stream_reader {
 /* What is drawn for one event: see events.c. */
 struct drawn_ask {
     const struct ask_record *ask;
-    struct str some, all; /* for those who may see more */
+    bool fits;            /* false: it is larger than an event, and whoever sees it is to look */
+    struct str some, all; /* for those who may see more; there if it fits */
     bool hidden;          /* it waits, but not here */
 };
 
@@ -116,7 +117,6 @@ struct drawn {
     struct buf text;
     const struct changed *gone; /* asks that were not read */
     size_t gone_count;
-    bool fits;
 };
 
 void events_draw(struct inbox *inbox, const struct shown *shown, struct drawn *drawn);

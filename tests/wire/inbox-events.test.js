@@ -79,6 +79,26 @@ test('what a call led to is told to its own principal and to admins, and to no a
   assert.deepEqual(told, { ada: { state: 'finished', result }, root: { state: 'finished', result }, dora: { state: 'finished', result: null } });
 });
 
+test('a question too large for an event is a reset for whoever may see it; others are told the rest', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const [ada, bob] = [new Api(first, 'ada'), new Api(first, 'bob')];
+  const [watcher, other] = [await Watcher.open(t, ada), await Watcher.open(t, bob)];
+  await watcher.ready();
+  await other.ready();
+  const before = watcher.last;
+  const [hers, his] = [await mute(t, first, 'ada'), await mute(t, first, 'bob')];
+  const messages = ['small before', 'large', 'small behind']; // all in one event
+  const calls = messages.map((message) => hers.call('ask', { message, ...(message === 'large' && { more: 'A'.repeat(300 << 10) }) }));
+  calls.push(his.call('ask', { message: 'of bob' }));
+  await watcher.next('reset');
+  await watcher.next('changes', ({ pending }) => messages.every((message) => pending.some((item) => item.message === message)));
+  await other.item('pending', 'of bob');
+  assert.equal(other.events.filter(({ event }) => event === 'reset').length, 1, 'bob is told to look at nothing of hers');
+  await (await Watcher.open(t, ada, { last: before })).next('reset'); // also where it was missed
+  for (const api of [ada, bob]) for (const { id } of (await api.list()).json.items) await api.resolve(id, { approved: false });
+  await Promise.all(calls);
+});
+
 test('one user takes at most a quarter of all streams, and has them back when they end', async (t) => {
   const { first } = await openHouse(t, houses[0]);
   const [ada, bob] = [new Api(first, 'ada'), new Api(first, 'bob')];
