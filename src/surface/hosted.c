@@ -158,8 +158,17 @@ static void lead_to_sign_in(struct hosted_visit *visit)
         front_lead(&request);
     else if (visit->exchange)
         api_problem(visit->exchange, 401,
-                    STR("This needs a sign-in: the link alone is not enough to agree to it."));
+                    STR("This needs a sign-in: here the link alone is not enough."));
     visit_end(visit);
+}
+
+/* Who has not signed in may be somebody else, for whom there is a page. */
+static void not_there(struct hosted_visit *visit)
+{
+    if (visit->by_link)
+        lead_to_sign_in(visit);
+    else
+        hosted_refuse(visit, 404, NO_SUCH_PAGE);
 }
 
 /* Is it for this person? The token has said so when it was made; the ask says so now. */
@@ -190,7 +199,7 @@ static void found(void *data, nod_status status, const struct store_reply *reply
     else if (status == NOD_E_STORE)
         hosted_refuse(visit, 503, STR("The store cannot be reached; try again."));
     else if (!seen || visit->arena.exhausted)
-        hosted_refuse(visit, 404, NO_SUCH_PAGE);
+        not_there(visit);
     else if (visit->by_link && is_consent(visit))
         lead_to_sign_in(visit);
     else
@@ -207,7 +216,7 @@ static void visit_find(struct hosted_visit *visit, struct str purpose, struct st
     visit->next = next;
     if (page_token_open(hosted->opts.ring, purpose, text, &visit->arena, &token) != NOD_OK ||
         !page_token_is_for(&token, visit->principal)) {
-        hosted_refuse(visit, 404, NO_SUCH_PAGE);
+        not_there(visit);
         return;
     }
     struct finding *finding = MEM_NEW(struct finding);

@@ -1,7 +1,8 @@
 // Hosted pages: what the client is given, who may open it, what is submitted once, and what everybody else is told.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { connect, startHttp } from './harness.js';
+import { execFileSync } from 'node:child_process';
+import { connect, startHttp, textOf } from './harness.js';
 import { connectModern } from './modern.js';
 import { Browser } from './credentials.js';
 import { Api, openHouse, token } from './inbox.js';
@@ -58,3 +59,239 @@ for (const [name, open] of Object.entries(clients))
     assert.equal(await call, 'accept by ada: {"city":"Lisboa","floor":3}');
     assert.match((await ada.page(link)).html, /This is done\.[^]*You can close this page\./);
   });
+
+// --- who may, and what nobody may ---
+
+async function asked(t, tool = 'form', args = {}, { who = 'ada', house = { nodes: 1, create: async () => null } } = {}) {
+  const made = await openHouse(t, house, { program: 'pages', env: SECRET });
+  const session = await clients['v1, 2025'](t, made.first, who);
+  const call = session.text(tool, args);
+  call.catch(() => {});
+  const question = await session.question();
+  return { ...made, server: made.first, session, call, question, link: question.params.url };
+}
+
+// One bit of what was sealed, wherever it is.
+function bitFlipped(link, bit) {
+  const [, before, token] = /^(.*\/a\/)([\w-]+)$/.exec(link);
+  const bytes = Buffer.from(token, 'base64url');
+  bytes[bit >> 3] ^= 1 << (bit & 7);
+  return before + bytes.toString('base64url');
+}
+
+const rows = {
+  'another person opens it': async ({ link, server }) => [404, (await (await signedIn(server, 'bob')).page(link)).status],
+  'another person submits it': async ({ link, server }) => {
+    const bob = await (await signedIn(server, 'bob')).learn('/api/me');
+    return [404, (await bob.submit(link, { city: 'Rome' })).status];
+  },
+  'an administrator opens it': async ({ link, server }) => [404, (await (await signedIn(server, 'root')).page(link)).status],
+  'nobody has signed in': async ({ link, server }) => {
+    const reply = await new Visitor(server.url).fetch(link);
+    return [[303, `/login?next=${new URL(link).pathname}`], [reply.status, reply.headers.get('location')]];
+  },
+  'nobody has signed in, and submits it': async ({ link, server }) => [401, (await new Visitor(server.url).submit(link, { city: 'Rome' })).status],
+  'from a frame of another origin': async ({ link, server }) => {
+    const { headers } = await (await signedIn(server, 'ada')).page(link);
+    return [true, /frame-ancestors 'none'/.test(headers.get('content-security-policy'))];
+  },
+  'submitted by a page of another origin': async ({ link, server }) => {
+    const ada = await (await signedIn(server, 'ada')).learn('/api/me');
+    const all = [{ Origin: 'https://evil.example' }, { Origin: 'http://localhost:1' }, { Origin: undefined }, { 'Sec-Fetch-Site': 'cross-site' }, { 'X-CSRF-Token': undefined }];
+    return [Array(5).fill(403), await Promise.all(all.map(async (headers) => (await ada.submit(link, { city: 'Rome' }, { headers })).status))];
+  },
+  'sent as something that a page of another origin could send': async ({ link, server }) => {
+    const ada = await (await signedIn(server, 'ada')).learn('/api/me');
+    return [415, (await ada.submit(link, { city: 'Rome' }, { headers: { 'Content-Type': 'text/plain' } })).status];
+  },
+  'one bit of it is changed': async ({ link, server }) => {
+    const ada = await signedIn(server, 'ada');
+    const bits = 8 * Buffer.from(link.split('/a/')[1], 'base64url').length;
+    const some = process.env.NOD_SOAK === '1' ? Array.from({ length: bits }, (_, i) => i) : [0, 9, 45, 150, 300, 500, 700, bits - 1];
+    for (const bit of some) assert.equal((await ada.page(bitFlipped(link, bit))).status, 404, `bit ${bit}`);
+    return [some.length, new Set(some).size];
+  },
+  'it is cut, or longer': async ({ link, server }) => {
+    const ada = await signedIn(server, 'ada');
+    return [[404, 404, 404, 404], await Promise.all([link.slice(0, -1), `${link}A`, `${link}AAAA`, link.slice(0, -40)].map(async (other) => (await ada.page(other)).status))];
+  },
+  'what opens a page is no state, and the other way round': async ({ link, server }) => {
+    const ada = await signedIn(server, 'ada');
+    return [404, (await ada.page(`/a/return?state=${link.split('/a/')[1]}&city=Rome`)).status];
+  },
+};
+
+test('a link that is not for you, changed, framed or sent from elsewhere', async (t) => {
+  const made = await asked(t);
+  for (const [name, row] of Object.entries(rows))
+    await t.test(name, async () => {
+      const [expected, seen] = await row(made);
+      assert.deepEqual(seen, expected);
+    });
+  const ada = await signedIn(made.server, 'ada');
+  assert.equal((await ada.page(made.link)).data.state, 'pending', 'it still waits after all that');
+  assert.equal((await ada.submit(made.link, { city: 'Lisboa' })).status, 200);
+  assert.equal(await made.call, 'accept by ada: {"city":"Lisboa"}');
+});
+
+test('opening uses nothing up; submitted twice, also at the same instant, it counts once', async (t) => {
+  const { link, server, call, question } = await asked(t);
+  question.accept();
+  const ada = await signedIn(server, 'ada');
+  for (let i = 0; i < 3; i++) assert.equal((await ada.page(link)).data.state, 'pending');
+  assert.equal((await ada.fetch(link, { method: 'HEAD' })).status, 200);
+  const cities = ['Lisboa', 'Rome', 'Oslo', 'Lima'];
+  const all = await Promise.all(cities.map((city) => ada.submit(link, { city })));
+  const won = all.findIndex(({ status }) => status === 200);
+  assert.deepEqual(all.map(({ status }) => status).sort(), [200, 409, 409, 409]);
+  assert.equal(await call, `accept by ada: {"city":"${cities[won]}"}`);
+  const again = await ada.submit(link, { city: cities[won] });
+  assert.deepEqual([again.status, again.body.state, again.body.outcome], [409, 'accepted', 'This is done.']);
+  const page = await ada.page(link);
+  assert.deepEqual([page.status, page.data.state, page.data.csrf], [200, 'accepted', undefined]);
+  assert.doesNotMatch(page.html, new RegExp(cities[won]), 'what was entered is not shown again');
+});
+
+test('too late it is refused, and the page says so', async (t) => {
+  const { link, server, call } = await asked(t, 'form', { ttl: 400 });
+  const ada = await signedIn(server, 'ada');
+  await ada.page(link);
+  await call; // it ends when its time is over
+  const late = await ada.submit(link, { city: 'Rome' });
+  assert.deepEqual([late.status, late.body.state], [409, 'expired']);
+  assert.match((await ada.page(link)).html, /The time for this is over/);
+});
+
+test('declined on the page; declined by the client, the page says so', async (t) => {
+  const { link, server, call, session } = await asked(t);
+  const ada = await signedIn(server, 'ada');
+  await ada.page(link);
+  assert.equal((await ada.submit(link, undefined, { action: 'decline' })).status, 200);
+  assert.equal(await call, 'decline by ada: nothing');
+  const other = session.text('form');
+  const question = await session.question();
+  question.decline();
+  assert.match(await other, /^decline/);
+  assert.match((await ada.page(question.params.url)).html, /This was declined/);
+});
+
+// --- the local user ---
+
+const linkOf = async (server) => /event=inbox url="?(http[^\s"]+)/.exec(await server.said(/event=inbox /))[1];
+
+test('on loopback, for a process of the server\'s own user, the link is enough for data, and never for consent', async (t) => {
+  const server = await startHttp(t, 'pages', { env: SECRET });
+  const session = await connect(t, 'http', 'pages', { server, capabilities: URL_MODE });
+  const guest = new Visitor(server.url); // has not signed in
+  const ask = async (tool, args) => {
+    const call = session.text(tool, args);
+    const question = await session.question();
+    question.accept();
+    return { call, link: question.params.url };
+  };
+  const data = await ask('form');
+  assert.equal((await guest.page(data.link)).data.state, 'pending');
+  const elsewhere = await guest.fetch(data.link, { headers: { 'Sec-Fetch-Site': 'cross-site' } });
+  assert.match(elsewhere.headers.get('refresh'), /^0;url=\/a\//, 'it is opened again first, from our origin');
+  assert.equal((await guest.submit(data.link, { city: 'Rome' }, { headers: { Origin: 'https://evil.example' } })).status, 403);
+  assert.equal((await guest.submit(data.link, { city: 'Rome' }, { headers: { Origin: undefined } })).status, 401);
+  assert.equal((await guest.submit(data.link, { city: 'Rome' }, { headers: { 'X-Forwarded-For': '203.0.113.7' } })).status, 401, 'behind a proxy it is anybody');
+  assert.equal((await guest.submit(data.link, { city: 'Lisboa' })).status, 200);
+  assert.equal(await data.call, 'accept by local: {"city":"Lisboa"}');
+  assert.equal((await guest.fetch('/api/me')).status, 401, 'the link opens nothing else');
+
+  const owner = await new Visitor(server.url).open(await linkOf(server));
+  for (const [tool, args] of [['form', { consent: true }], ['wipe', {}]]) {
+    const consent = await ask(tool, args);
+    const led = await guest.fetch(consent.link);
+    assert.deepEqual([led.status, led.headers.get('location')], [303, `/login?next=${new URL(consent.link).pathname}`], tool);
+    assert.equal((await guest.submit(consent.link, { city: 'Rome' })).status, 401, tool);
+    await owner.page(consent.link);
+    assert.equal((await owner.submit(consent.link, { city: 'Oslo' })).status, 200, tool);
+    assert.equal(await consent.call, 'accept by local: {"city":"Oslo"}', tool);
+  }
+});
+
+test('a process of another user needs a sign-in', { skip: process.getuid() !== 0 && 'only root can start a process as somebody else' }, async (t) => {
+  const server = await startHttp(t, 'pages', { env: SECRET });
+  const session = await connect(t, 'http', 'pages', { server, capabilities: URL_MODE });
+  const call = session.text('form');
+  const question = await session.question();
+  const status = (uid) => Number(execFileSync(process.execPath, ['-e', `require('node:http').get(${JSON.stringify(question.params.url)}, (reply) => (console.log(reply.statusCode), reply.resume()))`],
+    { uid, gid: uid, encoding: 'utf8' }));
+  assert.deepEqual([status(0), status(65534)], [200, 303]);
+  question.decline();
+  await call;
+});
+
+// --- pages of somebody else ---
+
+for (const [name, open] of Object.entries(clients))
+  test(`${name}: a foreign page is reached through ours, with a state; what it sends back is the answer`, async (t) => {
+    const { first: server } = await openHouse(t, { nodes: 1, create: async () => null }, { program: 'pages', env: SECRET });
+    const session = await open(t, server, 'ada');
+    const call = session.text('foreign', { url: 'https://pay.example/begin?back={return}&item=7#top' });
+    const question = await session.question();
+    question.accept();
+    const link = question.params.url;
+    assert.match(link, /\/a\/[\w-]+$/, 'never the foreign page itself');
+    const led = await new Visitor(server.url).fetch(link);
+    assert.match(led.headers.get('location'), /^\/login/, 'the person is checked first');
+    const ada = await signedIn(server, 'ada');
+    const away = await ada.fetch(link);
+    assert.equal(away.status, 303);
+    assert.equal(away.headers.get('referrer-policy'), 'no-referrer');
+    const there = new URL(away.headers.get('location'));
+    const back = `${new URL(server.url).origin}/a/return`;
+    assert.deepEqual([there.origin, there.pathname, there.hash, there.searchParams.get('back'), there.searchParams.get('item')], ['https://pay.example', '/begin', '#top', back, '7']);
+    const state = there.searchParams.get('state');
+    assert.ok(!away.headers.get('location').includes(link.split('/a/')[1]), 'the token of the page is not told');
+    assert.equal((await ada.page(`/a/${state}`)).status, 404, 'and what is told does not open it');
+
+    const returned = (query) => `/a/return?${new URLSearchParams(query)}`;
+    const first = await new Visitor(server.url).fetch(`${returned({ state, code: 'a,b' })},;`, { headers: { 'Sec-Fetch-Site': 'cross-site' } });
+    assert.deepEqual([first.status, first.headers.get('refresh')], [200, `0;url=${returned({ state, code: 'a,b' })}%2C%3B`], 'it reloads itself from our origin');
+    const refused = {
+      'another person': [404, await (await signedIn(server, 'bob')).page(returned({ state, code: 'x' }))],
+      'no state': [404, await ada.page(returned({ code: 'x' }))],
+      'a changed state': [404, await ada.page(returned({ state: bitFlipped(`/a/${state}`, 400).slice(3), code: 'x' }))],
+      'something twice': [400, await ada.page(`${returned({ state, code: 'x' })}&code=y`)],
+      'not text': [400, await ada.page(`${returned({ state })}&code=%ff`)],
+      'a NUL': [400, await ada.page(`${returned({ state })}&code=%00`)],
+      'too much': [400, await ada.page(returned({ state, ...Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`n${i}`, ''])) }))],
+    };
+    for (const [what, [status, reply]] of Object.entries(refused)) assert.equal(reply.status, status, what);
+    const done = await ada.page(returned({ state, code: 'a b&c', paid: 'yes' }));
+    assert.equal(done.status, 200);
+    assert.match(done.html, /This is done\.[^]*You can close this page\./);
+    assert.equal(await call, 'accept by ada: {"code":"a b&c","paid":"yes"}');
+    assert.match((await ada.page(returned({ state, code: 'other' }))).html, /This is done/, 'once: later it shows the outcome');
+    assert.match((await ada.page(link)).html, /This is done/);
+  });
+
+// --- the inbox, for a client that opens no pages ---
+
+test('a client without URL mode: the inbox shows the message and links to the page, and takes no answer in its place', async (t) => {
+  const { first: server } = await openHouse(t, { nodes: 1, create: async () => null }, { program: 'pages', env: SECRET });
+  const session = await connect(t, 'http', 'pages', { server, token: token('ada'), capabilities: {} });
+  const call = session.text('form');
+  const api = await new Api(server, 'ada').describe();
+  const [item] = await api.pending();
+  assert.deepEqual([item.kind, item.schema, item.message, item.url], ['url', null, 'Where does it go?', item.page]);
+  const said = await api.resolve(item.id, { action: 'accept', content: { city: 'Rome' } });
+  assert.deepEqual([said.status, said.json.pending], [200, true], 'that it was opened is no answer');
+  const ada = await signedIn(server, 'ada');
+  await ada.page(item.page);
+  assert.equal((await ada.submit(item.page, { city: 'Lisboa' })).status, 200);
+  assert.equal(await call, 'accept by ada: {"city":"Lisboa"}');
+  assert.deepEqual([(await api.one(item.id)).json.answer.via], ['page']);
+});
+
+test('a server without an inbox has no pages, and the tool is told so', async (t) => {
+  const server = await startHttp(t, 'pages', { args: ['--no-inbox'] });
+  const session = await connect(t, 'http', 'pages', { server, capabilities: URL_MODE });
+  const result = await session.call('form');
+  assert.equal(result.isError, true);
+  assert.match(textOf(result), /This server has no pages of its own/);
+  assert.deepEqual(session.asked, []);
+});
