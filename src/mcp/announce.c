@@ -3,6 +3,8 @@
  *
  *   <node> u <uri>        this resource has changed
  *   <node> s <session>    the record of this session has changed
+ *   <node> d <id>         the page of this elicitation is done
+ *   <node> c <session> <id>   the same, and whose it was: for the node where that session listens
  *   <node> t <ask> ...    a question has its next turn before its time (core/turns.c says this)
  *
  * A client may subscribe at one node and listen at another, and the resource may change at a third.
@@ -15,6 +17,7 @@
 #include "mcp/announce.h"
 
 #include "base/mem.h"
+#include "mcp/ask2025.h"
 #include "mcp/request.h"
 #include "mcp/server_inside.h"
 #include "mcp/session_store.h"
@@ -53,6 +56,32 @@ void announce_session(struct mcp_server *server, const struct id *session)
     say(server, 's', id_str(session));
 }
 
+void announce_url_done(struct mcp_server *server, struct str elicitation_id)
+{
+    say(server, 'd', elicitation_id);
+}
+
+void announce_complete(struct mcp_server *server, const struct id *session,
+                       struct str elicitation_id)
+{
+    struct buf text;
+
+    buf_init(&text, MCP_URI_MAX);
+    buf_fmt(&text, STR_FMT " " STR_FMT, STR_ARG(id_str(session)), STR_ARG(elicitation_id));
+    say(server, 'c', buf_str(&text));
+    buf_finish(&text);
+}
+
+static void told_complete(struct mcp_server *server, struct str text)
+{
+    struct str id, elicitation_id;
+    struct session *session =
+        str_cut(text, ' ', &id, &elicitation_id) ? session_here(server, id) : NULL;
+
+    if (session)
+        client_surface_complete(session, elicitation_id);
+}
+
 static void told(void *data, struct str text)
 {
     struct mcp_server *server = data;
@@ -65,6 +94,10 @@ static void told(void *data, struct str text)
         resources_updated(server, rest);
     else if (str_eq(what, STR("s")) && rest.len == ID_LEN)
         session_look_again(server, rest);
+    else if (str_eq(what, STR("d")))
+        client_surface_url_done(server->client, rest);
+    else if (str_eq(what, STR("c")))
+        told_complete(server, rest);
     else if (str_eq(what, STR("t")))
         engine_turn_told(server->opts.engine, rest);
 }

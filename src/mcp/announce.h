@@ -16,6 +16,11 @@ void announce_stop(struct mcp_server *server);
 
 /* A resource has changed: tells its subscribers on other nodes. */
 void announce_updated(struct mcp_server *server, struct str uri);
+/* A page is done that another node may have given to a client. */
+void announce_url_done(struct mcp_server *server, struct str elicitation_id);
+/* The same, and the client's session is known, but does not listen here. */
+void announce_complete(struct mcp_server *server, const struct id *session,
+                       struct str elicitation_id);
 /* The record of a session has changed: other nodes that have the session read it again. */
 void announce_session(struct mcp_server *server, const struct id *session);
 

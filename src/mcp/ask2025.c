@@ -16,6 +16,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/announce.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller2025.h"
 #include "mcp/work.h"
@@ -186,18 +187,10 @@ void client_surface_forget(struct surface *surface, struct session *session)
         url_forget(client_of(surface), LIST_OF(at, struct given_url, of_session));
 }
 
-void client_surface_url_done(struct surface *surface, struct str elicitation_id)
+static void write_complete(struct mcp_server *server, struct str elicitation_id)
 {
-    struct client_surface *client = client_of(surface);
-    struct mcp_server *server = client->server;
-    struct given_url *url = map_get(&client->urls, elicitation_id);
     struct json_writer w;
 
-    if (!url)
-        return;
-    struct session *session = url->session;
-    struct ask *ask = engine_ask(server->opts.engine, elicitation_id);
-    struct caller2025 *call = ask ? caller2025_of(ask_call(ask)) : NULL;
     buf_clear(&server->out);
     json_writer_init(&w, &server->out);
     jw_object(&w);
@@ -208,14 +201,60 @@ void client_surface_url_done(struct surface *surface, struct str elicitation_id)
     jw_key_str(&w, STR("elicitationId"), elicitation_id);
     jw_end(&w);
     jw_end(&w);
-    /* On the call's own stream while it waits there, otherwise where messages outside of calls
-     * go. */
-    if (call && call->session == session)
-        mcp_stream_send(call->stream, EVENT_KEPT, buf_str(&server->out));
-    else
-        session_notify(session, buf_str(&server->out));
+}
+
+bool client_surface_complete(struct session *session, struct str elicitation_id)
+{
+    struct mcp_server *server = session->server;
+
+    write_complete(server, elicitation_id);
+    bool told = session_notify(session, buf_str(&server->out));
     buf_clear(&server->out);
+    return told;
+}
+
+/* On the call's own stream while it waits there, otherwise where messages outside of calls go, on
+ * whatever node that is. */
+static void url_complete(struct client_surface *client, struct given_url *url,
+                         struct caller2025 *call)
+{
+    struct mcp_server *server = client->server;
+    struct session *session = url->session;
+    struct str id = str_n(url->id, url->len);
+
+    if (call && call->session == session) {
+        write_complete(server, id);
+        mcp_stream_send(call->stream, EVENT_KEPT, buf_str(&server->out));
+        buf_clear(&server->out);
+    } else if (!client_surface_complete(session, id)) {
+        announce_complete(server, &session->id, id);
+    }
     url_forget(client, url);
+}
+
+bool client_surface_url_done(struct surface *surface, struct str elicitation_id)
+{
+    struct client_surface *client = client_of(surface);
+    struct given_url *url = map_get(&client->urls, elicitation_id);
+    struct ask *ask = engine_ask(client->server->opts.engine, elicitation_id);
+
+    if (url)
+        url_complete(client, url, ask ? caller2025_of(ask_call(ask)) : NULL);
+    return url;
+}
+
+/* A question whose page decides has ended, on this node or another: did its page end it? */
+static void url_ended(struct client_surface *client, const struct ask *ask,
+                      const struct winner *winner)
+{
+    const struct ask_record *record = ask_record(ask);
+    bool by_page = str_eq(winner->via, STR("page")) || winner->state == ASK_ACCEPTED;
+    struct given_url *url = record->kind == ASK_URL && record->wait_done && by_page
+                                ? map_get(&client->urls, record->id)
+                                : NULL;
+
+    if (url)
+        url_complete(client, url, caller2025_of(ask_call(ask)));
 }
 
 /* --- putting it up and taking it down --- */
@@ -261,7 +300,7 @@ static void client_withdraw(struct surface *surface, struct ask *ask, struct str
     char id_text[CLIENT_WIRE_ID_MAX];
     struct json_writer w;
 
-    (void)surface, (void)winner;
+    url_ended(client_of(surface), ask, winner);
     if (!offer)
         return;
     if (!offer->answered && call->session) {

@@ -25,8 +25,12 @@ void client_surface_destroy(struct surface *surface);
 void client_surface_response(struct surface *surface, struct session *session,
                              const struct rpc_message *message, answered_fn *done, void *data);
 
-/* The page of a URL elicitation is done: tells the client that was given it. */
-void client_surface_url_done(struct surface *surface, struct str elicitation_id);
+/* The page of a URL elicitation is done: tells the client that was given it. False: this node has
+ * given it to none. */
+bool client_surface_url_done(struct surface *surface, struct str elicitation_id);
+/* The same for a session that listens here, whichever node has given it the page. False: it does
+ * not. */
+bool client_surface_complete(struct session *session, struct str elicitation_id);
 /* A call ended with the error that pages have to be opened first. `data` (JSON) names them. */
 void client_surface_url_required(struct surface *surface, struct session *session, struct str data);
 /* The session has ended. */

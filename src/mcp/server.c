@@ -176,6 +176,7 @@ void mcp_use_pages(struct mcp_server *server, struct front *pages)
 
 void mcp_url_done(struct mcp_server *server, struct str elicitation_id)
 {
-    client_surface_url_done(server->client, elicitation_id);
+    if (!client_surface_url_done(server->client, elicitation_id))
+        announce_url_done(server, elicitation_id);
     ask_url_done(server->opts.engine, elicitation_id, NULL, NULL);
 }

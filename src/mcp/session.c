@@ -400,10 +400,11 @@ static struct mcp_stream *session_standing(struct session *session)
     return found;
 }
 
-void session_notify(struct session *session, struct str message)
+bool session_notify(struct session *session, struct str message)
 {
     struct mcp_stream *stream = session->lines ? session->lines : session_standing(session);
 
     if (stream)
         mcp_stream_send(stream, EVENT_VOLATILE, message);
+    return stream;
 }

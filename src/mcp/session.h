@@ -150,6 +150,6 @@ static inline const struct revision_facts *session_knows(const struct session *s
 
 /* Sends a message that belongs to no call: to stdout, or to the GET stream if there ever was
  * one. */
-void session_notify(struct session *session, struct str message);
+bool session_notify(struct session *session, struct str message);
 
 #endif

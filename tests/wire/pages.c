@@ -37,15 +37,30 @@ static nod_status foreign(nod_call *call)
     return reply_answer(call, &answer);
 }
 
+static nod_status require(nod_call *call)
+{
+    return nod_require_url(call, .message = "Open this first",
+                           .url = "https://example.org/first?id={id}");
+}
+
+static nod_status done(nod_call *call)
+{
+    nod_url_done(nod_server_of(call), nod_arg_str(call, "id"));
+    return nod_reply_text(call, "done");
+}
+
 static const char input[] =
     "{\"type\":\"object\",\"properties\":{\"message\":{\"type\":\"string\"},\"url\":{\"type\":"
-    "\"string\"},\"ttl\":{\"type\":\"integer\"},\"consent\":{\"type\":\"boolean\"}}}";
+    "\"string\"},\"id\":{\"type\":\"string\"},\"ttl\":{\"type\":\"integer\"},\"consent\":{\"type\":"
+    "\"boolean\"}}}";
 
 int main(int argc, char **argv)
 {
     static const nod_tool tools[] = {
         { .name = "form", .handler = form, .title = "Ship it", .input_schema = input },
         { .name = "wipe", .handler = form, .input_schema = input, .destructive = true },
+        { .name = "require", .handler = require },
+        { .name = "done", .handler = done, .input_schema = input },
         { .name = "foreign", .handler = foreign, .input_schema = input },
     };
     nod_server *server = nod_server_new(.name = "pages", .version = NOD_VERSION);

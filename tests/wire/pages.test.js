@@ -2,10 +2,10 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { connect, startHttp, textOf } from './harness.js';
+import { HttpPeer, PATIENCE_MS, connect, startHttp, textOf, within } from './harness.js';
 import { connectModern } from './modern.js';
 import { Browser } from './credentials.js';
-import { Api, openHouse, token } from './inbox.js';
+import { Api, houses, openHouse, token } from './inbox.js';
 
 const SECRET = { MCP_ELICITATION_SECRET: 'a secret of the tests of pages, long enough' };
 const URL_MODE = { elicitation: { url: {} } };
@@ -294,4 +294,67 @@ test('a server without an inbox has no pages, and the tool is told so', async (t
   assert.equal(result.isError, true);
   assert.match(textOf(result), /This server has no pages of its own/);
   assert.deepEqual(session.asked, []);
+});
+
+// --- several nodes ---
+
+const two = houses.find(({ nodes }) => nodes === 2);
+const completed = (session) => new Promise((resolve) => {
+  session.client.fallbackNotificationHandler = async ({ method, params }) => method === 'notifications/elicitation/complete' && resolve(params.elicitationId);
+});
+
+test('two nodes: opened and submitted through the other one; the client is told where its stream is', async (t) => {
+  const { first, last } = await openHouse(t, two, { program: 'pages', env: SECRET });
+  const session = await clients['v1, 2025'](t, first, 'ada');
+  const told = completed(session);
+  const call = session.text('form');
+  const question = await session.question();
+  question.accept();
+  const there = new URL(new URL(question.params.url).pathname, last.url).href;
+  const ada = await signedIn(last, 'ada');
+  assert.equal((await ada.page(there)).data.state, 'pending');
+  assert.equal((await ada.submit(there, { city: 'Lisboa' })).status, 200);
+  assert.equal(await call, 'accept by ada: {"city":"Lisboa"}');
+  assert.equal(await within(PATIENCE_MS, 'complete', told), question.params.elicitationId);
+  assert.match((await (await signedIn(first, 'ada')).page(question.params.url)).html, /This is done/);
+
+  // In the 2026 era the client comes back to either node.
+  const modern = await clients['v2, 2026'](t, first, 'ada');
+  const second = modern.text('form');
+  const next = await modern.question();
+  next.accept();
+  const other = new URL(new URL(next.params.url).pathname, last.url).href;
+  await ada.page(other);
+  assert.equal((await ada.submit(other, { city: 'Rome' })).status, 200);
+  assert.equal(await second, 'accept by ada: {"city":"Rome"}');
+});
+
+test('two nodes: what had to be opened first (-32042) is done at the other one, and the client is told', async (t) => {
+  const { first, last } = await openHouse(t, two, { program: 'pages', env: SECRET });
+  const session = await clients['v1, 2025'](t, first, 'ada');
+  const told = completed(session);
+  const error = await session.call('require').then(() => null, (refusal) => refusal);
+  assert.equal(error.code, -32042);
+  const [{ elicitationId, url }] = error.data.elicitations;
+  assert.equal(url, `https://example.org/first?id=${elicitationId}`);
+  const page = await clients['v1, 2025'](t, last, 'bob');
+  await page.text('done', { id: elicitationId });
+  assert.equal(await within(PATIENCE_MS, 'complete', told), elicitationId);
+});
+
+test('two nodes: a client that calls at one and listens at the other is told there', async (t) => {
+  const { first, last } = await openHouse(t, two, { program: 'pages', env: SECRET });
+  const peer = new HttpPeer(first.url, { token: token('ada') });
+  t.after(() => peer.close());
+  await peer.initialize(URL_MODE);
+  peer.url = last.url;
+  const listening = await peer.request('GET', { headers: { Accept: 'text/event-stream' } });
+  assert.equal(listening.status, 200);
+  peer.url = first.url;
+  await peer.send({ id: 1, method: 'tools/call', params: { name: 'require', arguments: {} } });
+  const { error } = await peer.next(({ id }) => id === 1, 'the refusal');
+  const [{ elicitationId }] = error.data.elicitations;
+  await peer.send({ id: 2, method: 'tools/call', params: { name: 'done', arguments: { id: elicitationId } } });
+  const { params } = await peer.next(({ method }) => method === 'notifications/elicitation/complete', 'elicitation/complete');
+  assert.equal(params.elicitationId, elicitationId);
 });
