@@ -444,6 +444,23 @@ NOD_API void nod_stop(nod_server *server);
 
 /* From any thread: tells the subscribers that a resource has changed. */
 NOD_API void nod_resource_updated(nod_server *server, const char *uri);
+/* What is in the token of a page of your own (nod_page_token). */
+typedef struct nod_page {
+    const char *name;    /* as it was given */
+    int64_t expires_ms;  /* wall time */
+} nod_page;
+/*
+ * NOD_OK. NOD_E_REFUSED: it is not a token of this server, or not for this principal, and `page` is
+ * NULL. NOD_E_TIMEOUT: it has expired. NOD_E_STALE: it was used before. NOD_E_STORE: ask again.
+ */
+typedef void nod_page_fn(void *data, nod_status status, const nod_page *page);
+/*
+ * From any thread: is this a token of nod_page_token for this principal, who has signed in to your
+ * page (a link is no sign-in)? With `use` it is used up: of all who say so, on all nodes, one gets
+ * NOD_OK. `done` is called once, later, on the server's thread, and must not block.
+ */
+NOD_API void nod_page_check(nod_server *server, const char *token, const char *principal, bool use,
+                            nod_page_fn *done, void *data);
 /* From any thread: the page of nod_elicit_url or nod_require_url with this id is done. */
 NOD_API void nod_url_done(nod_server *server, const char *elicitation_id);
 
@@ -691,6 +708,23 @@ NOD_API nod_status nod_elicit_page_with(nod_call *call, nod_answer *answer,
 #define nod_elicit_page(call, answer, ...)                                                         \
     nod_elicit_page_with((call), (answer), &(const struct nod_page_opts){                          \
                                                .size = sizeof(struct nod_page_opts), __VA_ARGS__ })
+
+struct nod_page_token_opts {
+    size_t size;
+    const char *name; /* required; what the page is about, at most 512 bytes. Once in a call */
+    int64_t ttl_ms;   /* how long it is valid; 0: as long as a question waits */
+};
+NOD_API nod_status nod_page_token_with(nod_call *call, const char **token,
+                                       const struct nod_page_token_opts *opts) NOD_USE_RESULT;
+/*
+ * A token for the address of a page of your own, such as one for nod_elicit_url: sealed, for the
+ * principal of the call, until it expires or is used (nod_page_check). It is made in a step, so it is
+ * the same on every run: NOD_PENDING comes first.
+ */
+#define nod_page_token(call, token, ...)                                                           \
+    nod_page_token_with((call), (token),                                                           \
+                        &(const struct nod_page_token_opts){                                       \
+                            .size = sizeof(struct nod_page_token_opts), __VA_ARGS__ })
 
 struct nod_url_opts {
     size_t size;

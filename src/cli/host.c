@@ -133,6 +133,7 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
     if (!opts_fit(&opts))
         return NULL;
     server = MEM_NEW(struct nod_server);
+    list_init(&server->page_checks);
     arena_init(&server->arena, HOST_TEXT_MAX);
     if (!keep_opts(server, &opts)) {
         arena_finish(&server->arena);

@@ -54,7 +54,8 @@ struct nod_server {
     struct keyring *ring;             /* of the secrets that are set, or NULL */
     struct mcp_soft_rule *soft_rules; /* in the arena */
     size_t soft_rule_count;
-    struct timer tick; /* for the engine's next deadline */
+    struct list page_checks; /* of nod_page_check, under way: page_check.c */
+    struct timer tick;       /* for the engine's next deadline */
     bool stopping;
     bool no_such_surface; /* why it could not serve */
 };
@@ -77,6 +78,11 @@ bool host_make_front(nod_server *server, const struct options *options);
 bool host_open_metrics(nod_server *server, const struct options *options);
 /* Until the server was told to stop and what ran has ended. */
 void host_run(nod_server *server);
+
+/* --- cli/page_check --- */
+
+/* Tells all that wait that nothing is known. After the store is gone. */
+void page_checks_drop(nod_server *server);
 
 /* --- cli/hidden --- */
 

@@ -102,6 +102,8 @@ bool host_open_store(nod_server *server, const struct options *options)
     engine_bound_journals(server->engine, options->journal_entries, options->journal_bytes);
     if (!secrets_keyring(&server->ring))
         return false;
+    if (server->ring)
+        local_use_keyring(server->local, keyring_copy(server->ring));
     size_t in_all = first_of(options->pending_asks, server->opts.pending_asks, ENGINE_PENDING_ASKS);
     size_t each =
         first_of(options->pending_asks_per_principal, server->opts.pending_asks_per_principal,

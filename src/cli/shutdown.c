@@ -95,6 +95,7 @@ static void take_apart(nod_server *server, bool ended)
     server->store->ops->destroy(
         server->store); /* it drops completions that are on their way to the front and the engine */
     server->store = NULL;
+    page_checks_drop(server);
     webhooks_destroy(server->webhooks);
     server->webhooks = NULL;
     front_destroy(server->front);

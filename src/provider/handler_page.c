@@ -4,8 +4,92 @@
  * A question that is asked on a page is one in URL mode whose address nod makes, when the question
  * is stored (core/ask.c): it has the question's own token in it. So the handler names no address,
  * and on a replay it asks the same.
+ *
+ * Tokens for pages of an author's own (nod_page_token) are sealed anew each time, so they are made
+ * in a step. Handlers run on several threads, and a keyring belongs to one: it has a lock.
  */
+#include "crypto/page_token.h"
 #include "provider/local_inside.h"
+
+/* --- tokens --- */
+
+void local_use_keyring(struct local *local, struct keyring *ring)
+{
+    pthread_mutex_lock(&local->ring_lock);
+    keyring_destroy(local->ring);
+    local->ring = ring;
+    pthread_mutex_unlock(&local->ring_lock);
+}
+
+/* Locked. */
+static struct keyring *ring_of(struct local *local)
+{
+    if (!local->ring)
+        local->ring = keyring_random();
+    return local->ring;
+}
+
+nod_status local_open_page_token(struct local *local, struct str text, struct arena *arena,
+                                 struct page_token *out)
+{
+    pthread_mutex_lock(&local->ring_lock);
+    nod_status status = page_token_open(ring_of(local), PAGE_TOKEN_OWN, text, arena, out);
+    pthread_mutex_unlock(&local->ring_lock);
+    return status;
+}
+
+enum { TOKEN_KEY_MAX = 100 }; /* bytes of a token's name in the key of its step */
+
+struct token_wanted {
+    struct str name;
+    int64_t ttl_ms;
+};
+
+static nod_status make_token(nod_step_run *step, void *arg)
+{
+    const struct token_wanted *wanted = arg;
+    nod_call *call = nod_step_call(step);
+    struct local *local = call->local;
+    int64_t expires_ms = clock_wall(call->run->clock) + wanted->ttl_ms;
+    struct buf token;
+
+    buf_init(&token, PAGE_TOKEN_TEXT_MAX);
+    pthread_mutex_lock(&local->ring_lock);
+    nod_status status = page_token_make(ring_of(local), PAGE_TOKEN_OWN, call->run->principal,
+                                        call->run->call_id, wanted->name, expires_ms, &token);
+    pthread_mutex_unlock(&local->ring_lock);
+    if (status == NOD_OK)
+        nod_step_result(step, json_out(json_new_str(&call->run->arena, buf_str(&token))));
+    buf_finish(&token);
+    return status;
+}
+
+nod_status nod_page_token_with(nod_call *call, const char **token,
+                               const struct nod_page_token_opts *given)
+{
+    struct nod_page_token_opts opts;
+    const nod_json *made;
+
+    OPTS_READ(opts, given);
+    NOD_TRY(call_place(call, "nod_page_token", token));
+    *token = "";
+    struct token_wanted wanted = { .name = call_text(call, opts.name),
+                                   .ttl_ms = opts.ttl_ms ? opts.ttl_ms : call->run->ask_ttl_ms };
+    if (!wanted.name.len || wanted.name.len > PAGE_TOKEN_NAME_MAX || wanted.ttl_ms < 0 ||
+        wanted.ttl_ms > RUN_TTL_MAX_MS) {
+        run_bug(call->run,
+                "The %s " STR_FMT " calls nod_page_token with a .name that is not of 1 to %d "
+                "bytes, or a .ttl_ms that is not positive",
+                call_what(call), STR_ARG(call_name(call)), PAGE_TOKEN_NAME_MAX);
+        return NOD_E_USAGE;
+    }
+    const char *key = nod_fmt(call, "page token %.*s", TOKEN_KEY_MAX, wanted.name.at);
+    NOD_TRY(nod_step(call, key, make_token, &wanted, &made, .idempotent = true));
+    *token = call_cstr(call, json_str(json_in(made)));
+    return NOD_OK;
+}
+
+/* --- forms --- */
 
 static const char response_schema[] =
     "{\"type\":\"object\",\"properties\":{\"response\":{\"type\":\"string\"}},"

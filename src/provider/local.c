@@ -343,6 +343,7 @@ struct local *local_create(const struct local_opts *opts)
     local->catalog = opts->catalog;
     local->loop = opts->loop;
     local->replay_check = opts->replay_check;
+    pthread_mutex_init(&local->ring_lock, NULL);
     local_hooks_init(local);
     local->workers = workers_create(opts->loop, opts->workers);
     list_init(&local->targets);
@@ -374,6 +375,8 @@ void local_destroy(struct local *local)
     }
     while (!list_empty(&local->targets)) /* targets of calls that were dropped with the engine */
         local_target_free(LIST_OF(list_first(&local->targets), struct local_target, link));
+    keyring_destroy(local->ring);
+    pthread_mutex_destroy(&local->ring_lock);
     local_hooks_finish(local);
     mem_free(local);
 }

@@ -50,6 +50,13 @@ void local_check_replays(struct local *local, bool check);
 /* Calls fn(data, key of the step) after the effect of each step and before it is recorded, on the
  * handler's thread. For tests. */
 void local_watch_steps(struct local *local, void (*fn)(void *data, const char *key), void *data);
+/* What seals the tokens of nod_page_token; taken over. Without: a random one for this process. */
+struct keyring;
+struct page_token;
+void local_use_keyring(struct local *local, struct keyring *ring);
+/* Opens such a token: page_token_open. */
+nod_status local_open_page_token(struct local *local, struct str text, struct arena *arena,
+                                 struct page_token *out);
 struct workers *local_workers(struct local *local);
 
 #endif

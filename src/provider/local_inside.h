@@ -2,7 +2,10 @@
 #ifndef NOD_PROVIDER_LOCAL_INSIDE_H
 #define NOD_PROVIDER_LOCAL_INSIDE_H
 
+#include <pthread.h>
+
 #include "base/buf.h"
+#include "crypto/seal.h"
 #include "provider/handler.h"
 #include "provider/local.h"
 
@@ -51,6 +54,8 @@ struct local {
     struct list targets;
     struct list jobs; /* runs on the pool */
     bool replay_check;
+    pthread_mutex_t ring_lock;
+    struct keyring *ring;                         /* of nod_page_token; NULL: not needed so far */
     void (*stepped)(void *data, const char *key); /* see local_watch_steps */
     void *stepped_data;
     char source[LOCAL_SOURCE_MAX];   /* "tools.c:120", of what is registered now; or empty */

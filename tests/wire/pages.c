@@ -1,6 +1,9 @@
 /*
  * pages: tools whose questions are asked on pages of this server, for pages.test.js.
  */
+#include <pthread.h>
+#include <stdio.h>
+
 #include <nod/nod.h>
 
 static nod_status reply_answer(nod_call *call, const nod_answer *answer)
@@ -37,6 +40,52 @@ static nod_status foreign(nod_call *call)
     return reply_answer(call, &answer);
 }
 
+/* A token for a page of our own. */
+static nod_status own(nod_call *call)
+{
+    const char *token;
+
+    NOD_TRY(nod_page_token(call, &token, .name = nod_arg_str_or(call, "message", "order 7"),
+                           .ttl_ms = nod_arg_int_or(call, "ttl", 0)));
+    return nod_reply_text(call, token);
+}
+
+/* What such a page asks: the handler is blocking, and waits for what the server's thread is told.
+ */
+struct checked {
+    pthread_mutex_t lock;
+    pthread_cond_t told;
+    bool done;
+    nod_status status;
+    char name[64];
+};
+
+static void is_checked(void *data, nod_status status, const nod_page *page)
+{
+    struct checked *checked = data;
+
+    pthread_mutex_lock(&checked->lock);
+    checked->status = status;
+    snprintf(checked->name, sizeof(checked->name), "%s", page ? page->name : "nothing");
+    checked->done = true;
+    pthread_cond_signal(&checked->told);
+    pthread_mutex_unlock(&checked->lock);
+}
+
+static nod_status check(nod_call *call)
+{
+    struct checked checked = { .lock = PTHREAD_MUTEX_INITIALIZER,
+                               .told = PTHREAD_COND_INITIALIZER };
+
+    nod_page_check(nod_server_of(call), nod_arg_str(call, "url"), nod_arg_str(call, "message"),
+                   nod_arg_bool_or(call, "consent", false), is_checked, &checked);
+    pthread_mutex_lock(&checked.lock);
+    while (!checked.done)
+        pthread_cond_wait(&checked.told, &checked.lock);
+    pthread_mutex_unlock(&checked.lock);
+    return nod_reply_textf(call, "%s: %s", nod_status_name(checked.status), checked.name);
+}
+
 static nod_status require(nod_call *call)
 {
     return nod_require_url(call, .message = "Open this first",
@@ -59,6 +108,8 @@ int main(int argc, char **argv)
     static const nod_tool tools[] = {
         { .name = "form", .handler = form, .title = "Ship it", .input_schema = input },
         { .name = "wipe", .handler = form, .input_schema = input, .destructive = true },
+        { .name = "own", .handler = own, .input_schema = input },
+        { .name = "check", .handler = check, .input_schema = input, .blocking = true },
         { .name = "require", .handler = require },
         { .name = "done", .handler = done, .input_schema = input },
         { .name = "foreign", .handler = foreign, .input_schema = input },

@@ -358,3 +358,23 @@ test('two nodes: a client that calls at one and listens at the other is told the
   const { params } = await peer.next(({ method }) => method === 'notifications/elicitation/complete', 'elicitation/complete');
   assert.equal(params.elicitationId, elicitationId);
 });
+
+test('two nodes: a token for a page of the author\'s own is for one principal, until it expires, and used once', async (t) => {
+  const { first, last } = await openHouse(t, two, { program: 'pages', env: SECRET });
+  const ada = await clients['v1, 2025'](t, first, 'ada');
+  const other = await clients['v1, 2025'](t, last, 'bob');
+  const check = (session, own, who, use) => session.text('check', { url: own, message: who, consent: use });
+  const own = await ada.text('own');
+  assert.match(own, /^[\w-]{100,200}$/);
+  assert.equal(Buffer.from(own, 'base64url').includes('order 7'), false, 'nothing of it can be read');
+  assert.equal(await check(other, own, 'ada', false), 'ok: order 7');
+  assert.equal(await check(ada, own, 'bob', true), 'refused: nothing');
+  assert.equal(await check(ada, bitFlipped(`/a/${own}`, 333).slice(3), 'ada', true), 'refused: nothing');
+  const uses = await Promise.all([ada, other, ada, other].map((session) => check(session, own, 'ada', true)));
+  assert.deepEqual(uses.sort(), ['ok: order 7', ...Array(3).fill('stale: order 7')]);
+  assert.equal(await check(other, own, 'ada', false), 'stale: order 7');
+  const short = await ada.text('own', { ttl: 1 });
+  assert.equal(await check(other, short, 'ada', true), 'timeout: order 7');
+  const page = await signedIn(first, 'ada');
+  assert.equal((await page.page(`/a/${await ada.text('own', { message: 'x' })}`)).status, 404, 'it opens no page of ours');
+});

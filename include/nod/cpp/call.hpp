@@ -438,6 +438,19 @@ class call
         return page_form(message, nullptr, o);
     }
 
+    /* For the address of a page of your own; the same on every run. */
+    std::string_view page_token(const text &name, std::chrono::milliseconds ttl = {})
+    {
+        nod_page_token_opts opts{};
+        const char *token = nullptr;
+
+        opts.size = sizeof(opts);
+        opts.name = name.c_str();
+        opts.ttl_ms = ttl.count();
+        check(nod_page_token_with(at_, &token, &opts));
+        return detail::view(token);
+    }
+
     answer elicit_url(const text &message, const text &url, const url_options &o = {})
     {
         const nod_url_opts opts = page(message, url, o);

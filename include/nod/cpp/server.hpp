@@ -491,6 +491,23 @@ class server
     void stop() { nod_stop(at_); }
     void resource_updated(const text &uri) { nod_resource_updated(at_, uri.c_str()); }
     void url_done(const text &elicitation_id) { nod_url_done(at_, elicitation_id.c_str()); }
+    /* done(status, page); the page is null unless its token is one of ours for this principal. */
+    void page_check(const text &token, const text &principal, bool use,
+                    std::function<void(nod_status, const nod_page *)> done)
+    {
+        using fn = std::function<void(nod_status, const nod_page *)>;
+        auto kept = std::make_unique<fn>(std::move(done));
+
+        nod_page_check(at_, token.c_str(), principal.c_str(), use,
+                       [](void *data, nod_status status, const nod_page *page) {
+                           const std::unique_ptr<fn> mine(static_cast<fn *>(data));
+                           try {
+                               (*mine)(status, page);
+                           } catch (...) { /* nothing that is thrown gets into C */
+                           }
+                       },
+                       kept.release());
+    }
 
   private:
     detail::kept_handler *keep(handler run)
