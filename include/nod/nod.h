@@ -281,6 +281,13 @@ struct nod_server_opts {
     /* How approvals may be remembered, instead of what the tools say: "delete_account=session,tool",
      * as --remember has it, NULL-terminated, or NULL. --remember comes after these. */
     const char *const *remember;
+    /* A client without elicitation, where no other surface can put a question to its person: the
+     * model is told to. It answers by the tool sendElicitationResult. true: it is not asked, and
+     * nod_elicit gives NOD_E_NOT_SUPPORTED. --no-model sets it, too. */
+    bool no_model;
+    /* What such a model says counts for confirmations, approvals and what destructive tools ask,
+     * too. Otherwise it only fills in data. --model-may-consent sets it, too. */
+    bool model_may_consent;
 };
 
 /* NULL, with the reason on stderr, if an option is not valid. */

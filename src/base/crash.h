@@ -48,6 +48,10 @@
     X(open_before)          /* the call of a task is about to be stored */                         \
     X(open_after)           /* it is stored, and the client does not know the task's id */         \
     X(task_told_after)      /* the client has been sent the id, and the call has not begun */      \
+    X(handle_before)        /* the record of a pending result is about to be stored */             \
+    X(handle_after)         /* it is stored, and nobody has been told */                           \
+    X(pended_after)         /* the pending result has been handed to the connection */             \
+    X(attach_after)         /* an answer counts, and its request has not found the call */         \
     X(sqlite_commit_before) /* SQLite: a batch has been written, and not committed */              \
     X(sqlite_commit_after)  /* SQLite: it is committed, and no completion has left */              \
     X(redis_send_before)    /* Redis: an operation is about to be sent */                          \

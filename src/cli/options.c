@@ -142,6 +142,20 @@ static bool take_confirm_destructive(struct options *options, const char *value)
     return true;
 }
 
+static bool take_no_model(struct options *options, const char *value)
+{
+    (void)value;
+    options->no_model = true;
+    return true;
+}
+
+static bool take_model_may_consent(struct options *options, const char *value)
+{
+    (void)value;
+    options->model_may_consent = true;
+    return true;
+}
+
 static bool take_surfaces(struct options *options, const char *value)
 {
     options->surfaces = value;
@@ -316,6 +330,8 @@ static const struct option table[] = {
     { "--soft-deadline", "a time such as 50s, client:NAME=10m or tool:NAME=10m", false,
       take_soft_deadline },
     { "--consent", "inbox or any", false, take_consent },
+    { "--no-model", NULL, false, take_no_model },
+    { "--model-may-consent", NULL, false, take_model_may_consent },
     { "--metrics", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_metrics },
     { "--webhook", "a URL that begins with http:// or https://", false, take_webhook },
     { "--webhook-secret", "FILE", false, take_webhook_secret },
@@ -363,8 +379,9 @@ const char *options_help(void)
            "                         says: session, principal, a time such as 8h; for these\n"
            "                         arguments or the whole tool (arguments, tool); none\n"
            "  --confirm-destructive  a person is asked before each call of a destructive tool\n"
-           "  --surfaces LIST        where people are asked (client, and places of the\n"
-           "                         program itself): client,inbox on both, and the first\n"
+           "  --surfaces LIST        where people are asked (client, inbox, model, and\n"
+           "                         places of the program itself): client,inbox on both, and the "
+           "first\n"
            "                         answer wins; client>inbox in turn\n"
            "  --next-surface TIME    in turn: how long one place has; default 30s\n"
            "  --soft-deadline TIME   how long a call is held whose question is only elsewhere,\n"
@@ -373,6 +390,11 @@ const char *options_help(void)
            "                         repeatable\n"
            "  --consent inbox        confirmations and approvals do not count if the client\n"
            "                         answers: they are asked elsewhere only\n"
+           "  --no-model             the model of a client without elicitation is not asked, "
+           "where\n"
+           "                         nobody else can be\n"
+           "  --model-may-consent    what such a model says counts for confirmations, approvals\n"
+           "                         and destructive tools, too\n"
            "  --metrics HOST:PORT    serve figures for Prometheus at /metrics, without a token;\n"
            "                         --metrics PORT listens on loopback\n"
            "  --webhook URL          is sent a signed POST when a question comes up or ends;\n"

@@ -66,6 +66,7 @@ struct options {
     bool webhook_content;
     const char *remember[OPTIONS_NAMES_MAX + 1]; /* rules: see cli/remember.c */
     bool confirm_destructive;
+    bool no_model, model_may_consent;
     const char *surfaces;     /* names between commas and >; NULL: what the program sets */
     int64_t next_surface_ms;  /* 0: what the program sets */
     int64_t soft_deadline_ms; /* 0: what the program sets */

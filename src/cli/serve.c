@@ -86,6 +86,8 @@ static void choose_surfaces(nod_server *server, const struct options *options)
         server->opts.next_surface_ms = options->next_surface_ms;
     if (options->consent)
         server->opts.consent = options->consent;
+    server->opts.no_model |= options->no_model;
+    server->opts.model_may_consent |= options->model_may_consent;
     if (options->soft_deadline_ms)
         server->opts.soft_deadline_ms = options->soft_deadline_ms;
     server->soft_rules =
@@ -183,13 +185,13 @@ static bool consent_fits(nod_server *server)
     bool elsewhere = server->opts.consent && strcmp(server->opts.consent, "inbox") == 0;
 
     engine_consent_elsewhere(server->engine, elsewhere);
-    if (elsewhere && !engine_asks_elsewhere(server->engine, NULL))
+    if (elsewhere && !engine_asks_people_elsewhere(server->engine, NULL))
         return surfaces_wrong(
             "consent counts in the inbox only, but this server asks nobody there: "
             "serve the inbox and name it in --surfaces, or take out --consent");
     for (size_t i = 0; i < catalog_count(server->catalog, TARGET_TOOL, false); i++) {
         struct target *tool = catalog_at(server->catalog, TARGET_TOOL, false, i);
-        if (tool->consent_elsewhere && !engine_asks_elsewhere(server->engine, tool))
+        if (tool->consent_elsewhere && !engine_asks_people_elsewhere(server->engine, tool))
             LOG_WARN("a tool takes consent from the inbox only, but nobody is asked there: what it "
                      "wants confirmed is not",
                      LOG_STR("tool", tool->name));
@@ -206,6 +208,9 @@ static bool use_surfaces(nod_server *server)
     engine_next_turn(server->engine, server->opts.next_surface_ms);
     if (server->inbox)
         mcp_use_pages(server->mcp, server->front);
+    engine_model_may_consent(server->engine, server->opts.model_may_consent);
+    if (!server->opts.no_model && !mcp_use_model(server->mcp))
+        return false;
     /* What was answered elsewhere is known at one server only. */
     if (server->opts.portable_states && !server->opts.surfaces)
         server->opts.surfaces = client_only;

@@ -726,6 +726,11 @@ struct str call_args(const struct call *call)
     return call->args;
 }
 
+struct str call_caller_record(const struct call *call)
+{
+    return call->caller_record;
+}
+
 struct str call_uri(const struct call *call)
 {
     return call->uri;

@@ -76,8 +76,7 @@ void call_asked(struct call *call)
 
     call->untold = false;
     call->state = LIVE_TELLING;
-    if (!call_is_alone(call))
-        call->client_kinds = call_able(call).client;
+    call->client_kinds = call_supports(call);
     scope_asked(call);
     if (!call->cancel_wanted && caller->ops->brings && !caller->ops->brings(caller, call))
         call_told(call, CALLER_LEAVES);

@@ -59,13 +59,16 @@ static void call_fail_run(struct call *call, const struct run *run, nod_status s
 
 /* Which kinds of question can be put to the person behind this call. If the caller is gone it may
  * come back, so what it could do before still counts. */
-static void supports(struct call *call)
+unsigned call_supports(struct call *call)
 {
     if (call_is_alone(call))
-        return;
+        return call->client_kinds;
     struct able able = call_able(call);
     call->supports = able.asked;
     call->supports_consent = able.consent;
+    call->supports_gate = able.gate;
+    call->model = able.model;
+    return able.client;
 }
 
 static int64_t ask_ttl_of(const struct call *call)
@@ -111,9 +114,11 @@ struct run *run_create(struct call *call)
     run->principal = arena_str(arena, call->principal);
     run->uri = arena_str(arena, call->uri);
     run->args = json_parse(arena, arena_str(arena, call_args_now(call)), NULL, &error);
-    supports(call);
+    call_supports(call);
     run->supports = call->supports;
     run->supports_consent = call->supports_consent;
+    run->supports_gate = call->supports_gate;
+    run->model = call->model;
     run->fresh_intent = call->fresh_intent;
     run->portable = call->portable;
     run->carried = call->carries;

@@ -56,6 +56,7 @@ struct claim {
     bool lent;       /* answer.content belongs to the answerer, which is still on the stack */
     struct buf text; /* the content as it was given */
     struct ask_record *record; /* if the ask does not wait here, or may leave; in the arena */
+    struct id asker;           /* the call that asked, once it is known: result.call_id */
     struct answer_result result;
     answered_fn *done;
     void *data;

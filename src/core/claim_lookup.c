@@ -3,7 +3,7 @@
  *
  * The stage lookupPending. It finds the ask, live here or in the store, and looks in this order at
  * whose turn it is, who answers, whether the tool that asks is still there, whether the ask still
- * waits, which offer of it is answered, whose consent counts, what else is said with the answer
+ * waits, which offer of it is answered, whose word counts for it, what else is said with the answer
  * (claim_note.c), and whether the tool is still what it was when the call began.
  *
  * Holds always: whoever may not answer an ask learns nothing of it, not even that it exists.
@@ -73,7 +73,7 @@ static bool contradicts(const struct claim *claim, const struct ask_record *reco
 static role_set claim_roles(const struct claim *claim)
 {
     const struct surface *surface = claim->answer.surface;
-    bool own = claim->url_done || (surface && surface->ops->client);
+    bool own = claim->url_done || (surface && (surface->ops->client || surface->ops->own_word));
 
     return claim->answer.roles | (own ? ANSWERS_AS_CLIENT : ROLES_NONE);
 }
@@ -122,7 +122,12 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     if (!answerable_by(record, claim->answer.by, claim_roles(claim)) || foreign ||
         (claim->url_done && !page) || (claim->page && !ours)) {
         claim_reject(claim, NOD_E_NOT_FOUND); /* others must not learn that this ask exists */
-    } else if (record->state == ASK_PENDING && target_is_gone(claim->engine, record->target)) {
+        return;
+    }
+    memcpy(claim->asker.text, record->call_id.at,
+           record->call_id.len < ID_LEN ? record->call_id.len : ID_LEN);
+    claim->result.call_id = id_str(&claim->asker);
+    if (record->state == ASK_PENDING && target_is_gone(claim->engine, record->target)) {
         end_as(claim, record->call_id, outcome_gone(&claim->arena, record->target));
     } else if (record->state != ASK_PENDING) {
         claim->result.state = record->state;
@@ -135,7 +140,7 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     } else if (claim->answer.attempt && claim->answer.attempt < record->attempt) {
         claim->result.pending = true;
         claim_reject(claim, NOD_E_STALE); /* it answers an offer that was replaced */
-    } else if (!claim_may_consent(claim->engine, record, claim_target(claim), surface)) {
+    } else if (!claim_may_count(claim->engine, record, claim_target(claim), surface)) {
         claim->result.pending = true;
         claim_reject(claim, NOD_E_REFUSED);
     } else if ((claim->result.problems = claim_take_note(claim, record)).len) {

@@ -118,17 +118,27 @@ void engine_next_turn(struct engine *engine, int64_t ms);
 /* What the client says is no consent: confirmations and approvals are asked elsewhere only. A
  * target may say the same for itself. Before the first call. */
 void engine_consent_elsewhere(struct engine *engine, bool elsewhere);
+/* What a model says counts as consent, and it is asked what destructive tools ask. Before the first
+ * call. */
+void engine_model_may_consent(struct engine *engine, bool may);
 /* The names of all surfaces, with commas between them. */
 struct str engine_surface_names(const struct engine *engine, struct arena *arena);
-/* Is the client asked what this target asks? And is anybody else, other than a model? A target of
- * NULL stands for one that names no surfaces. */
+/* Is the client asked what this target asks? And is anybody else? A target of NULL stands for one
+ * that names no surfaces. */
 bool engine_asks_client(struct engine *engine, struct target *target);
 bool engine_asks_elsewhere(struct engine *engine, struct target *target);
+/* Is a person asked elsewhere? */
+bool engine_asks_people_elsewhere(struct engine *engine, struct target *target);
+/* May it come to a model being asked for data, if the client can be asked these kinds (1 << enum
+ * ask_kind)? */
+bool engine_asks_model(struct engine *engine, struct target *target, unsigned kinds);
 /* Several surfaces were named: asks that a client carries are up elsewhere as well. */
 bool engine_asks_together(struct engine *engine, struct target *target);
 /* May a call of this target wait for somebody elsewhere, if its client can be asked these kinds (1
  * << enum ask_kind)? */
 bool engine_waits_elsewhere(struct engine *engine, struct target *target, unsigned kinds);
+/* The same, and the somebody is a person. */
+bool engine_waits_for_people(struct engine *engine, struct target *target, unsigned kinds);
 /* How long a question waits from now on, if nobody says otherwise; at most RUN_TTL_MAX_MS. */
 void engine_ask_ttl(struct engine *engine, int64_t ms);
 /*
@@ -334,11 +344,15 @@ bool call_is_stored(const struct call *call); /* the store knows it */
 bool call_working(const struct call *call);
 struct str call_args(const struct call *call);
 struct str call_uri(const struct call *call);
+/* What its caller has written for others: see call_spec. */
+struct str call_caller_record(const struct call *call);
 /* Could a surface other than this one put such a question to the person behind this call? */
-bool engine_can_elsewhere(const struct engine *engine, const struct call *call, enum ask_kind kind,
-                          bool consent, const struct surface *but);
+bool engine_can_elsewhere(const struct engine *engine, const struct call *call,
+                          const struct ask_record *ask, const struct surface *but);
 /* One of its questions is up elsewhere than at its client, or will be. */
 bool call_waits_elsewhere(const struct call *call);
+/* A person is asked elsewhere what the call asks, in some turn. */
+bool call_asks_people_elsewhere(const struct call *call);
 /* All of them are, and none is up at its client. */
 bool call_waits_only_elsewhere(const struct call *call);
 /* What the call has learned. Valid while it runs, during finished(), and during asked(), unless
@@ -417,6 +431,7 @@ struct answer_result {
     nod_status status;
     enum ask_state state; /* with NOD_OK, NOD_E_STALE: how the ask ended */
     struct str by, via;   /* by whom, and where */
+    struct str call_id;   /* the call that asked; empty: the answerer may not know of it */
     struct str problems;  /* with NOD_E_INVALID, or if a hook refused: JSON [{path, message}] */
     const char *code;     /* of a hook that refused the answer, for programs; NULL: none */
     struct str message;   /* the same, for people */

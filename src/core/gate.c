@@ -60,7 +60,8 @@ static struct str gate_message(const struct call *call, struct arena *arena)
                      STR_ARG(call->target->title), STR_ARG(shown), more);
 }
 
-static nod_status not_confirmed(struct nod_hook_run *hook, const struct entry *answer)
+static nod_status not_confirmed(struct nod_hook_run *hook, const struct run *run,
+                                const struct entry *answer)
 {
     if (answer && answer->state == ASK_CANCELLED)
         return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_CANCELLED",
@@ -77,6 +78,11 @@ static nod_status not_confirmed(struct nod_hook_run *hook, const struct entry *a
         return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
                          STR("This needs a person's confirmation, and what was answered is neither "
                              "a yes nor a no; nothing was done"));
+    if (run->model & 1u << ASK_APPROVAL)
+        return hook_fail(
+            hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
+            STR("This needs the confirmation of a person, and not the model's; nothing "
+                "was done: " RUN_INSTEAD_OF_MODEL));
     return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
                      STR("This needs a person's confirmation, and nobody could be asked; nothing "
                          "was done"));
@@ -117,7 +123,7 @@ static nod_status confirm(struct nod_hook_run *hook, void *data)
     if (status == NOD_PENDING || (status == NOD_OK && answer->state == ASK_ACCEPTED))
         return status;
     if (answer || status == NOD_E_NOT_SUPPORTED)
-        return not_confirmed(hook, answer);
+        return not_confirmed(hook, run, answer);
     return not_asked(hook, run, status);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "core/note.h"
+#include "core/run_inside.h"
 
 enum { USE_TRIES = 8 }; /* of counting a use; past that it is not counted */
 
@@ -86,7 +87,7 @@ static void not_passed(struct call *call)
 {
     struct granting *granting = call->granting;
     struct run_item *item = granting->item;
-    unsigned able = item->spec.consent ? call->run->supports_consent : call->run->supports;
+    unsigned able = run_supports(call->run, &item->spec);
 
     if (!(able & 1u << item->spec.kind))
         answered(call, ASK_UNSUPPORTED, STR("nod"), STR_NONE, STR_NONE);

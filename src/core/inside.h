@@ -73,7 +73,7 @@ struct engine {
     size_t resting;   /* calls of `calls` that wait without a client: see resting.c */
     struct plan plan; /* where people are asked, unless a target says otherwise */
     int64_t next_turn_ms;
-    bool consent_elsewhere;
+    bool consent_elsewhere, model_may_consent;
     struct idmap calls;  /* struct call */
     struct idmap asks;   /* struct ask, pending here */
     uint64_t asks_moved; /* changes whenever an ask enters or leaves `asks`; never 0 */
@@ -241,7 +241,8 @@ struct call {
     int64_t run_began;
     struct due timeout; /* of its run; while it waits: the next take; else: its next run */
     struct later *later;
-    unsigned supports, supports_consent; /* of its last run; see struct run */
+    /* of its last run; see struct run */
+    unsigned supports, supports_consent, supports_gate, model;
     unsigned client_kinds;       /* what its client could be asked when it was last told of asks */
     struct journal journal;      /* empty while it waits: the store has it */
     size_t learned;              /* bytes of the journal, while it waits */
@@ -490,9 +491,13 @@ bool ask_waits(const struct ask *ask);
 struct able {         /* bits (1 << kind) of what the person behind a call can be asked: */
     unsigned asked;   /* anywhere */
     unsigned consent; /* where it counts as consent */
+    unsigned gate;    /* before the call starts */
+    unsigned model;   /* through the model, whether or not that counts */
     unsigned client;  /* by the client */
 };
 struct able call_able(const struct call *call);
+/* Sets what its runs can ask, if its caller is there. Returns what its client can be asked. */
+unsigned call_supports(struct call *call);
 /* The store counts another offer of the ask, made here or on another node. It is put up again on
  * the surfaces that count offers, with what was wrong, if that is known. */
 void ask_offered_anew(struct ask *ask, int attempt, struct str problems);
@@ -505,12 +510,19 @@ void ask_withdraw(struct ask *ask, const struct surface *but, const struct winne
 struct str surface_word(const struct surface *surface); /* what the operator calls it */
 const struct plan *target_plan(struct engine *engine, struct target *target);
 const struct plan *call_plan(const struct call *call);
-/* Does an answer that is given there count as a person's consent to what this target asks? */
-bool surface_consents(const struct engine *engine, const struct surface *surface,
-                      const struct target *target);
+/* What an answer may decide, besides the data that a handler goes on with. */
+enum ask_weight {
+    WEIGHT_DATA,    /* nothing */
+    WEIGHT_GATE,    /* whether the call starts: a hook asks it at the gate */
+    WEIGHT_CONSENT, /* a confirmation or an approval */
+};
+enum ask_weight ask_weight(const struct ask_record *record);
+/* Does an answer of this weight count, if it is given there, for what this target asks? */
+bool surface_counts(const struct engine *engine, const struct surface *surface,
+                    const struct target *target, enum ask_weight weight);
 /* Does one to this ask? `target` may be NULL: its name is in the record. */
-bool claim_may_consent(const struct engine *engine, const struct ask_record *record,
-                       const struct target *target, const struct surface *surface);
+bool claim_may_count(const struct engine *engine, const struct ask_record *record,
+                     const struct target *target, const struct surface *surface);
 
 /* --- turns --- */
 

@@ -82,11 +82,11 @@ struct str engine_surface_names(const struct engine *engine, struct arena *arena
     return names;
 }
 
-static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind,
-                        bool consent)
+static bool surface_can(struct surface *surface, const struct call *call,
+                        const struct ask_record *ask)
 {
-    return !(consent && !surface_consents(call->engine, surface, call->target)) &&
-           surface->ops->can(surface, call, kind);
+    return surface_counts(call->engine, surface, call->target, ask_weight(ask)) &&
+           surface->ops->can(surface, call, ask->kind);
 }
 
 static bool plan_has(const struct plan *plan, size_t surface)
@@ -97,14 +97,14 @@ static bool plan_has(const struct plan *plan, size_t surface)
     return false;
 }
 
-bool engine_can_elsewhere(const struct engine *engine, const struct call *call, enum ask_kind kind,
-                          bool consent, const struct surface *but)
+bool engine_can_elsewhere(const struct engine *engine, const struct call *call,
+                          const struct ask_record *ask, const struct surface *but)
 {
     const struct plan *plan = call_plan(call);
 
     for (size_t i = 0; i < engine->surface_count; i++)
         if (engine->surfaces[i] != but && plan_has(plan, i) &&
-            surface_can(engine->surfaces[i], call, kind, consent))
+            surface_can(engine->surfaces[i], call, ask))
             return true;
     return false;
 }
@@ -130,11 +130,16 @@ struct able call_able(const struct call *call)
     for (size_t i = 0; i < engine->surface_count; i++) {
         struct surface *surface = engine->surfaces[i];
         unsigned kinds = plan_has(plan, i) ? kinds_of(surface, call) : 0;
-        able.asked |= kinds;
-        if (surface_consents(engine, surface, call->target))
+        if (surface_counts(engine, surface, call->target, WEIGHT_DATA))
+            able.asked |= kinds;
+        if (surface_counts(engine, surface, call->target, WEIGHT_CONSENT))
             able.consent |= kinds;
+        if (surface_counts(engine, surface, call->target, WEIGHT_GATE))
+            able.gate |= kinds;
         if (surface->ops->client)
             able.client |= kinds;
+        if (surface->ops->model)
+            able.model |= kinds;
     }
     return able;
 }
@@ -202,7 +207,7 @@ static bool may_be_put_up(const struct ask *ask, size_t on)
     struct surface *surface = ask->call->engine->surfaces[on];
 
     return !(ask->tried & 1u << on) && !(surface->ops->client && call_is_alone(ask->call)) &&
-           surface_can(surface, ask->call, ask->record.kind, ask->record.consent);
+           surface_can(surface, ask->call, &ask->record);
 }
 
 static bool turn_can(const struct ask *ask, unsigned turn)

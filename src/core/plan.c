@@ -96,10 +96,22 @@ static bool plan_text(const struct engine *engine, struct str text, struct plan 
     return known;
 }
 
-/* More than the client, in all its ways, or more than one other surface. */
+static unsigned model_bits(const struct engine *engine)
+{
+    unsigned bits = 0;
+
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (engine->surfaces[i]->ops->model)
+            bits |= 1u << i;
+    return bits;
+}
+
+/* More than the client, in all its ways, or more than one other surface. A model is never asked
+ * what a client carries. */
 static bool names_several(const struct engine *engine, const struct plan *plan)
 {
-    unsigned client = client_bits(engine), bits = bits_of(plan), others = bits & ~client;
+    unsigned client = client_bits(engine), bits = bits_of(plan);
+    unsigned others = bits & ~client & ~model_bits(engine);
 
     return others && (bits & client || others & (others - 1));
 }
@@ -182,18 +194,42 @@ static bool client_consents(const struct engine *engine, const struct target *ta
     return !engine->consent_elsewhere && !(target && target->consent_elsewhere);
 }
 
-bool surface_consents(const struct engine *engine, const struct surface *surface,
-                      const struct target *target)
+void engine_model_may_consent(struct engine *engine, bool may)
 {
-    return !surface->ops->model && !(surface->ops->client && !client_consents(engine, target));
+    engine->model_may_consent = may;
 }
 
-bool claim_may_consent(const struct engine *engine, const struct ask_record *record,
-                       const struct target *target, const struct surface *surface)
+enum ask_weight ask_weight(const struct ask_record *record)
 {
-    if (!record->consent || !surface)
-        return true;
-    return surface_consents(engine, surface, target ? target : target_of(engine, record->target));
+    if (record->consent)
+        return WEIGHT_CONSENT;
+    return str_starts(record->key, STR(RUN_RESERVED_PREFIX)) ? WEIGHT_GATE : WEIGHT_DATA;
+}
+
+/* A model fills in data, and nothing else. Whatever a destructive tool asks is consent: a checkbox
+ * "confirmed" is, whatever it is called. */
+static bool model_counts(const struct engine *engine, const struct target *target,
+                         enum ask_weight weight)
+{
+    bool data = weight == WEIGHT_DATA && target && !target->destructive;
+
+    return data || (engine->model_may_consent && client_consents(engine, target));
+}
+
+bool surface_counts(const struct engine *engine, const struct surface *surface,
+                    const struct target *target, enum ask_weight weight)
+{
+    if (surface->ops->model)
+        return model_counts(engine, target, weight);
+    return weight != WEIGHT_CONSENT || !surface->ops->client || client_consents(engine, target);
+}
+
+bool claim_may_count(const struct engine *engine, const struct ask_record *record,
+                     const struct target *target, const struct surface *surface)
+{
+    return !surface ||
+           surface_counts(engine, surface, target ? target : target_of(engine, record->target),
+                          ask_weight(record));
 }
 
 /* --- whose turn it is --- */
@@ -285,11 +321,41 @@ bool engine_asks_client(struct engine *engine, struct target *target)
 
 bool engine_asks_elsewhere(struct engine *engine, struct target *target)
 {
-    unsigned bits = bits_of(target_plan(engine, target)) & ~client_bits(engine);
+    return bits_of(target_plan(engine, target)) & ~client_bits(engine);
+}
 
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (bits & 1u << i && !engine->surfaces[i]->ops->model)
+bool engine_asks_people_elsewhere(struct engine *engine, struct target *target)
+{
+    return bits_of(target_plan(engine, target)) & ~client_bits(engine) & ~model_bits(engine);
+}
+
+bool call_asks_people_elsewhere(const struct call *call)
+{
+    return engine_asks_people_elsewhere(call->engine, call->target);
+}
+
+/* Does somebody answer everything in this turn, so that no later one comes? */
+static bool turn_is_last(const struct engine *engine, const struct plan *plan, size_t turn)
+{
+    for (size_t i = 0; i < engine->surface_count && !plan->timed; i++)
+        if (plan->turns[turn] & 1u << i && engine->surfaces[i]->ops->every)
             return true;
+    return false;
+}
+
+bool engine_asks_model(struct engine *engine, struct target *target, unsigned kinds)
+{
+    const struct plan *plan = target_plan(engine, target);
+    unsigned model = model_bits(engine);
+
+    if (kinds & (1u << ASK_FORM | 1u << ASK_URL) || !model_counts(engine, target, WEIGHT_DATA))
+        return false;
+    for (size_t turn = 0; turn < plan->count; turn++) {
+        if (plan->turns[turn] & model)
+            return true;
+        if (turn_is_last(engine, plan, turn))
+            return false;
+    }
     return false;
 }
 
@@ -298,9 +364,15 @@ bool engine_asks_together(struct engine *engine, struct target *target)
     return target_plan(engine, target)->several;
 }
 
-bool engine_waits_elsewhere(struct engine *engine, struct target *target, unsigned kinds)
+bool engine_waits_for_people(struct engine *engine, struct target *target, unsigned kinds)
 {
-    return engine_asks_elsewhere(engine, target) &&
+    return engine_asks_people_elsewhere(engine, target) &&
            (engine_asks_together(engine, target) || !(kinds & 1u << ASK_FORM) ||
             !client_consents(engine, target));
+}
+
+bool engine_waits_elsewhere(struct engine *engine, struct target *target, unsigned kinds)
+{
+    return engine_asks_model(engine, target, kinds) ||
+           engine_waits_for_people(engine, target, kinds);
 }

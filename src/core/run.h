@@ -87,6 +87,10 @@ enum {
 
 /* The prefix of keys of questions that are asked before a target starts. No handler may use it. */
 #define RUN_RESERVED_PREFIX "nod."
+/* What follows if only a model could be asked, and its word does not count. */
+#define RUN_INSTEAD_OF_MODEL                                                                       \
+    "the operator can have a person asked in the inbox (--inbox, --surfaces), or let the model "   \
+    "decide (--model-may-consent)"
 
 struct run {
     /* Given; constant during the run. */
@@ -102,7 +106,9 @@ struct run {
     size_t journal_bytes;
     struct journal left; /* the journal of a call that dropped the run */
     unsigned supports;   /* a bit (1 << enum ask_kind) for each kind that some surface can ask */
-    unsigned supports_consent; /* the same without surfaces where a model answers */
+    unsigned supports_consent; /* the same where it counts as consent */
+    unsigned supports_gate;    /* the same for what a hook asks at the gate */
+    unsigned model;            /* those that a model can be asked, whether or not that counts */
     bool pages;                /* this server has pages of its own: see engine_use_pages */
     bool fresh_intent;         /* this node has just committed the last ENTRY_INTENT */
     bool portable;             /* only idempotent steps: see call_spec */

@@ -1,9 +1,11 @@
-/* core/run_inside: what run_journal.c and run_room.c share. */
+/* core/run_inside: what the files that look at a run from inside the core share. */
 #ifndef NOD_CORE_RUN_INSIDE_H
 #define NOD_CORE_RUN_INSIDE_H
 
 #include "core/run.h"
 
+/* The kinds that can be asked, if an answer is to count for this. */
+unsigned run_supports(const struct run *run, const struct ask_spec *spec);
 nod_status run_fail_fmt(struct run *run, nod_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

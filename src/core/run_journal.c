@@ -305,9 +305,16 @@ nod_status run_check_message(struct run *run, struct str detail, struct str mess
     return detail.len ? check_form(run, detail, message) : NOD_OK;
 }
 
+unsigned run_supports(const struct run *run, const struct ask_spec *spec)
+{
+    if (spec->consent)
+        return run->supports_consent;
+    return run->prefix.len ? run->supports_gate : run->supports;
+}
+
 static nod_status check_question(struct run *run, const struct ask_spec *spec)
 {
-    unsigned able = spec->consent ? run->supports_consent : run->supports;
+    unsigned able = run_supports(run, spec);
 
     if (spec->ttl_ms < 0 || spec->ttl_ms > RUN_TTL_MAX_MS)
         return run_fail_fmt(run, NOD_E_USAGE,
@@ -337,12 +344,17 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
     }
     /* A grant may answer it even if nobody can be asked: see grant_pass.c. */
     if (!(able & 1u << spec->kind) && !spec->path.len) {
-        run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
-                     "The client does not support %s, and there is no other way to ask",
-                     spec->kind == ASK_SAMPLE  ? "sampling"
-                     : spec->kind == ASK_ROOTS ? "roots"
-                     : spec->kind == ASK_URL   ? "elicitation in url mode"
-                                               : "elicitation in form mode");
+        if (run->model & 1u << spec->kind)
+            run_fail(run, NOD_E_NOT_SUPPORTED, NULL,
+                     STR("This is a person's to decide, and a model may not answer it; "
+                         "" RUN_INSTEAD_OF_MODEL));
+        else
+            run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
+                         "The client does not support %s, and there is no other way to ask",
+                         spec->kind == ASK_SAMPLE  ? "sampling"
+                         : spec->kind == ASK_ROOTS ? "roots"
+                         : spec->kind == ASK_URL   ? "elicitation in url mode"
+                                                   : "elicitation in form mode");
         run->fault.meta = arena_fmt(&run->arena, "{\"mode\":\"%s\"}", kind_mode(spec->kind));
         run->unasked = run->fault.message;
         return NOD_E_NOT_SUPPORTED;

@@ -3,8 +3,8 @@
  *
  * A new place is a new file that fills in struct surface_ops. Nothing else changes. It is added
  * with engine_add_surface before the server begins to serve; surfaces are preferred in the order in
- * which they were added, unless the operator or the tool names others (plan.h). If several are named
- * for the same turn, an ask is up on all of them that can show it, and the first answer wins.
+ * which they were added, unless the operator or the tool names others (plan.h). If several are
+ * named for the same turn, an ask is up on all of them that can show it, and the first answer wins.
  *
  * A surface may keep a `struct ask *` from offer() until withdraw(), or until ask_answer has told
  * it that its own answer ended the ask: withdraw() is not called then.
@@ -53,10 +53,12 @@ struct surface_ops {
     /* How many times a question is asked if the content is invalid, unless its author says
      * (.attempts). 0: it stays pending, and the answerer may try again. */
     int attempts;
-    bool model; /* a model answers here: its answers are not consent */
-    /* This surface is the client that made the call. Its answers are its own word, which needs no
-     * role. The operator calls all such surfaces "client". */
+    bool model; /* a model answers here: its answers are data, and not consent (core/plan.c) */
+    /* This surface is the client that made the call. The operator calls all such surfaces
+     * "client". Its answers are its own word. */
     bool client;
+    bool own_word; /* so are the answers given here: they need no role (core/answerable.h) */
+    bool every;    /* it puts every form to the person behind every call */
     /* The kinds that `can` allows, one bit (1 << kind) each. NULL: `can` is called for each
      * kind. */
     unsigned (*kinds)(struct surface *surface, const struct call *call);

@@ -2,7 +2,8 @@
  * mcp/attach2025: from a request to a call that went on without its client (era 2025).
  *
  *     waitForPerson {callId}     its handle ▶ the call, whoever waits for it now: the older request
- *                                gets a pending result
+ *                                gets a pending result, or both get the end
+ *     an answer to a question    claims the question ▶ its call, in the same way (attach_tool.h)
  *     the same tool, arguments   a handle whose result was not handed out, of a call that nobody
  *                                holds ▶ the call; otherwise a new call begins
  *
@@ -19,11 +20,15 @@
 
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "mcp/attach_tool.h"
 #include "mcp/caller_away.h"
 #include "mcp/pending.h"
 #include "mcp/repeat2025.h"
 
-enum { ATTACH_ARENA_MAX = 64 << 20 }; /* memory of the arguments, or of a result that is read */
+enum {
+    ATTACH_ARENA_MAX = 64 << 20, /* memory of the arguments, or of a result that is read */
+    ATTACH_AGAIN_MS = 100,       /* between two looks at a call that runs for another request */
+};
 
 static const char not_known[] =
     "No call of yours with this callId waits for a person, or its result is no longer kept.";
@@ -36,7 +41,8 @@ static void attach_settle(struct attach *attach)
 {
     if (attach->call || attach->busy)
         return;
-    target_release(attach->target);
+    if (attach->target)
+        target_release(attach->target);
     arena_finish(&attach->arena);
     mem_free(attach);
 }
@@ -49,6 +55,8 @@ void attach2025_forget(struct caller2025 *call)
     if (!attach)
         return;
     attach->call = NULL;
+    if (heap_has(&attach->again.node))
+        timer_stop(attach->server->opts.loop, &attach->again);
     attach_settle(attach);
 }
 
@@ -68,6 +76,11 @@ static void begin_own(struct attach *attach)
     struct target *target = attach->target;
     struct id id = attach->request;
 
+    if (attach->answered) { /* the request that made the call still waits for it */
+        struct outcome taken = attach_taken();
+        caller2025_respond(call, &taken);
+        return;
+    }
     if (attach->by_handle) {
         say_failure(attach, "CALL_UNKNOWN", not_known);
         return;
@@ -105,6 +118,21 @@ static bool take_live(struct attach *attach, struct call *live)
 }
 
 static void look_next(struct attach *attach);
+static void load(struct attach *attach);
+
+static void look_again(void *data)
+{
+    load(data);
+}
+
+/* It runs for another request that was attached: this one looks again when it waits or has ended.
+ */
+static bool is_shared(const struct attach *attach, const struct call *live)
+{
+    const struct caller2025 *other = caller2025_of(live);
+
+    return attach->by_handle && other && other->attach && other->session && !call_waiting(live);
+}
 
 static void attach_to(struct attach *attach, const struct call_record *record)
 {
@@ -114,6 +142,10 @@ static void attach_to(struct attach *attach, const struct call_record *record)
     struct call *live = engine_find(engine, record->id);
     struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
 
+    if (live && is_shared(attach, live)) {
+        timer_set(server->opts.loop, &attach->again, ATTACH_AGAIN_MS, look_again, attach);
+        return;
+    }
     attach->attached = true;
     if (!target) {
         say_failure(attach, OUTCOME_TARGET_GONE, "The tool of this call no longer exists.");
@@ -280,11 +312,53 @@ static void named_loaded(void *data, nod_status status, const struct store_reply
     }
 }
 
+static void load_named(struct attach *attach, struct str call_id)
+{
+    struct store *store = engine_store(attach->server->opts.engine);
+
+    attach->busy++;
+    store->ops->load_call(store, call_id, named_loaded, attach);
+}
+
+static void was_answered(void *data, bool server, struct str call_id, const struct outcome *refusal)
+{
+    struct attach *attach = data;
+
+    attach->busy--;
+    if (!server || !attach->call || !attach->call->session) {
+        attach_settle(attach);
+    } else if (refusal) {
+        caller2025_respond(attach->call, refusal);
+    } else {
+        attach->answered = true;
+        load_named(attach, call_id);
+    }
+}
+
+/* A request of one of nod's own tools. */
+static void look_by_tool(struct attach *attach, const struct attach_tool *tool,
+                         const struct json *args)
+{
+    struct session *session = attach->call->session;
+    struct outcome refusal;
+    struct attach_wish wish;
+
+    if (!attach_read(tool, args, &attach->arena, &wish, &refusal)) {
+        caller2025_respond(attach->call, &refusal);
+    } else if (wish.ask_id.len) {
+        attach->busy++;
+        attach_answer(attach->server, &wish, session_principal(session), session_scope(session),
+                      was_answered, attach);
+    } else {
+        load_named(attach, wish.call_id);
+    }
+}
+
 void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec,
                      const struct id *request, bool named)
 {
     struct mcp_server *server = call->session->server;
-    struct store *store = engine_store(server->opts.engine);
+    const struct attach_tool *tool = attach_tool_of(spec->target);
     struct attach *attach = MEM_NEW(struct attach);
     char prefix[ID_LEN + 1];
 
@@ -292,18 +366,17 @@ void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec
     attach->call = call;
     attach->request = *request;
     attach->named = named;
-    attach->target = spec->target;
-    target_hold(spec->target);
+    attach->by_handle = tool != NULL;
     arena_init(&attach->arena, ATTACH_ARENA_MAX);
-    attach->args = spec->args ? json_copy(&attach->arena, spec->args) : NULL;
-    attach->by_handle = pending_is_tool(server, spec->target);
     repeat2025_wish(TARGET_TOOL, spec->target->name, STR_NONE, spec->args, &attach->wish);
     call->attach = attach;
-    if (attach->by_handle) {
-        attach->busy++;
-        store->ops->load_call(store, json_get_str(spec->args, STR("callId")), named_loaded, attach);
+    if (tool) {
+        look_by_tool(attach, tool, spec->args);
         return;
     }
+    attach->target = spec->target;
+    target_hold(spec->target);
+    attach->args = spec->args ? json_copy(&attach->arena, spec->args) : NULL;
     handle_prefix(session_principal(call->session), spec->target->name, spec->args, prefix);
     find(attach, prefix);
 }

@@ -22,17 +22,19 @@ struct attach {
     struct caller2025 *call; /* NULL: it is gone */
     unsigned busy;           /* completions on their way that point here */
     struct id request;       /* stands for the request, on every node */
-    bool by_handle;          /* the request names the call: it is the tool waitForPerson */
+    bool by_handle;          /* the request names the call, or a question of it: attach_tool.h */
+    bool answered;           /* its answer to that question counts */
     bool attached;           /* it waits for a call that somebody else made */
     bool collected;          /* the result was handed out before, and is handed out again */
     struct id wanted;        /* the call that it waits for, or looks at */
     struct handle found[HANDLES_FOUND_MAX];
     size_t count, at;
     struct digest wish; /* what the request asks for: see repeat2025 */
+    struct timer again; /* the next look at a call that runs for another request */
 
     /* If it finds nothing, it makes a call of its own. */
     struct arena arena;
-    struct target *target; /* held */
+    struct target *target; /* held; NULL: it never makes one */
     const struct json *args;
     bool named;
 };

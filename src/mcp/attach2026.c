@@ -14,20 +14,24 @@
  * on meanwhile, the record stays, and does no harm: it is found by its name only, which nobody was
  * told.
  *
- * waitForPerson finds the call of a pending result by its handle, and waits for it in the same way,
- * together with others that name it at this node. Such a request is asked nothing itself, and is
- * given no page. A result is marked as handed out before it is given (attach2026_collect), and is
- * given again by its handle for HANDLE_AGAIN_MS, because a reply may have been lost.
+ * A request of one of nod's own tools (attach_tool.h) finds the call of a pending result by its
+ * handle, or by a question that it answers first, and waits for it in the same way, together with
+ * others that name it at this node. Such a request is asked nothing itself, and is given no page. A
+ * result is marked as handed out before it is given (attach2026_collect), and is given again by its
+ * handle for HANDLE_AGAIN_MS, because a reply may have been lost.
  *
  * Holds always: a call is found by its own principal only. Between a look at the store and its
  * reply the caller may be over, or the server gone: `busy` keeps the caller until then.
  */
 #include "mcp/attach2026.h"
 
+#include "base/crash.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "mcp/attach_tool.h"
 #include "mcp/caller_away.h"
 #include "mcp/drain.h"
+#include "mcp/model.h"
 #include "mcp/pending.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
@@ -40,7 +44,9 @@ enum {
 struct attach2026 {
     struct id call;
     struct handle handle;
-    bool collected; /* it was handed out before */
+    bool collected;   /* it was handed out before */
+    bool answered;    /* its answer to a question of the call counts */
+    uint8_t declared; /* enum client_can: what its client declares */
 };
 
 static const char not_known[] =
@@ -61,7 +67,8 @@ static void hold_for(struct caller2026 *caller, int64_t ms)
 void attach2026_hold(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
-    int64_t soft = pending_soft_ms(server, caller->target, caller->client);
+    int64_t soft = pending_hold_ms(server, caller->caller.call,
+                                   pending_soft_ms(server, caller->target, caller->client));
 
     hold_for(caller,
              server_draining(server) ? 0 : caller->began + soft - loop_now(server->opts.loop));
@@ -79,6 +86,13 @@ void attach2026_offered(struct caller *base, struct call *call)
             hold_for(caller, 0);
             return;
         }
+    if (model_is_asked(caller->server, call))
+        attach2026_hold(caller);
+}
+
+uint8_t attach2026_declared(const struct caller2026 *caller)
+{
+    return caller->attach ? caller->attach->declared : caller->can;
 }
 
 /* The call is nobody's from now on, and goes on by itself. */
@@ -91,6 +105,7 @@ static void pend(struct caller2026 *caller, struct call *call)
     call_handed(call);
     caller_end(caller, &(struct outcome){ .status = NOD_OK, .body = buf_str(&body) });
     buf_finish(&body);
+    CRASH_POINT(pended_after);
     call_caller_left(call);
 }
 
@@ -129,7 +144,8 @@ static void soft_over(void *data)
     } else if (caller->part != PART_TOOL_RESULT || has_pages(caller) ||
                server->opts.portable_states || !call_waits_only_elsewhere(call)) {
         round_leave(caller, call);
-    } else if (!caller->attach && caller_holds_steps(caller) && tasks_take(caller, call)) {
+    } else if (!caller->attach && caller_holds_steps(caller) && !model_is_asked(server, call) &&
+               tasks_take(caller, call)) {
         return;
     } else if (caller->attach) { /* the record is there */
         pend(caller, call);
@@ -142,7 +158,7 @@ static void soft_over(void *data)
     }
 }
 
-/* --- waitForPerson --- */
+/* --- a call that was made before --- */
 
 static void say_failure(struct caller2026 *caller, nod_status status, const char *code,
                         const char *why)
@@ -222,6 +238,9 @@ static void found(void *data, nod_status status, const struct handle *handles, s
         caller->attach->collected = count && handles[0].collected_ms;
         if (status != NOD_OK) {
             store_failed(caller);
+        } else if (!count && caller->attach->answered) { /* whoever made the call waits for it */
+            struct outcome taken = attach_taken();
+            caller_end(caller, &taken);
         } else if (!count) {
             say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
         } else if (!may_have(caller)) {
@@ -259,16 +278,52 @@ static void named_loaded(void *data, nod_status status, const struct store_reply
     caller_settle(caller);
 }
 
-void attach2026_start(struct caller2026 *caller, struct str call_id)
+static void load_named(struct caller2026 *caller, struct str call_id)
 {
     struct store *store = engine_store(caller->server->opts.engine);
 
+    caller->busy++;
+    store->ops->load_call(store, call_id, named_loaded, caller);
+}
+
+static void was_answered(void *data, bool server, struct str call_id, const struct outcome *refusal)
+{
+    struct caller2026 *caller = data;
+
+    if (server && caller->server && !caller->over) {
+        caller->attach->answered = !refusal;
+        if (refusal)
+            caller_end(caller, refusal);
+        else
+            load_named(caller, call_id);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+void attach2026_start(struct caller2026 *caller, const struct attach_tool *tool,
+                      const struct json *args)
+{
+    struct outcome refusal;
+    struct attach_wish wish;
+
     caller->attach = ARENA_NEW(&caller->arena, struct attach2026);
+    caller->attach->declared = caller->can;
     caller->can = 0; /* it is asked nothing, and gets no page */
     caller->pages = false;
     caller->tasks = false;
-    caller->busy++;
-    store->ops->load_call(store, call_id, named_loaded, caller);
+    target_release(caller->target);
+    caller->target = attach_target(); /* the tool goes with the server, a request may come after */
+    target_hold(caller->target);
+    if (!attach_read(tool, args, &caller->arena, &wish, &refusal)) {
+        caller_end(caller, &refusal);
+    } else if (wish.ask_id.len) {
+        caller->busy++;
+        attach_answer(caller->server, &wish, caller->principal, caller->principal, was_answered,
+                      caller);
+    } else {
+        load_named(caller, wish.call_id);
+    }
 }
 
 /* --- the end --- */

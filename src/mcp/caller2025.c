@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/attach2025.h"
+#include "mcp/attach_tool.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller2026.h"
 #include "mcp/caller_record.h"
@@ -118,7 +119,7 @@ void caller2025_begin(struct caller2025 *call, const struct caller2025_spec *spe
 static bool may_attach(struct session *session, const struct caller2025_spec *spec)
 {
     return spec->part == PART_TOOL_RESULT &&
-           (pending_is_tool(session->server, spec->target) || session->pended ||
+           (attach_tool_of(spec->target) || session->pended ||
             pending_may_come(session->server, spec->target, session->can));
 }
 
@@ -157,7 +158,7 @@ void caller2025_start(struct request *request, const struct caller2025_spec *spe
     bool attaches = may_attach(session, spec);
     if (alone) {
         request->stream = mcp_stream_held(session, request->exchange, false);
-        if (server_survives(server) && !pending_is_tool(server, spec->target))
+        if (server_survives(server) && !attach_tool_of(spec->target))
             mcp_stream_name(request->stream, &id);
     }
     call_join(call, request->stream);

@@ -18,6 +18,7 @@
 #include "core/catalog.h"
 #include "core/json_digest.h"
 #include "mcp/attach2026.h"
+#include "mcp/attach_tool.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller_record.h"
 #include "mcp/drain.h"
@@ -447,8 +448,9 @@ void caller2026_start(struct request *request, const struct caller2025_spec *spe
     response_take(&caller->own.response, request, waiter_gone);
 
     caller->busy++; /* during this function */
-    if (pending_is_tool(server, spec->target)) {
-        attach2026_start(caller, json_get_str(spec->args, STR("callId")));
+    const struct attach_tool *tool = attach_tool_of(spec->target);
+    if (tool) {
+        attach2026_start(caller, tool, spec->args);
     } else if (caller->resumed) {
         caller->state_text = arena_str(&caller->arena, state);
         if (state.len > caller_state_max(server) || !keep_args(caller, spec->args)) {
@@ -620,6 +622,7 @@ static const struct caller_ops caller2026_ops = {
     .asked = round_asked,
     .offered = attach2026_offered,
     .notify = caller_notify,
+    .offered = attach2026_offered,
     .finished = caller_finished,
     .carries = true,
     .unloaded = caller_unloaded,

@@ -72,7 +72,7 @@ struct caller2026 {
     bool tasks;                /* it may be answered with a task */
     bool resumed;              /* it came with a requestState */
     bool won;                  /* an answer of this request counted */
-    struct attach2026 *attach; /* it is a request of waitForPerson; or NULL */
+    struct attach2026 *attach; /* it finds a call that was made before: attach_tool.h; or NULL */
     int64_t began;             /* by the loop's clock */
     struct str client;         /* the name that its client gives; in the arena */
     bool over;                 /* no waiter is left, and none may come */

@@ -12,6 +12,7 @@
  */
 #include "mcp/handle.h"
 
+#include "base/crash.h"
 #include "base/mem.h"
 #include "core/json_digest.h"
 #include "json/write.h"
@@ -80,6 +81,7 @@ static void put_done(void *data, nod_status status, const struct store_reply *re
     bool here = putting->work.server;
 
     (void)reply;
+    CRASH_POINT(handle_after);
     server_work_done(&putting->work);
     if (putting->done)
         putting->done(putting->data, here ? status : NOD_E_STORE);
@@ -112,6 +114,7 @@ void handle_put(struct mcp_server *server, const struct handle *handle, uint64_t
     putting->done = done;
     putting->data = data;
     server_work_add(server, &putting->work);
+    CRASH_POINT(handle_before);
     store->ops->put(store, HANDLE_KIND, str_of(handle->key), buf_str(&value), version, ttl_ms,
                     put_done, putting);
     buf_finish(&value);

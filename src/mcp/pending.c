@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "core/run.h"
+#include "mcp/model.h"
 #include "mcp/server_inside.h"
 
 enum { PENDING_ARENA_MAX = 8 << 20 }; /* memory of a listing while it is widened */
@@ -31,44 +31,40 @@ static unsigned form_only(unsigned kinds)
 
 static bool tool_is_listed(const struct target *target, const struct audience *audience)
 {
-    const struct pending *pending = LIST_OF(target, const struct pending, target);
-    struct mcp_server *server = pending->server;
+    const struct mcp_server *server = attach_tool_of(target)->server;
     const struct catalog *catalog = server->opts.catalog;
 
     for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++) {
         struct target *tool = catalog_at(catalog, TARGET_TOOL, false, i);
-        if (tool != target &&
-            engine_waits_elsewhere(server->opts.engine, tool, form_only(audience->kinds)))
+        if (!attach_tool_of(tool) &&
+            engine_waits_for_people(server->opts.engine, tool, form_only(audience->kinds)))
             return true;
     }
     return false;
 }
 
-/* Its calls never become calls of the engine: see attach2025.c and attach2026.c. */
-static void tool_start(struct provider *provider, struct run *run)
+static bool tool_read(const struct attach_tool *tool, const struct json *args, struct arena *arena,
+                      struct attach_wish *out, struct schema_problems *problems)
 {
-    (void)provider;
-    run_done(run, NOD_E_USAGE, STR_NONE);
+    (void)tool, (void)arena, (void)problems;
+    out->call_id = json_get_str(args, STR("callId"));
+    return true; /* a call without a name is one that is not known */
 }
 
-static const struct provider_ops provider_ops = { .name = "pending", .start = tool_start };
+static const struct attach_tool_ops tool_ops = { .read = tool_read };
 
 struct pending *pending_create(struct mcp_server *server)
 {
     struct pending *pending = MEM_NEW(struct pending);
 
-    pending->server = server;
-    pending->provider.ops = &provider_ops;
     id_random(&pending->self);
-    pending->target = (struct target){ .kind = TARGET_TOOL,
-                                       .name = PENDING_TOOL,
-                                       .title = STR("Wait for a person"),
-                                       .provider = &pending->provider,
-                                       .descriptor = str_of(descriptor),
-                                       .listed = tool_is_listed,
-                                       .callable_unlisted = true };
-    pending->added = catalog_add(server->opts.catalog, &pending->target) == NOD_OK;
-    if (!pending->added)
+    pending->tool = (struct attach_tool){ .ops = &tool_ops,
+                                          .target = { .name = PENDING_TOOL,
+                                                      .title = STR("Wait for a person"),
+                                                      .descriptor = str_of(descriptor),
+                                                      .listed = tool_is_listed,
+                                                      .callable_unlisted = true } };
+    if (!attach_tool_add(&pending->tool, server))
         LOG_WARN("a tool of this server is called waitForPerson: pending results cannot be waited "
                  "for by their handle");
     return pending;
@@ -76,14 +72,8 @@ struct pending *pending_create(struct mcp_server *server)
 
 void pending_destroy(struct pending *pending)
 {
-    if (pending->added)
-        catalog_remove(pending->server->opts.catalog, &pending->target);
+    attach_tool_remove(&pending->tool);
     mem_free(pending);
-}
-
-bool pending_is_tool(const struct mcp_server *server, const struct target *target)
-{
-    return target == &server->pending->target;
 }
 
 bool pending_may_come(struct mcp_server *server, struct target *target, unsigned can)
@@ -109,6 +99,11 @@ int64_t pending_soft_ms(const struct mcp_server *server, const struct target *ta
             ms = larger(ms, rule->ms);
     }
     return ms;
+}
+
+int64_t pending_hold_ms(const struct mcp_server *server, const struct call *call, int64_t usual)
+{
+    return model_is_asked(server, call) ? 0 : usual;
 }
 
 int64_t pending_keep_ms(const struct mcp_server *server, const struct call *call)
@@ -143,38 +138,44 @@ static struct str shown(struct str message)
     return message;
 }
 
-static void write_text(struct json_writer *w, const struct call *call, struct str page,
-                       struct arena *arena)
+static struct str text_of(const struct call *call, struct str page, struct arena *arena)
 {
     const struct ask_record *first = ask_record(call_ask_first(call));
     struct str where = page.len
                            ? arena_fmt(arena, " It can be answered at " STR_FMT " .", STR_ARG(page))
                            : STR(" It can be answered in the inbox of this server.");
 
+    return arena_fmt(
+        arena,
+        "Not done yet: a person has been asked, and has not answered so far. The question "
+        "is: \"" STR_FMT "\"" STR_FMT " Call the tool " STR_FMT " with {\"callId\":\"" STR_FMT
+        "\"} to wait for the answer and get the result.",
+        STR_ARG(shown(first->message)), STR_ARG(where), STR_ARG(PENDING_TOOL),
+        STR_ARG(call_id(call)));
+}
+
+static void write_text(struct json_writer *w, struct str text)
+{
     jw_key(w, STR("content"));
     jw_array(w);
     jw_object(w);
     jw_key_str(w, STR("type"), STR("text"));
-    jw_key_str(
-        w, STR("text"),
-        arena_fmt(
-            arena,
-            "Not done yet: a person has been asked, and has not answered so far. The question "
-            "is: \"" STR_FMT "\"" STR_FMT " Call the tool " STR_FMT " with {\"callId\":\"" STR_FMT
-            "\"} to wait for the answer and get the result.",
-            STR_ARG(shown(first->message)), STR_ARG(where), STR_ARG(PENDING_TOOL),
-            STR_ARG(call_id(call))));
+    jw_key_str(w, STR("text"), text);
     jw_end(w);
     jw_end(w);
 }
 
-static void write_facts(struct json_writer *w, const struct call *call, struct str page)
+static void write_facts(struct json_writer *w, const struct mcp_server *server,
+                        const struct call *call, struct str page)
 {
     jw_key(w, STR("structuredContent"));
     jw_object(w);
     jw_key_bool(w, STR("pending"), true);
     jw_key_str(w, STR("callId"), call_id(call));
-    jw_key_str(w, STR("waitWith"), PENDING_TOOL);
+    if (model_is_asked(server, call))
+        model_write_facts(server, call, w);
+    else
+        jw_key_str(w, STR("waitWith"), PENDING_TOOL);
     jw_key(w, STR("waitingFor"));
     jw_array(w);
     size_t room = PENDING_SHOWN_MAX;
@@ -198,10 +199,19 @@ void pending_write(struct mcp_server *server, const struct call *call, struct bu
 
     arena_init(&arena, PENDING_BODY_MAX);
     struct str page = pending_page(server, ask_record(call_ask_first(call))->id, &arena);
+    bool model = model_is_asked(server, call);
+    if (model && !call_asks_people_elsewhere(call))
+        page = STR_NONE;
     json_writer_init(&w, out);
     jw_object(&w);
-    write_text(&w, call, page, &arena);
-    write_facts(&w, call, page);
+    write_text(&w, model ? model_text(server, call, page, &arena) : text_of(call, page, &arena));
+    write_facts(&w, server, call, page);
+    if (model) {
+        jw_key(&w, STR("_meta"));
+        jw_object(&w);
+        model_write_meta(server, call, &w);
+        jw_end(&w);
+    }
     jw_end(&w);
     if (!json_writer_done(&w))
         buf_clear(out);
@@ -213,7 +223,9 @@ void pending_write(struct mcp_server *server, const struct call *call, struct bu
 static const char pending_schema[] =
     "{\"type\":\"object\",\"description\":\"A person has been asked, and has not answered so far\","
     "\"properties\":{\"pending\":{\"const\":true},\"callId\":{\"type\":\"string\"},"
-    "\"waitWith\":{\"type\":\"string\"},\"waitingFor\":{\"type\":\"array\",\"items\":{\"type\":"
+    "\"waitWith\":{\"type\":\"string\"},\"answerWith\":{\"type\":\"string\"},"
+    "\"questions\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
+    "\"waitingFor\":{\"type\":\"array\",\"items\":{\"type\":"
     "\"string\"}},\"answerAt\":{\"type\":\"string\"}},\"required\":[\"pending\",\"callId\"]}";
 
 /* Its own references must still find what they name, one level deeper: it gets a name. */

@@ -9,6 +9,7 @@
  * all tools are widened for them, so that a pending result fits.
  *
  * pending.c     the soft deadline, the result, the tool, the widened schemas
+ * model.c       what a result says if the model is to ask the person
  * handle.c      the records
  * soft2025.c    the soft deadline of a held request (era 2025)
  * attach2025.c  a request that finds its call again (era 2025)
@@ -22,35 +23,35 @@
 
 #include "base/buf.h"
 #include "json/write.h"
+#include "mcp/attach_tool.h"
 #include "mcp/request.h"
 
 enum {
-    PENDING_SOFT_MS = 50000,     /* the soft deadline, below the 60 s of the usual clients */
-    PENDING_BODY_MAX = 64 << 10, /* bytes of a pending result */
-    PENDING_SHOWN_MAX = 4096,    /* bytes of a question that are shown in it */
+    PENDING_SOFT_MS = 50000,    /* the soft deadline, below the 60 s of the usual clients */
+    PENDING_BODY_MAX = 2 << 20, /* bytes of a pending result */
+    PENDING_SHOWN_MAX = 4096,   /* bytes of a question that are shown in it */
 };
 
 #define PENDING_TOOL STR("waitForPerson")
 
 struct pending {
-    struct mcp_server *server;
-    struct id self; /* this process, in the records of handles */
-    struct target target;
-    struct provider provider;
-    bool added;          /* the tool is in the catalog: no tool of the author has its name */
-    struct front *pages; /* where a question can be answered on a page; NULL: nowhere */
+    struct id self;          /* this process, in the records of handles */
+    struct attach_tool tool; /* waitForPerson */
+    struct front *pages;     /* where a question can be answered on a page; NULL: nowhere */
 };
 
 struct pending *pending_create(struct mcp_server *server);
 void pending_destroy(struct pending *pending);
 
-bool pending_is_tool(const struct mcp_server *server, const struct target *target);
 /* May calls of this client, which can be asked this (enum client_can), end in a pending result? */
 bool pending_may_come(struct mcp_server *server, struct target *target, unsigned can);
 
 /* How long a call of this target is held, for a client of this name. */
 int64_t pending_soft_ms(const struct mcp_server *server, const struct target *target,
                         struct str client);
+/* How long a request of this call is held, if it is `usual` elsewhere: not at all where only a
+ * result tells of the question. */
+int64_t pending_hold_ms(const struct mcp_server *server, const struct call *call, int64_t usual);
 /* The pending result of a call that waits, as JSON. */
 void pending_write(struct mcp_server *server, const struct call *call, struct buf *out);
 /* The page on which this ask can be answered; empty: there is none. */

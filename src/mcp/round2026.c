@@ -490,8 +490,7 @@ static struct view look(struct caller2026 *caller, struct call *call)
         view.left |= !expired && !ask_is_opened(ask);
         if (client_draws(caller, ask))
             view.drawable = true;
-        else if (!engine_can_elsewhere(engine, call, record->kind, record->consent,
-                                       caller->server->mrtr))
+        else if (!engine_can_elsewhere(engine, call, record, caller->server->mrtr))
             view.missing = result_capability(record->kind, record->kind == ASK_SAMPLE &&
                                                                caller->can & CLIENT_CAN_SAMPLE);
     }

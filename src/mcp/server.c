@@ -17,6 +17,7 @@
 #include "mcp/drain.h"
 #include "mcp/era2026.h"
 #include "mcp/list_changed.h"
+#include "mcp/model.h"
 #include "mcp/pipe2026.h"
 #include "mcp/result.h"
 #include "mcp/session_store.h"
@@ -157,6 +158,7 @@ void mcp_server_destroy(struct mcp_server *server)
     ended_streams_destroy(server->ended_streams);
     sessions_destroy(server->sessions);
     callers_away_destroy(server->away);
+    model_destroy(server->model);
     pending_destroy(server->pending);
     list_changes_destroy(server);
     shares_destroy(server->shares);

@@ -51,6 +51,7 @@ struct mcp_server {
     struct list_changes *list_changes; /* mcp/list_changed */
     struct callers_away *away;         /* mcp/caller_away: calls whose clients are away */
     struct pending *pending;           /* mcp/pending: results that are still to come */
+    struct model *model;               /* mcp/model; NULL: no model is asked */
 
     /* Era 2025. */
     struct sessions *sessions;           /* mcp/session */

@@ -8,6 +8,7 @@
  */
 #include "mcp/soft2025.h"
 
+#include "base/crash.h"
 #include "base/mem.h"
 #include "mcp/attach2025.h"
 #include "mcp/pending.h"
@@ -88,6 +89,7 @@ void soft2025_pend(struct caller2025 *call, struct caller2025 *to)
         call_caller_left(engine_call_);
     caller2025_respond(call, &(struct outcome){ .status = NOD_OK, .body = buf_str(&body) });
     buf_finish(&body);
+    CRASH_POINT(pended_after);
 }
 
 static bool may_pend(const struct caller2025 *call)
@@ -205,12 +207,13 @@ void soft2025_offered(struct caller *caller, struct call *engine_call_)
         return;
     }
     struct soft *soft = soft_of(call);
-    if (soft->putting || heap_has(&soft->timer.node))
+    if (soft->putting)
         return;
     struct mcp_server *server = session->server;
     int64_t ms = pending_soft_ms(server, call_target(engine_call_), STR_NONE);
     if (ms < session->soft_ms)
         ms = session->soft_ms;
-    int64_t left = call->began + ms - loop_now(server->opts.loop);
+    int64_t left =
+        call->began + pending_hold_ms(server, engine_call_, ms) - loop_now(server->opts.loop);
     timer_set(server->opts.loop, &soft->timer, left > 0 ? left : 0, soft_over, soft);
 }

@@ -275,6 +275,8 @@ static void run_again_init(struct run *again, const struct run *run)
     again->needed = run->needed; /* which the first run holds */
     again->supports = run->supports;
     again->supports_consent = run->supports_consent;
+    again->supports_gate = run->supports_gate;
+    again->model = run->model;
     again->notices_sent = UINT32_MAX;
     again->ask_ttl_ms = run->ask_ttl_ms;
     again->entries_max = run->entries_max;

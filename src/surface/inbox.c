@@ -55,7 +55,11 @@ bool inbox_shows(const struct inbox *inbox, const struct ask_record *ask)
 }
 
 static const struct surface_ops inbox_ops = {
-    .name = "inbox", .can = inbox_can, .offer = inbox_offer, .withdraw = inbox_withdraw
+    .name = "inbox",
+    .can = inbox_can,
+    .offer = inbox_offer,
+    .withdraw = inbox_withdraw,
+    .every = true,
 };
 
 /* --- who sees what --- */

@@ -25,6 +25,10 @@ const unreached = {
   page_before: () => true, // pages.test.js does
   page_after: () => true,
   return_before: () => true,
+  handle_before: () => true, // of pending results: model.test.js has these four
+  handle_after: () => true,
+  pended_after: () => true,
+  attach_after: () => true,
   sqlite_commit_before: ({ store }) => store !== 'sqlite',
   sqlite_commit_after: ({ store }) => store !== 'sqlite',
   redis_send_before: ({ store }) => store !== 'redis',

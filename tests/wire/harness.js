@@ -28,7 +28,7 @@ const binaries = process.env.NOD_BIN_DIR;
 if (!binaries) throw new Error('NOD_BIN_DIR names the build folder; `make test SUITE=wire` sets it');
 
 export function program(name) {
-  const elsewhere = { 'toy-surface': 'tests/wire/toy-surface', 'grants-server': 'tests/wire/grants-server', 'where-server': 'tests/wire/where-server', pages: 'tests/wire/pages', probe: 'tests/wire/probe', 'cpp-17': 'tests/wire/cpp-17', 'cpp-20': 'tests/wire/cpp-20', nod: 'src/cli/nod', 'browser-server': 'tests/browser/browser-server', 'toy-route': 'tests/wire/toy-route' };
+  const elsewhere = { 'toy-surface': 'tests/wire/toy-surface', 'grants-server': 'tests/wire/grants-server', 'model-server': 'tests/wire/model-server', 'where-server': 'tests/wire/where-server', pages: 'tests/wire/pages', probe: 'tests/wire/probe', 'cpp-17': 'tests/wire/cpp-17', 'cpp-20': 'tests/wire/cpp-20', nod: 'src/cli/nod', 'browser-server': 'tests/browser/browser-server', 'toy-route': 'tests/wire/toy-route' };
   return path.join(binaries, elsewhere[name] ?? `examples/${name}`);
 }
 
@@ -72,9 +72,9 @@ export function storeArgs(t, args) {
   return ['--store', `sqlite:${path.join(folder, 'nod.db')}`];
 }
 
-// For tests of what happens when nobody can be asked: without the inbox, only the client can.
-const always = [];
-export const withoutInbox = () => always.push('--no-inbox');
+// For tests of what happens when nobody can be asked: without the inbox and the model, only the client can.
+export const always = [];
+export const withoutInbox = () => always.push('--no-inbox', '--no-model');
 
 export async function freePort() {
   const server = createServer();
@@ -233,7 +233,7 @@ export async function connect(t, kind, name, options = {}) {
 
   let stop;
   if (kind === 'stdio') {
-    session.transport = new StdioClientTransport({ command: program(name), args: [...args, ...storeArgs(t, args)], env: environment(env), stderr: 'pipe' });
+    session.transport = new StdioClientTransport({ command: program(name), args: [...always, ...args, ...storeArgs(t, args)], env: environment(env), stderr: 'pipe' });
     await options.before?.(session);
     const watched = new Watched(name, session.transport.stderr);
     await client.connect(session.transport).catch((error) => {
@@ -433,7 +433,7 @@ export async function rawPeer(t, kind, name, options = {}) {
     t.after(() => peer.close());
     return peer.initialize(capabilities);
   }
-  const child = spawn(program(name), args, { env: environment(env), stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(program(name), [...always, ...args], { env: environment(env), stdio: ['pipe', 'pipe', 'pipe'] });
   const watched = new Watched(name, child.stderr).follow(child);
   const peer = new StdioPeer(child);
   let stopped;

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { Inbox, PATIENCE_MS, defaultHeaders, environment, program, startHttp, storeArgs, textOf, transportsFor, watchStderr } from './harness.js';
+import { Inbox, PATIENCE_MS, always, defaultHeaders, environment, program, startHttp, storeArgs, textOf, transportsFor, watchStderr } from './harness.js';
 
 export const VERSION = '2026-07-28';
 const PREFIX = 'io.modelcontextprotocol/';
@@ -196,7 +196,7 @@ export async function connectModern(t, kind, name, options = {}) {
   };
   let stop;
   if (kind === 'stdio') {
-    session.transport = new StdioClientTransport({ command: program(name), args: [...args, ...storeArgs(t, args)], env: environment(env), stderr: 'pipe' });
+    session.transport = new StdioClientTransport({ command: program(name), args: [...always, ...args, ...storeArgs(t, args)], env: environment(env), stderr: 'pipe' });
     const watched = watchStderr(name, session.transport.stderr);
     await client.connect(session.transport).catch((error) => {
       throw new Error(`${error.message}\n${watched.stderr}`);

@@ -107,6 +107,8 @@ struct server_options {
     text consent{};
     bool confirm_destructive = false;
     std::vector<text> remember{};
+    bool no_model = false;
+    bool model_may_consent = false;
 };
 
 struct tool {
@@ -330,6 +332,8 @@ class server
         opts.consent = options_.consent.c_str();
         opts.confirm_destructive = options_.confirm_destructive;
         opts.remember = remember_.get();
+        opts.no_model = options_.no_model;
+        opts.model_may_consent = options_.model_may_consent;
         opts.soft_deadline_ms = options_.soft_deadline.count();
         at_ = nod_server_create(&opts);
         ok_ = at_ != nullptr;

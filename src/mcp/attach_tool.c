@@ -1,0 +1,224 @@
+/*
+ * mcp/attach_tool: see attach_tool.h.
+ */
+#include "mcp/attach_tool.h"
+
+#include "base/crash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/problems.h"
+#include "core/run.h"
+#include "mcp/pending.h"
+#include "mcp/work.h"
+
+enum { REFUSAL_ARENA_MAX = 1 << 20 }; /* memory of what is said of an answer that does not count */
+
+/* --- the tools --- */
+
+static void tool_start(struct provider *provider, struct run *run)
+{
+    (void)provider;
+    run_done(run, NOD_E_USAGE, STR_NONE); /* it never becomes a call */
+}
+
+static const struct provider_ops provider_ops = { .name = "attach", .start = tool_start };
+static struct provider attach_provider = { .ops = &provider_ops };
+
+bool attach_tool_add(struct attach_tool *tool, struct mcp_server *server)
+{
+    tool->server = server;
+    tool->target.kind = TARGET_TOOL;
+    tool->target.provider = &attach_provider;
+    tool->added = catalog_add(server->opts.catalog, &tool->target) == NOD_OK;
+    return tool->added;
+}
+
+void attach_tool_remove(struct attach_tool *tool)
+{
+    if (tool->added)
+        catalog_remove(tool->server->opts.catalog, &tool->target);
+    tool->added = false;
+}
+
+struct attach_tool *attach_tool_of(const struct target *target)
+{
+    if (target->provider != &attach_provider || target == attach_target())
+        return NULL;
+    return (struct attach_tool *)(void *)((char *)(uintptr_t)target -
+                                          offsetof(struct attach_tool, target));
+}
+
+struct target *attach_target(void)
+{
+    static struct target none = { .kind = TARGET_TOOL, .provider = &attach_provider };
+
+    return &none;
+}
+
+/* --- its arguments --- */
+
+bool attach_read(const struct attach_tool *tool, const struct json *args, struct arena *arena,
+                 struct attach_wish *out, struct outcome *refusal)
+{
+    struct schema_problems problems = { 0 };
+
+    *out = (struct attach_wish){ 0 };
+    if (tool->ops->read(tool, args, arena, out, &problems))
+        return true;
+    struct str list = problems_list(arena, &problems, NULL);
+    *refusal = (struct outcome){
+        .status = NOD_E_INVALID,
+        .code = outcome_code(NOD_E_INVALID),
+        .message = arena_fmt(arena, "Invalid arguments: " STR_FMT,
+                             STR_ARG(problems_sentence(arena, list))),
+        .details = list,
+    };
+    return false;
+}
+
+/* --- an answer that does not count --- */
+
+/* Where a person can answer instead. */
+static struct str where_instead(const struct mcp_server *server, struct str ask_id,
+                                struct arena *arena)
+{
+    struct str page = pending_page(server, ask_id, arena);
+
+    if (page.len)
+        return arena_fmt(arena, "A person can answer it at " STR_FMT " .", STR_ARG(page));
+    if (server->pending->pages)
+        return STR("A person can answer it in the inbox of this server.");
+    return STR("This server has no inbox: " RUN_INSTEAD_OF_MODEL ".");
+}
+
+static struct outcome refused(const struct mcp_server *server, struct str ask_id,
+                              const struct answer_result *result, struct arena *arena)
+{
+    struct outcome out = { .status = NOD_E_REFUSED,
+                           .code = result->code,
+                           .message = result->message };
+
+    if (result->message.len)
+        return out; /* a hook has said why */
+    out.code = "CONSENT_REQUIRED";
+    out.message =
+        arena_fmt(arena, "This is a person's to decide, and a model may not answer it. " STR_FMT,
+                  STR_ARG(where_instead(server, ask_id, arena)));
+    return out;
+}
+
+static struct outcome ended(const struct answer_result *result)
+{
+    struct outcome out = { .status = NOD_E_STALE, .code = "ASK_ENDED" };
+
+    switch (result->state) {
+    case ASK_EXPIRED:
+        out.message = STR("The time to answer this question is over. Call the tool that asked it "
+                          "again, if it is still wanted.");
+        break;
+    case ASK_WITHDRAWN:
+        out.message =
+            STR("The call that asked this question has ended; nobody waits for an answer.");
+        break;
+    default:
+        out.message = STR("This question was answered before, and not with this answer. An answer "
+                          "counts once.");
+    }
+    return out;
+}
+
+static struct outcome refusal_of(const struct mcp_server *server, struct str ask_id,
+                                 const struct answer_result *result, struct arena *arena)
+{
+    switch (result->status) {
+    case NOD_E_INVALID:
+        return (struct outcome){
+            .status = NOD_E_INVALID,
+            .code = outcome_code(NOD_E_INVALID),
+            .details = arena_str(arena, result->problems),
+            .message =
+                arena_fmt(arena,
+                          "The answer does not fit the question: " STR_FMT
+                          ". The question still waits: answer it again, with the same elicitId.",
+                          STR_ARG(problems_sentence(arena, result->problems))),
+        };
+    case NOD_E_REFUSED:
+        return refused(server, ask_id, result, arena);
+    case NOD_E_STALE:
+        if (!result->pending)
+            return ended(result);
+        break;
+    case NOD_E_NOT_FOUND:
+        return (struct outcome){ .status = NOD_E_NOT_FOUND,
+                                 .code = "ASK_UNKNOWN",
+                                 .message = STR("No question with this elicitId waits for you; it "
+                                                "may have ended long ago.") };
+    default:
+        break;
+    }
+    if (result->message.len)
+        return (struct outcome){ .status = result->status,
+                                 .code = result->code,
+                                 .message = result->message,
+                                 .details = result->problems };
+    return (struct outcome){ .status = NOD_E_STORE,
+                             .code = "STORE_AWAY",
+                             .message = STR("The store cannot be reached; try again later.") };
+}
+
+/* --- answering --- */
+
+struct answering {
+    struct server_work work; /* first */
+    struct id ask;
+    attach_answered *done;
+    void *data;
+};
+
+static void answered(void *data, const struct answer_result *result)
+{
+    struct answering *answering = data;
+    struct mcp_server *server = answering->work.server;
+    struct outcome refusal;
+    struct arena arena;
+
+    server_work_done(&answering->work);
+    arena_init(&arena, REFUSAL_ARENA_MAX);
+    bool counts = result->status == NOD_OK || (result->status == NOD_E_STALE && result->same);
+    if (counts)
+        CRASH_POINT(attach_after);
+    if (server && !counts)
+        refusal = refusal_of(server, id_str(&answering->ask), result, &arena);
+    answering->done(answering->data, server, result->call_id, counts ? NULL : &refusal);
+    arena_finish(&arena);
+    mem_free(answering);
+}
+
+void attach_answer(struct mcp_server *server, const struct attach_wish *wish, struct str principal,
+                   struct str scope, attach_answered *done, void *data)
+{
+    struct answering *answering = MEM_NEW(struct answering);
+    struct str id = wish->ask_id;
+
+    answering->done = done;
+    answering->data = data;
+    memcpy(answering->ask.text, id.at, id.len < ID_LEN ? id.len : ID_LEN);
+    server_work_add(server, &answering->work);
+    ask_answer(server->opts.engine, id,
+               &(struct answer){ .action = wish->action,
+                                 .content = wish->content,
+                                 .by = principal,
+                                 .scope = wish->in_scope ? scope : STR_NONE,
+                                 .surface = wish->surface },
+               answered, answering);
+}
+
+struct outcome attach_taken(void)
+{
+    return (struct outcome){
+        .status = NOD_OK,
+        .body =
+            STR("{\"content\":[{\"type\":\"text\",\"text\":\"The answer was taken. Whoever made "
+                "the call is given its result.\"}],\"structuredContent\":{\"taken\":true}}")
+    };
+}

@@ -1,0 +1,70 @@
+/*
+ * mcp/attach_tool: tools of nod's own, whose requests find a call that was made before.
+ *
+ * A request of such a tool never becomes a call of the engine. It names a call, or it answers a
+ * question of one. Then it waits for that call as the request that made it did (attach2025.c,
+ * attach2026.c), and is given the call's result, what the call asks next, or a pending result.
+ *
+ *     waitForPerson            mcp/pending  names the call
+ *     sendElicitationResult    mcp/model    answers a question first
+ *
+ * Holds always: an answer goes through ask_answer, with the principal that the front door has
+ * verified. What it was refused for is told to nobody but a principal that may know of the ask.
+ */
+#ifndef NOD_MCP_ATTACH_TOOL_H
+#define NOD_MCP_ATTACH_TOOL_H
+
+#include "json/schema.h"
+#include "mcp/server_inside.h"
+
+struct attach_tool;
+
+struct attach_wish {    /* what a request of such a tool wants */
+    struct str call_id; /* to wait for this call; or, if it is empty: */
+    struct str ask_id;  /* to answer this question, and to wait for its call */
+    enum ask_state action;
+    const struct json *content;
+    const struct surface *surface; /* where the answer is given */
+    bool in_scope;                 /* the question must be of the scope of the request */
+};
+
+struct attach_tool_ops {
+    /* What a request with these arguments wants. What the wish points to lives as long as the
+     * arguments and the arena. False: they do not say it, and `problems` says why. */
+    bool (*read)(const struct attach_tool *tool, const struct json *args, struct arena *arena,
+                 struct attach_wish *out, struct schema_problems *problems);
+};
+
+struct attach_tool {
+    const struct attach_tool_ops *ops;
+    struct mcp_server *server;
+    struct target target;
+    bool added; /* it is in the catalog: no tool of the author has its name */
+};
+
+/* Name, title, descriptor and `listed` of the target are set. False, logged: the name is taken. */
+bool attach_tool_add(struct attach_tool *tool, struct mcp_server *server);
+void attach_tool_remove(struct attach_tool *tool);
+/* The tool behind a target, or NULL if it is none of these. */
+struct attach_tool *attach_tool_of(const struct target *target);
+/* What stands for the target of a request of such a tool. It outlives the server. */
+struct target *attach_target(void);
+
+/* --- in both eras --- */
+
+/* Reads the arguments. False: *refusal, whose text is in the arena, says what is wrong. */
+bool attach_read(const struct attach_tool *tool, const struct json *args, struct arena *arena,
+                 struct attach_wish *out, struct outcome *refusal);
+
+/* `refusal` NULL: the answer counts, or has counted before, for a question of this call. Otherwise
+ * it does not, and this says why. `server` false: the server is gone, and nobody is to be told. */
+typedef void attach_answered(void *data, bool server, struct str call_id,
+                             const struct outcome *refusal);
+/* Answers the question of the wish. `done` is called once, perhaps before this returns. */
+void attach_answer(struct mcp_server *server, const struct attach_wish *wish, struct str principal,
+                   struct str scope, attach_answered *done, void *data);
+
+/* The answer counts, and another request waits for the call: what this one is told. */
+struct outcome attach_taken(void);
+
+#endif

@@ -1,0 +1,344 @@
+// The model as the last resort: a client without elicitation is told to ask its person, and sends the answer with the tool
+// sendElicitationResult. With both official clients, over both transports.
+import { describe, it } from 'node:test';
+import assert from 'node:assert/strict';
+import { connect, pause, rawPeer, startHttp, callTool, textOf } from './harness.js';
+import { ADA, BOB, Modern, connectModern, deedsFile, tokenFile } from './modern.js';
+import { stores } from './stores.js';
+
+const tests = [];
+const test = (name, fn) => tests.push([name, fn]);
+const LANES = 4;
+const SOAK = process.env.NOD_SOAK === '1';
+
+const MUTE = { capabilities: {} }; // a client that cannot be asked
+const TOOL = 'sendElicitationResult';
+const SERVER = 'model-server';
+const OFF = ['--no-inbox']; // on HTTP people would be asked in the inbox
+
+// --- clients ---
+
+const clients = {
+  '2025, v1': (t, kind, options) => connect(t, kind, SERVER, { ...MUTE, ...options }),
+  '2025, v2': (t, kind, options) => connectModern(t, kind, SERVER, { ...MUTE, legacy: true, ...options }),
+  '2026, v2': (t, kind, options) => connectModern(t, kind, SERVER, { ...MUTE, ...options }),
+};
+
+// A test with each client on each transport.
+function onAll(name, body) {
+  for (const [client, open] of Object.entries(clients))
+    for (const kind of ['stdio', 'http']) {
+      if (!SOAK && client === '2025, v2' && kind === 'http') continue; // as v1
+      test(`${client}, ${kind}: ${name}`, (t) => body(t, (options = {}) => open(t, kind, { ...options, args: [...(kind === 'http' ? OFF : []), ...(options.args ?? [])] })));
+    }
+}
+
+// What a result asks the model for.
+function questionOf(result) {
+  assert.ok(!result.isError, textOf(result));
+  assert.match(textOf(result), /^This tool requires user input/);
+  const asked = result._meta?.elicitationPending;
+  assert.deepEqual(Object.keys(asked).filter((key) => key !== 'more'), ['elicitId', 'message', 'schema', 'instructions']);
+  assert.ok(textOf(result).includes(asked.elicitId) && textOf(result).includes(asked.message), textOf(result));
+  assert.ok(textOf(result).includes(JSON.stringify(asked.schema)), textOf(result));
+  assert.match(asked.elicitId, /^[\w-]{22}$/);
+  return asked;
+}
+
+const accept = (elicitId, content) => ({ elicitId, action: 'accept', ...(content === undefined ? {} : { content }) });
+
+function refusalOf(result, code) {
+  assert.equal(result.isError, true, JSON.stringify(result));
+  assert.equal(result._meta.code, code, textOf(result));
+  return textOf(result);
+}
+
+const toolsOf = async (client) => (await client.listTools()).tools;
+const namesOf = async (client) => (await toolsOf(client)).map(({ name }) => name);
+// A tool that is not there is a JSON-RPC error.
+const unknown = (promise) => assert.rejects(promise, /Unknown tool: sendElicitationResult/);
+
+// --- questions in a row ---
+
+onAll('three questions in one call, and its end', async (t, open) => {
+  const deeds = deedsFile(t);
+  const session = await open({ env: { PROBE_FILE: deeds.file } });
+  const city = questionOf(await session.call('trip', { tag: 'a' }));
+  assert.equal(city.message, 'Where to?');
+  assert.deepEqual(city.schema.required, ['word']);
+  const people = questionOf(await session.call(TOOL, accept(city.elicitId, { word: 'Oslo' })));
+  assert.equal(people.message, 'How many to Oslo?');
+  const day = questionOf(await session.call(TOOL, accept(people.elicitId, { people: 3 })));
+  assert.deepEqual(deeds.lines(), ['a looked']);
+  assert.equal(await session.text(TOOL, accept(day.elicitId, { word: 'Friday' })), 'Booked a: Oslo, 3, Friday.');
+  assert.deepEqual(deeds.lines(), ['a looked', 'a: Oslo, 3, Friday']);
+});
+
+onAll('invalid, then valid: the error has paths, and the question still waits', async (t, open) => {
+  const session = await open();
+  const { elicitId } = questionOf(await session.call('trip', { tag: 'a' }));
+  const people = questionOf(await session.call(TOOL, accept(elicitId, { word: 'Oslo' })));
+  const tooMany = await session.call(TOOL, accept(people.elicitId, { people: 10 }));
+  assert.match(refusalOf(tooMany, 'INVALID_INPUT'), /People: .*same elicitId/);
+  assert.deepEqual(tooMany._meta.details.map(({ path }) => path), ['/people']);
+  assert.match(refusalOf(await session.call(TOOL, accept(people.elicitId, {})), 'INVALID_INPUT'), /People: is required/);
+  refusalOf(await session.call(TOOL, accept(people.elicitId)), 'INVALID_INPUT');
+  for (const [args, path] of [[{ elicitId: people.elicitId }, '/action'], [{ action: 'accept' }, '/elicitId'], [{ ...accept(people.elicitId), action: 'yes' }, '/action'], [{ ...accept(people.elicitId), content: 'x' }, '/content'], [{ elicitId: 7, action: 'accept' }, '/elicitId']]) {
+    const result = await session.call(TOOL, args);
+    refusalOf(result, 'INVALID_INPUT');
+    assert.deepEqual(result._meta.details.map((detail) => detail.path), [path]);
+  }
+  questionOf(await session.call(TOOL, accept(people.elicitId, { people: 9 })));
+});
+
+onAll('decline and cancel are told apart, and are answers', async (t, open) => {
+  const session = await open();
+  const first = questionOf(await session.call('trip', { tag: 'a' }));
+  assert.equal(await session.text(TOOL, { elicitId: first.elicitId, action: 'decline' }), 'No trip: (declined).');
+  const second = questionOf(await session.call('trip', { tag: 'b' }));
+  assert.equal(await session.text(TOOL, { elicitId: second.elicitId, action: 'cancel', content: { word: 'ignored' } }), 'No trip: (cancelled).');
+});
+
+onAll('two questions at the same time are both told, and answered in any order', async (t, open) => {
+  const session = await open();
+  const result = await session.call('pair');
+  const { elicitId, message, more } = questionOf(result);
+  assert.deepEqual([message, more.map((other) => other.message)], ['The first?', ['The second?']]);
+  assert.deepEqual(result.structuredContent.questions.map((question) => question.elicitId), [elicitId, more[0].elicitId]);
+  const left = questionOf(await session.call(TOOL, accept(more[0].elicitId, { word: 'two' })));
+  assert.equal(left.elicitId, elicitId, 'the other one is still open');
+  assert.equal(left.more, undefined);
+  assert.equal(await session.text(TOOL, accept(elicitId, { word: 'one' })), 'one and two');
+});
+
+onAll('a blocking handler, and one whose result has a schema', async (t, open) => {
+  const session = await open();
+  const blocking = questionOf(await session.call('word_blocking'));
+  assert.equal(await session.text(TOOL, accept(blocking.elicitId, { word: 'a' })), 'word: a');
+  const { outputSchema } = (await toolsOf(session.client)).find(({ name }) => name === 'typed');
+  assert.equal(outputSchema.anyOf.length, 2, 'a pending result fits, too');
+  const typed = questionOf(await session.call('typed')); // the client checks it against the listed schema
+  assert.deepEqual((await session.call(TOOL, accept(typed.elicitId, { word: 'b' }))).structuredContent, { word: 'b' });
+});
+
+onAll('a question expires, and its id with it', async (t, open) => {
+  const session = await open();
+  const { elicitId } = questionOf(await session.call('brief'));
+  await pause(1000);
+  assert.match(refusalOf(await session.call(TOOL, accept(elicitId, { word: 'late' })), 'ASK_ENDED'), /time to answer this question is over/);
+});
+
+// --- ids ---
+
+onAll('forged and replayed ids are refused; the same answer again gets the same result', async (t, open) => {
+  const deeds = deedsFile(t);
+  const session = await open({ env: { PROBE_FILE: deeds.file } });
+  const { elicitId } = questionOf(await session.call('word'));
+  const forged = [elicitId.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')), 'A'.repeat(22), '', '../../etc', elicitId + 'A', 'x'.repeat(10000)];
+  for (const id of forged) refusalOf(await session.call(TOOL, accept(id, { word: 'forged' })), id === '' ? 'INVALID_INPUT' : 'ASK_UNKNOWN');
+  assert.equal(await session.text(TOOL, accept(elicitId, { word: 'a' })), 'word: a');
+  for (const again of [accept(elicitId, { word: 'b' }), { elicitId, action: 'decline' }, { elicitId, action: 'cancel' }])
+    assert.match(refusalOf(await session.call(TOOL, again), 'ASK_ENDED'), /answered before/);
+  assert.equal(await session.text(TOOL, accept(elicitId, { word: 'a' })), 'word: a', 'a reply that was lost is given again');
+  assert.deepEqual(deeds.lines(), ['a']);
+});
+
+for (const [era, open] of [['2025', 'session'], ['2026', 'principal']])
+  test(`${era}: an id is of use to nobody but the ${open} that was asked`, async (t) => {
+    const server = await startHttp(t, SERVER, { args: [...OFF, '--token-file', tokenFile(t)] });
+    const client = (token) => (era === '2025' ? connect(t, 'http', SERVER, { ...MUTE, server, token }) : connectModern(t, 'http', SERVER, { ...MUTE, server, token }));
+    const [ada, again, bob] = await Promise.all([client(ADA), client(ADA), client(BOB)]);
+    const { elicitId } = questionOf(await ada.call('word'));
+    refusalOf(await bob.call(TOOL, accept(elicitId, { word: 'bob' })), 'ASK_UNKNOWN');
+    const other = await again.call(TOOL, accept(elicitId, { word: 'other' }));
+    if (era === '2026') {
+      assert.equal(textOf(other), 'word: other', 'it has no sessions');
+      return;
+    }
+    refusalOf(other, 'ASK_UNKNOWN');
+    assert.equal(await ada.text(TOOL, accept(elicitId, { word: 'ada' })), 'word: ada');
+  });
+
+onAll('two answers at the same instant: one counts, and it is done once', async (t, open) => {
+  const deeds = deedsFile(t);
+  const session = await open({ env: { PROBE_FILE: deeds.file } });
+  for (let round = 0; round < (SOAK ? 50 : 4); round++) {
+    const { elicitId } = questionOf(await session.call('word', { tag: `r${round}` }));
+    const ends = await Promise.all(['a', 'b'].map((word) => session.call(TOOL, accept(elicitId, { word: `${word}${round}` }))));
+    const won = ends.filter((end) => !end.isError);
+    assert.equal(won.length, 1, JSON.stringify(ends));
+    refusalOf(ends.find((end) => end.isError), 'ASK_ENDED');
+    assert.equal(deeds.lines().length, round + 1);
+    assert.equal(textOf(won[0]), `word: ${deeds.lines().at(-1)}`);
+  }
+});
+
+onAll('the same answer at the same instant: all have the same result, and it is done once', async (t, open) => {
+  const deeds = deedsFile(t);
+  const session = await open({ env: { PROBE_FILE: deeds.file } });
+  for (let round = 0; round < (SOAK ? 50 : 4); round++) {
+    const { elicitId } = questionOf(await session.call('word', { tag: `r${round}` }));
+    const ends = await Promise.all([1, 2, 3].map(() => session.text(TOOL, accept(elicitId, { word: `w${round}` }))));
+    assert.deepEqual(ends, Array(3).fill(`word: w${round}`));
+    assert.equal(deeds.lines().length, round + 1);
+  }
+});
+
+test('2025: the same call again gets the same question, and not a second one', async (t) => {
+  const session = await connect(t, 'http', SERVER, { ...MUTE, args: OFF });
+  const first = questionOf(await session.call('word', { tag: 'a' }));
+  assert.equal(questionOf(await session.call('word', { tag: 'a' })).elicitId, first.elicitId);
+  assert.notEqual(questionOf(await session.call('word', { tag: 'b' })).elicitId, first.elicitId);
+  assert.equal(await session.text(TOOL, accept(first.elicitId, { word: 'x' })), 'word: x');
+});
+
+// --- consent ---
+
+onAll('confirmations, approvals, policies and what destructive tools ask are not the model\'s', async (t, open) => {
+  const deeds = deedsFile(t);
+  const session = await open({ env: { PROBE_FILE: deeds.file } });
+  assert.equal(await session.text('confirm'), 'no');
+  assert.equal(await session.text('approve'), 'not approved');
+  assert.match(refusalOf(await session.call('gated'), 'CONFIRMATION_REQUIRED'), /not the model.*--inbox/s);
+  // Nobody can be asked: in the 2026 era that is an error that names the capability.
+  const refused = async (tool) => session.call(tool).then((result) => refusalOf(result, 'ELICITATION_NOT_SUPPORTED'), (error) => error.message);
+  assert.match(await refused('wipe'), /a model may not answer.*--inbox/);
+  assert.match(await refused('ruled'), /a model may not answer.*--inbox/);
+  assert.deepEqual(deeds.lines(), []);
+});
+
+onAll('with --model-may-consent they are', async (t, open) => {
+  const deeds = deedsFile(t);
+  const session = await open({ args: ['--model-may-consent'], env: { PROBE_FILE: deeds.file } });
+  const answered = async (tool, content) => session.text(TOOL, accept(questionOf(await session.call(tool)).elicitId, content));
+  assert.equal(await answered('confirm'), 'yes');
+  assert.equal(await answered('approve'), 'approved');
+  assert.equal(await answered('wipe', { confirmed: true }), 'wiped');
+  assert.equal(await answered('gated'), 'done');
+  assert.equal(await answered('ruled', { word: 'yes' }), 'done');
+  const declined = questionOf(await session.call('gated'));
+  refusalOf(await session.call(TOOL, { elicitId: declined.elicitId, action: 'decline' }), 'CONFIRMATION_DECLINED');
+  assert.deepEqual(deeds.lines(), ['wiped', 'done', 'done']);
+});
+
+for (const era of ['2025', '2026'])
+  test(`${era}: with an inbox beside it, consent is asked there, and the model is told where`, async (t) => {
+    const args = ['--surfaces', 'inbox,model', '--soft-deadline', '1s'];
+    const server = await startHttp(t, SERVER, { args });
+    const session = era === '2025' ? await connect(t, 'http', SERVER, { ...MUTE, server }) : await connectModern(t, 'http', SERVER, { ...MUTE, server });
+    for (const tool of ['gated', 'wipe', 'confirm']) {
+      const pending = await session.call(tool);
+      const { answerAt } = pending.structuredContent;
+      assert.match(answerAt, /\/ask\/[\w-]{22}$/, textOf(pending));
+      assert.equal(pending._meta?.elicitationPending, undefined);
+      const elicitId = answerAt.split('/').at(-1);
+      const refusal = refusalOf(await session.call(TOOL, accept(elicitId, tool === 'wipe' ? { confirmed: true } : {})), 'CONSENT_REQUIRED');
+      assert.ok(refusal.includes(answerAt), refusal);
+    }
+    const { elicitId } = questionOf(await session.call('word'));
+    assert.equal(await session.text(TOOL, accept(elicitId, { word: 'data' })), 'word: data');
+  });
+
+for (const era of ['2025', '2026'])
+  test(`${era}: in turn, the model is asked when nobody has answered in the inbox`, async (t) => {
+    const server = await startHttp(t, SERVER, { args: ['--surfaces', 'inbox>model', '--next-surface', '1s'] });
+    const session = era === '2025' ? await connect(t, 'http', SERVER, { ...MUTE, server }) : await connectModern(t, 'http', SERVER, { ...MUTE, server });
+    const began = Date.now();
+    const { elicitId } = questionOf(await session.call('word'));
+    assert.ok(Date.now() - began >= 900, 'the inbox came first');
+    assert.equal(await session.text(TOOL, accept(elicitId, { word: 'a' })), 'word: a');
+  });
+
+// --- for whom ---
+
+const FORM = { capabilities: { elicitation: {} } };
+const URL_ONLY = { capabilities: { elicitation: { url: {} } } };
+
+for (const [era, open] of [['2025', connect], ['2026', connectModern]]) {
+  test(`${era}: the tool is listed to clients without elicitation, and there only where the model is asked`, async (t) => {
+    const rows = [
+      [MUTE, OFF, true],
+      [MUTE, ['--surfaces', 'inbox,model'], true],
+      [MUTE, ['--surfaces', 'inbox>model'], true],
+      [MUTE, ['--surfaces', 'client,model'], true],
+      [MUTE, [], false], // the inbox has them all
+      [MUTE, [...OFF, '--no-model'], false],
+      [MUTE, ['--surfaces', 'client,inbox'], false],
+      [FORM, OFF, false],
+      [FORM, ['--surfaces', 'inbox,model'], false],
+      [URL_ONLY, OFF, false],
+    ];
+    for (const [capabilities, args, wanted] of rows) {
+      const session = await open(t, 'http', SERVER, { ...capabilities, answer: () => ({ action: 'cancel' }), args });
+      assert.equal((await namesOf(session.client)).includes(TOOL), wanted, JSON.stringify([capabilities, args]));
+      if (wanted) refusalOf(await session.call(TOOL, accept('A'.repeat(22))), 'ASK_UNKNOWN');
+      else await unknown(session.call(TOOL, accept('A'.repeat(22))));
+      await session.stop();
+      await session.server.stop();
+    }
+  });
+
+  test(`${era}: an answer from a client that has elicitation is refused, whoever was asked`, async (t) => {
+    const server = await startHttp(t, SERVER, { args: OFF });
+    const [mute, form] = await Promise.all([open(t, 'http', SERVER, { ...MUTE, server }), open(t, 'http', SERVER, { ...FORM, server, answer: () => ({ action: 'cancel' }) })]);
+    const { elicitId } = questionOf(await mute.call('word'));
+    await unknown(form.call(TOOL, accept(elicitId, { word: 'x' })));
+    assert.equal(await form.text('word'), 'word: (cancelled)', 'its person is asked as before');
+  });
+}
+
+test('2025-03-26, which knows no elicitation and no structured content: the model is asked', async (t) => {
+  const peer = await rawPeer(t, 'http', SERVER, { version: '2025-03-26', capabilities: { elicitation: {} }, args: OFF });
+  const { result } = await (await callTool(peer, 'word')).reply();
+  assert.equal(result.structuredContent, undefined);
+  const { elicitId } = questionOf(result);
+  const end = await (await callTool(peer, TOOL, accept(elicitId, { word: 'old' }))).reply();
+  assert.equal(textOf(end.result), 'word: old');
+});
+
+test('2026: a tool that may become a task asks first, through the model, and its work is a result', async (t) => {
+  const deeds = deedsFile(t);
+  const server = await startHttp(t, SERVER, { args: OFF, env: { PROBE_FILE: deeds.file } });
+  const modern = new Modern(server.url, { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } });
+  assert.equal((await modern.call('trip_task', { tag: 'a' })).result.resultType, 'task', 'it works before it asks');
+  const { elicitId } = questionOf((await modern.call('word')).result);
+  assert.equal(textOf((await modern.call(TOOL, accept(elicitId, { word: 'a' }))).result), 'word: a');
+});
+
+// --- durability ---
+
+for (const store of stores.filter(({ name }) => name !== 'memory'))
+  for (const era of ['2025', '2026'])
+    test(`${store.name}, ${era}: a question outlives kill -9, and its answer goes on at another server`, async (t) => {
+      const deeds = deedsFile(t);
+      const { address } = await store.create(t);
+      const env = { PROBE_FILE: deeds.file, MCP_ELICITATION_SECRET: 'a secret that is surely long enough for this' };
+      const args = [...OFF, '--store', address];
+      const first = await startHttp(t, SERVER, { args, env });
+      const one = await asker(t, era, first.url);
+      const city = questionOf(await one.call('trip', { tag: 'a' }));
+      await first.kill();
+      const second = await startHttp(t, SERVER, { args, env });
+      one.move(second.url);
+      const people = questionOf(await one.call(TOOL, accept(city.elicitId, { word: 'Rome' })));
+      await second.kill();
+      const third = await startHttp(t, SERVER, { args, env });
+      one.move(third.url);
+      const day = questionOf(await one.call(TOOL, accept(people.elicitId, { people: 2 })));
+      assert.equal(textOf(await one.call(TOOL, accept(day.elicitId, { word: 'Monday' }))), 'Booked a: Rome, 2, Monday.');
+      assert.deepEqual(deeds.lines(), ['a looked', 'a: Rome, 2, Monday']);
+    });
+
+// One client whose server moves: { call, move }.
+async function asker(t, era, url) {
+  if (era === '2026') {
+    const modern = new Modern(url, MUTE);
+    return { call: async (name, args) => (await modern.call(name, args)).result, move: (to) => (modern.url = to) };
+  }
+  const peer = await rawPeer(t, 'http', SERVER, { ...MUTE, server: { url } });
+  return { call: async (name, args) => (await (await callTool(peer, name, args)).reply()).result, move: (to) => (peer.url = to) };
+}
+
+describe('model', { concurrency: LANES }, () => {
+  for (const [name, fn] of tests) it(name, fn);
+});
