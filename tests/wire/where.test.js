@@ -57,7 +57,8 @@ async function places(server, { era, client, what }) {
     if (items.some((item) => !before.has(item.id))) seen.add('inbox');
   };
   const ended = (result) => {
-    if (result.structuredContent?.pending) seen.add('inbox');
+    if (result._meta?.elicitationPending) seen.add('model');
+    else if (result.structuredContent?.pending) seen.add('inbox');
     else if (/nobody/.test(textOf(result))) seen.add('nobody');
     else assert.fail(`an end nobody asked for: ${JSON.stringify(result)}`);
   };
@@ -78,7 +79,10 @@ async function places(server, { era, client, what }) {
     if (message.method) {
       seen.add(modeOf(server, message.params));
       await look();
-    } else ended(message.result);
+    } else {
+      ended(message.result);
+      await look();
+    }
     return seen;
   } finally {
     peer.close();

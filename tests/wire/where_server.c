@@ -25,12 +25,12 @@ static nod_status ask_data(nod_call *call)
 
 static nod_status ask_yes(nod_call *call)
 {
-    bool yes = false;
+    nod_approval approval;
+    nod_status status = nod_approve(call, &approval, .message = "Shall it be done?");
 
-    if (!nod_supports(call, NOD_MODE_FORM))
+    if (status == NOD_OK && approval.action == NOD_UNASKED)
         return nod_reply_text(call, "nobody");
-    nod_status status = nod_confirm(call, &yes, .message = "Shall it be done?");
-    return told(call, status, yes ? NOD_ACCEPT : NOD_DECLINE);
+    return told(call, status, approval.action);
 }
 
 static nod_status ask_link(nod_call *call)

@@ -242,6 +242,8 @@ static const struct {
     { "--allow-field", "tool.field", "field" },
     { "--remember", "session", "" },
     { "--confirm-destructive" },
+    { "--no-model" },
+    { "--model-may-consent" },
     { "--surfaces", "client>inbox", "" },
     { "--next-surface", "30s", "30" },
     { "--soft-deadline", "tool:a=2m", "tool:=2m" },
