@@ -383,6 +383,8 @@ void ask_was_clients_turn(struct ask *ask);
 
 #define TURN_HAS_COME 0
 #define TURN_NEVER    INT64_MAX /* nobody is asked there */
+#define TURN_UNTIMED                                                                               \
+    (INT64_MAX - 1) /* when those before it cannot be asked, whatever the clock says */
 /* When the turn of this surface comes, by the store's clock, unless nobody before it can be asked
  * any more. What has ended waits for nobody's turn. */
 int64_t engine_turn_comes(struct engine *engine, const struct ask_record *record,

@@ -229,8 +229,6 @@ void ask_find_turn(struct ask *ask)
     const struct plan *plan = call_plan(ask->call);
     size_t turn = 0;
 
-    if (!plan->timed)
-        return;
     while (turn < plan->count && !turn_can(ask, plan->turns[turn]) &&
            !awaits_client(ask, plan->turns[turn]))
         turn++;
@@ -275,10 +273,13 @@ static void await_next_turn(struct ask *ask, const struct plan *plan)
 /* If it is there before the clock, all nodes are to know. */
 static void note_early(struct ask *ask, const struct plan *plan)
 {
-    int64_t at = ask->since_ms + ask->call->engine->next_turn_ms * ask->turn;
+    const struct engine *engine = ask->call->engine;
+    int64_t now = engine_now(engine), at = ask->since_ms + engine->next_turn_ms * ask->turn;
 
-    if (plan->timed && ask->turn < plan->count && ask->turn > ask->record.turn &&
-        at > engine_now(ask->call->engine))
+    if (!plan->timed) /* the clock never comes to it: it is to be known for as long as the ask waits
+                       */
+        at = ask->record.expires_ms ? ask->record.expires_ms : now + ask->record.ttl_ms;
+    if (ask->turn < plan->count && ask->turn > ask->record.turn && at > now)
         ask_turn_early(ask, at);
 }
 

@@ -254,9 +254,10 @@ static int64_t turn_comes(struct engine *engine, const struct ask_record *record
 
     if (turn == plan->count)
         return TURN_NEVER;
-    if (!plan->timed || turn <= record->turn || (ask && turn <= ask->turn) ||
-        record->state != ASK_PENDING)
+    if (turn <= record->turn || (ask && turn <= ask->turn) || record->state != ASK_PENDING)
         return TURN_HAS_COME;
+    if (!plan->timed)
+        return TURN_UNTIMED;
     int64_t now = engine_now(engine);
     int64_t since = ask && ask->since_ms ? ask->since_ms : record->asked_ms;
     int64_t at = (since ? since : now) + engine->next_turn_ms * (int64_t)turn;

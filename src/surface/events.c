@@ -48,7 +48,6 @@ void events_draw(struct inbox *inbox, const struct shown *shown, struct drawn *d
         const struct shown_ask *ask = &shown->asks[i];
         struct drawn_ask *to = &drawn->asks[i];
         to->ask = &ask->ask;
-        to->hidden = !inbox_shows(inbox, &ask->ask);
         events_await(inbox->events, &ask->ask);
         to->fits = draw_one(inbox, ask, false, &drawn->text, &some[i]);
         all[i] = some[i];
@@ -81,8 +80,7 @@ static bool write_asks(struct json_writer *w, const struct drawn *drawn,
     jw_array(w);
     for (size_t i = 0; i < drawn->count; i++) {
         const struct drawn_ask *ask = &drawn->asks[i];
-        if ((ask->ask->state != ASK_PENDING) != ended || ask->hidden ||
-            !viewer_sees(viewer, ask->ask))
+        if ((ask->ask->state != ASK_PENDING) != ended || !viewer_sees(viewer, ask->ask))
             continue;
         if (!ask->fits)
             return false;
@@ -110,12 +108,6 @@ bool drawn_write(const struct inbox *inbox, const struct drawn *drawn, const str
         return false;
     jw_key(&w, STR("gone"));
     jw_array(&w);
-    for (size_t i = 0; i < drawn->count; i++) {
-        if (!drawn->asks[i].hidden || !viewer_sees(viewer, drawn->asks[i].ask))
-            continue;
-        jw_plain_str(&w, drawn->asks[i].ask->id);
-        *nothing = false;
-    }
     for (size_t i = 0; i < drawn->gone_count; i++) {
         if (drawn->gone[i].owner != owner && !roles_include(viewer->roles, ROLES_NONE))
             continue;
@@ -439,7 +431,7 @@ void events_await(struct events *events, const struct ask_record *ask)
     if (!events->changed || ask->state != ASK_PENDING || ask->id.len != ID_LEN)
         return;
     int64_t at = engine_turn_comes(inbox->opts.engine, ask, &inbox->surface);
-    if (at == TURN_HAS_COME || at == TURN_NEVER || map_get(&events->later_by_id, ask->id))
+    if (at == TURN_HAS_COME || at >= TURN_UNTIMED || map_get(&events->later_by_id, ask->id))
         return;
     if (events->later_by_id.count == EVENTS_LATER_MAX) {
         if (!events->later_reset || at < events->later_reset)

@@ -108,7 +108,6 @@ struct drawn_ask {
     const struct ask_record *ask;
     bool fits;            /* false: it is larger than an event, and whoever sees it is to look */
     struct str some, all; /* for those who may see more; there if it fits */
-    bool hidden;          /* it waits, but not here */
 };
 
 struct drawn {

@@ -35,23 +35,12 @@ static void inbox_offer(struct surface *surface, struct ask *ask, int attempt, s
     ask_offered(ask, surface, OFFER_SHOWN);
 }
 
-/* If it has ended, the store tells whoever watches. */
+/* If it has ended, the store tells whoever watches. If only its turn is over, it stays listed: a
+ * late answer counts. */
 static void inbox_withdraw(struct surface *surface, struct ask *ask, struct str why,
                            const struct winner *winner)
 {
-    const struct inbox *inbox = (const struct inbox *)surface;
-
-    (void)why;
-    if (winner->state == ASK_PENDING)
-        events_note(inbox->events, ask_record(ask));
-}
-
-bool inbox_shows(const struct inbox *inbox, const struct ask_record *ask)
-{
-    const struct ask *live =
-        ask->state == ASK_PENDING ? engine_ask(inbox->opts.engine, ask->id) : NULL;
-
-    return !live || ask_is_up_on(live, &inbox->surface);
+    (void)surface, (void)ask, (void)why, (void)winner;
 }
 
 static const struct surface_ops inbox_ops = {

@@ -55,11 +55,6 @@ struct viewer {
     role_set roles;
 };
 
-/*
- * Is a pending ask up here? One that this node knows to be up elsewhere, at a client with a form of
- * its own, is not listed. Of a call that is not live on this node, it is not known: it is listed.
- */
-bool inbox_shows(const struct inbox *inbox, const struct ask_record *ask);
 struct viewer viewer_of(const struct inbox *inbox, const struct front_request *request);
 /* May the viewer see this ask? The rule of core/answerable.h, for the kinds that the inbox shows,
  * if the inbox is among the places where it is asked, and its turn has come. */

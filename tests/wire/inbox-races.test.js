@@ -184,25 +184,36 @@ for (const house of houses)
     assert.equal(await modern.ended('word', { tag: 'b' }, retryOf(carried, { first: word('client') })), 'b: inbox');
   });
 
+// Who shows what: in turn as the operator says, and by default, each with a tool of its own.
+const ways = [
+  { way: 'in turn', options: ['--surfaces', 'client>inbox', '--next-surface', '1h'], program: 'toy-surface', tool: 'word', args: (tag) => ({ tag }), data: { word: 'inbox' }, end: 'a: inbox' },
+  { way: 'by default', options: [], program: 'probe', tool: 'ask', args: (tag) => ({ message: `${tag}, the first word?` }), data: { name: 'inbox' }, end: 'accept {"name":"inbox"}' },
+];
 for (const house of houses)
-  turn(`${house.name}: what the client refuses is the inbox's at once, on every node`, async (t) => {
-    const { servers, first } = await open(t, house, ['--surfaces', 'client>inbox', '--next-surface', '1h']);
-    const apis = servers.map((server) => new Api(server, 'ada'));
-    const watchers = await Promise.all(apis.map((api) => Watcher.open(t, api)));
-    for (const watcher of watchers) await watcher.ready();
-    const peer = await rawPeer(t, 'http', 'toy-surface', { server: first, token: token('ada') });
-    const call = await callTool(peer, 'word', { tag: 'a' });
-    const { id } = await nextAsk(peer);
-    for (const api of apis) assert.equal((await api.one(id)).status, 404);
-    await peer.send({ id, error: { code: -32603, message: 'No person is here' } });
-    for (const watcher of watchers) assert.equal((await watcher.item('pending', 'a, the first word?')).id, id);
-    for (const api of apis) {
-      assert.equal((await shown(api, 'a')).id, id);
-      assert.equal((await api.one(id)).status, 200);
-    }
-    assert.equal((await apis.at(-1).resolve(id, { approved: true, data: { word: 'inbox' } })).status, 200);
-    assert.equal(textOf((await call.reply()).result), 'a: inbox');
-  });
+  for (const { way, options, program, tool, args, data, end } of ways)
+    turn(`${house.name}, ${way}: what the client shows is not in the inbox, in either era; what it refuses is, at once, on every node`, async (t) => {
+      const { servers, first } = await openHouse(t, house, { program, args: options });
+      const apis = servers.map((server) => new Api(server, 'ada'));
+      const watchers = await Promise.all(apis.map((api) => Watcher.open(t, api)));
+      for (const watcher of watchers) await watcher.ready();
+      const peer = await rawPeer(t, 'http', program, { server: first, token: token('ada') });
+      const call = await callTool(peer, tool, args('a'));
+      const { id } = await nextAsk(peer);
+      await new Modern(first.url, { token: token('ada') }).asked(tool, args('b'));
+      for (const api of apis) {
+        assert.deepEqual((await api.list()).json.items, []);
+        assert.equal((await api.one(id)).status, 404);
+        assert.equal((await api.resolve(id, { approved: true, data })).status, 404);
+      }
+      await peer.send({ id, error: { code: -32603, message: 'No person is here' } });
+      for (const watcher of watchers) assert.equal((await watcher.item('pending', 'a, the first word?')).id, id);
+      for (const api of apis) {
+        assert.equal((await shown(api, 'a')).id, id);
+        assert.equal((await api.one(id)).status, 200);
+      }
+      assert.equal((await apis.at(-1).resolve(id, { approved: true, data })).status, 200);
+      assert.equal(textOf((await call.reply()).result), end);
+    });
 
 turn('2026: what is said of the page is no answer to the question, though it is the client\'s turn by then', async (t) => {
   const { first } = await open(t, houses[0], ['--surfaces', 'inbox>client', '--next-surface', '4s', '--soft-deadline', '1s']);

@@ -53,10 +53,14 @@ static enum call_state stored_state(void)
     return loaded.call.state;
 }
 
-/* A call that was asked, whose caller has left; its record is in `loaded`. */
-static void leave_asked(const struct world_opts *opts)
+/* A call that was asked on these surfaces (NULL: in turn), whose caller has left; its record is in
+ * `loaded`. */
+static void leave_asked_on(const char *const *surfaces, const struct world_opts *opts)
 {
+    struct str unknown;
+
     world_init(&world, opts);
+    assert_true(engine_use_surfaces(world.engine, surfaces, &unknown));
     world.can |= 1u << ASK_SAMPLE;
     struct world_caller *caller = world_caller_new(&world);
     caller->way = CALLER_LEAVES;
@@ -68,6 +72,11 @@ static void leave_asked(const struct world_opts *opts)
     world_settle(&world);
     assert_int_equal(engine_calls(world.engine), 0);
     load();
+}
+
+static void leave_asked(const struct world_opts *opts)
+{
+    leave_asked_on(NULL, opts);
 }
 
 static struct world_caller *come_with(const char *a, const char *b)
@@ -239,8 +248,10 @@ static void the_same_answers_again_get_the_same_end(void **state)
 
 static void what_was_answered_on_another_surface_counts_and_is_no_contradiction(void **state)
 {
+    static const char *const both[] = { "client", "second", NULL };
+
     (void)state;
-    leave_asked(&(struct world_opts){ .handler = wants_two });
+    leave_asked_on(both, &(struct world_opts){ .handler = wants_two });
     answer_on(&world.second, "a", THREE);
     struct world_caller *back = adopt_with(FOUR, FOUR);
     world_settle(&world);
