@@ -66,6 +66,9 @@ function address(item) {
     el('p.help', 'It is no link here. See where it leads, copy it, and open it yourself. ', copy));
 }
 
+// A page of this server's own, in a window of its own. Only its path counts: it is opened where the person has signed in.
+const openPage = (item) => open(new URL(item.page).pathname, '_blank', 'noopener');
+
 const message = (item) => folded(messageOf(item), 'p.message', { limit: 1500, lines: 20 });
 const given = (item) => section('Arguments', has(item.arguments) ? tree(item.arguments) : el('p.help', 'The call has none.'));
 
@@ -97,7 +100,7 @@ export function makeAsk(item, on) {
   const view = { item };
   const form = makeForm(item.schema, disarm);
   const offers = item.remember ?? [];
-  const yesWord = asksForData(item) ? 'Submit' : 'Approve';
+  const yesWord = item.page ? 'Open the page' : asksForData(item) ? 'Submit' : 'Approve';
   let inertUntil = 0, armed = 0, top = null, busy = false;
 
   const yes = button(yesWord, approve, { class: `primary${item.destructive ? ' danger' : ''}` });
@@ -110,7 +113,7 @@ export function makeAsk(item, on) {
   const remember = offers.length > 0 && select('Remember this approval', [['', 'Only this time'], ...offers.map((offer, i) => [i, offer.label])]);
   const bar = el('footer.bar', why, note, el('div.buttons', no, more, off, el('span.yes', remember, yes)),
     el('p.meaning', 'If you decline, the agent is told so, and goes on without your yes.'));
-  const body = el('div.body', message(item), item.url && address(item), given(item), form.fields.length > 0 && section('Your answer', form.node), details(item));
+  const body = el('div.body', message(item), item.page ? el('p.help', 'This is answered on a page of its own.') : item.url && address(item), given(item), form.fields.length > 0 && section('Your answer', form.node), details(item));
   view.node = el('article.ask', { 'aria-label': said(nameOf(item)).textContent }, head(item), body, bar);
 
   function showReason() {
@@ -163,6 +166,7 @@ export function makeAsk(item, on) {
   }
   function approve() {
     if (blocked() || !form.check()) return;
+    if (item.page) return openPage(item);
     if (!item.destructive || form.ticked() || armed) return send('accept');
     armed = performance.now() + ARMED_MS;
     yes.textContent = 'Press again to approve';

@@ -334,7 +334,7 @@ void draw_item(const struct terminal *terminal, const struct json *item, bool fo
     fputc('\n', out);
     safe_block(out, message_of(item), "  | ");
     if (url.len) {
-        heading(terminal, "page");
+        heading(terminal, json_get(item, STR("page")) ? "answered on this page" : "page");
         safe_block(out, url, "  | ");
     }
     if (json_first(arguments)) {

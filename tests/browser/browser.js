@@ -99,6 +99,16 @@ export async function person(t, server, name = 'ada', { path: where = '/', link,
   return page;
 }
 
+// Somebody who has not signed in.
+export async function stranger(t) {
+  const context = await (await (browser ??= launch())).newContext({ locale: 'en-GB' });
+  pagesOf(t).contexts.push(context);
+  context.setDefaultTimeout(PATIENCE_MS);
+  const page = await context.newPage();
+  watch(t, page);
+  return page;
+}
+
 export const live = (page) => page.waitForSelector('body[data-live=live]');
 
 export async function tab(t, page, where = '/', allow) {

@@ -4,4 +4,5 @@ import './answering.js';
 import './reading.js';
 import './living.js';
 import './elsewhere.js';
+import './hosted.js';
 import './looks.js';

@@ -1,0 +1,133 @@
+// Pages of one question (/a/...): opened from a link, filled in and sent; and pages of somebody else, which send the person back.
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import { describe, test } from 'node:test';
+import { connect } from '../wire/harness.js';
+import { connectModern } from '../wire/modern.js';
+import { PEOPLE, button, client, person, startServer, asks, ask, ready, soon, stranger } from './browser.js';
+
+const capabilities = { elicitation: { url: {} } };
+const [{ token }] = PEOPLE;
+const clients = {
+  'v1, 2025': (t, server) => connect(t, 'http', 'pages', { server, token, capabilities }),
+  'v2, 2026': (t, server) => connectModern(t, 'http', 'pages', { server, token, capabilities }),
+};
+
+// A site that is not ours: what it was asked for, with which headers.
+async function foreignSite(t, answer) {
+  const seen = [];
+  const site = http.createServer((request, reply) => {
+    if (request.url !== '/favicon.ico') seen.push({ url: request.url, headers: request.headers });
+    reply.setHeader('Content-Type', 'text/html');
+    reply.end(`<!doctype html><title>Elsewhere</title>${answer(new URL(request.url, 'http://localhost'))}`);
+  });
+  await new Promise((done) => site.listen(0, '127.0.0.1', done));
+  t.after(() => (site.close(), site.closeAllConnections()));
+  return { seen, origin: `http://localhost:${site.address().port}` }; // another site than 127.0.0.1
+}
+
+describe('pages of one question', { concurrency: 2 }, () => {
+  for (const [name, open] of Object.entries(clients)) {
+    test(`${name}: a link is opened from elsewhere, filled in and sent; the client is given nothing but the link`, async (t) => {
+      const server = await startServer(t, [], 'pages');
+      const page = await person(t, server, 'ada', { allow: /404|422/ });
+      const session = await open(t, server);
+      const call = session.text('form', { message: 'Where to,\n<b>Ada</b>?' });
+      const question = await session.question();
+      question.accept();
+      const chat = await foreignSite(t, () => `<a href="${question.params.url}">open</a>`);
+      await page.goto(chat.origin); // as from a chat: the cookie does not come with the first request
+      await page.getByRole('link', { name: 'open' }).click();
+      await page.getByText('Where to,').waitFor();
+      assert.equal(await page.locator('#message b').count(), 0, 'what a tool says is text');
+      const city = page.getByLabel(/^City/);
+      await city.fill('Lisboa');
+      await city.press('Enter');
+      assert.equal(await page.locator('#outcome').isHidden(), true, 'Enter in a field sends nothing');
+      await city.fill('');
+      await button(page, 'Submit').click();
+      await page.getByText('Please fill this in.').waitFor();
+      await city.fill('Lisboa');
+      await page.getByLabel(/^Floor/).fill('3');
+      await page.reload();
+      await city.fill('Lisboa');
+      await button(page, 'Submit').click();
+      await page.getByText('You can close this page.').waitFor();
+      assert.equal(await soon('the result', call), 'accept by ada: {"city":"Lisboa"}');
+      await page.goto(question.params.url);
+      await page.getByText('This is done.').waitFor();
+      assert.equal(await page.locator('#form').isHidden(), true);
+      assert.doesNotMatch(JSON.stringify(session.asked), /Lisboa/);
+    });
+
+    test(`${name}: a foreign page is given no trace of the link, and sends the person back`, async (t) => {
+      const server = await startServer(t, [], 'pages');
+      const page = await person(t, server, 'ada', { allow: /404/ }); // the page that reloads itself has no icon
+      const session = await open(t, server);
+      const site = await foreignSite(t, (url) => `<a href="${url.searchParams.get('back')}?${new URLSearchParams({ state: url.searchParams.get('state'), code: 'c-1' })}">pay</a>`);
+      const call = session.text('foreign', { url: `${site.origin}/pay?back={return}` });
+      const question = await session.question();
+      question.accept();
+      const chat = await foreignSite(t, () => `<a href="${question.params.url}">open</a>`);
+      await page.goto(chat.origin);
+      await page.getByRole('link', { name: 'open' }).click();
+      await page.getByRole('link', { name: 'pay' }).click();
+      await page.getByText('You can close this page.').waitFor();
+      assert.equal(await soon('the result', call), 'accept by ada: {"code":"c-1"}');
+      const secret = new URL(question.params.url).pathname.slice(3);
+      assert.ok(site.seen.length >= 1);
+      assert.equal(site.seen.some(({ url, headers }) => (url + JSON.stringify(headers)).includes(secret)), false, 'no token, in no Referer');
+      assert.equal(site.seen.some(({ headers }) => headers.referer), false);
+    });
+  }
+
+  test('in a frame of another site it does not open', async (t) => {
+    const server = await startServer(t, [], 'pages');
+    const page = await person(t, server, 'ada', { allow: /frame|Framing|ancestor|blocked|refused/i });
+    const session = await clients['v1, 2025'](t, server);
+    const call = session.text('form');
+    const question = await session.question();
+    const site = await foreignSite(t, () => `<iframe src="${question.params.url}"></iframe>`);
+    await page.goto(site.origin);
+    await page.waitForLoadState('networkidle');
+    const [, frame] = page.frames();
+    assert.equal(await frame.locator('#form').count(), 0);
+    question.decline();
+    await call;
+  });
+
+  test('the inbox shows name and message, and opens the page; another person cannot', async (t) => {
+    const server = await startServer(t, [], 'pages');
+    const page = await person(t, server);
+    const peer = await client(t, server);
+    const call = await peer.call('form');
+    await asks(page, 'Where does it go?');
+    await ask(page).getByText('This is answered on a page of its own.').waitFor();
+    assert.equal(await ask(page).locator('.form .field').count(), 0);
+    await ready(page);
+    const [opened] = await Promise.all([page.context().waitForEvent('page'), button(page, 'Open the page').click()]);
+    await opened.getByLabel(/^City/).fill('Oslo');
+    const link = opened.url();
+    const root = await person(t, server, 'root', { allow: /404/ });
+    await root.goto(link);
+    await root.getByText('There is no such page for you.').waitFor();
+    await button(opened, 'Submit').click();
+    await opened.getByText('You can close this page.').waitFor();
+    assert.equal(await call.result(), 'accept by ada: {"city":"Oslo"}');
+    await page.locator('.outcome').waitFor();
+  });
+
+  test('who has not signed in is led to do so, and then to the page', async (t) => {
+    const server = await startServer(t, [], 'pages');
+    const session = await clients['v1, 2025'](t, server);
+    const call = session.text('form');
+    const question = await session.question();
+    const page = await stranger(t);
+    await page.goto(question.params.url);
+    await page.getByLabel('Your token').fill(token);
+    await button(page, 'Sign in').click();
+    await button(page, 'Decline').click();
+    await page.getByText('This was declined').waitFor();
+    assert.equal(await call, 'decline by ada: nothing');
+  });
+});
