@@ -186,6 +186,8 @@ struct inbox *inbox_create(const struct inbox_opts *opts)
     inbox->opts = *opts;
     inbox->store = engine_store(opts->engine);
     list_init(&inbox->requests);
+    list_init(&inbox->searches);
+    list_init(&inbox->search_turns);
     list_init(&inbox->tries);
     inbox->events = events_create(inbox);
     if (!engine_add_surface(opts->engine, &inbox->surface) || !add_routes(inbox) ||
@@ -212,6 +214,7 @@ void inbox_destroy(struct inbox *inbox)
     events_destroy(inbox->events);
     while ((at = list_first(&inbox->requests)))
         shown_end(LIST_OF(at, struct shown, link));
+    loop_last_stop(&inbox->search_turn);
     page_try_close(inbox);
     MEM_DELETE(inbox);
 }

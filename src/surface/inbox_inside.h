@@ -7,6 +7,7 @@
  * grants.c   GET /api/grants and DELETE /api/grants/{id}
  * listing.c  GET /api/elicitation and GET /api/elicitation/{id}
  * resolve.c  POST /api/elicitation/{id}/resolve
+ * search.c   the text `q` of a list
  * events.c   what comes and goes, gathered for all streams
  * openapi.c  GET /api/openapi.json, which describes all of them
  * secrets.c  GET /api/secrets and DELETE /api/secrets/{id}
@@ -30,12 +31,12 @@ enum {
     INBOX_PAGE_USUAL = 50,           /* asks of a page, if nobody says otherwise */
     INBOX_SCANS_MAX = 400,           /* pages of the store that one request looks through */
     INBOX_TEXT_SEARCH_MAX = 1000,    /* asks, from the first of a list, that are searched for `q` */
-    INBOX_TEXT_SCAN_MAX = 8,         /* of them, before others have their turn */
-    INBOX_TEXT_MAX = 200,            /* bytes of `q` */
+    INBOX_TEXT_SCAN_MAX = 8,         /* of them, that are read from the store at once */
     INBOX_ANSWER_TREE_MAX = 8 << 20, /* memory of the body of an answer, as a tree */
 };
 
 struct events;
+struct search;
 
 struct inbox {
     struct surface surface; /* first */
@@ -44,7 +45,10 @@ struct inbox {
     struct events *events;
     struct list requests; /* struct shown, under way */
     size_t request_count;
-    struct list tries; /* struct try_call: page_try.c */
+    struct list searches;         /* struct search, under way or waiting: search.c */
+    struct list search_turns;     /* those that have their turn next */
+    struct loop_last search_turn; /* the next turn */
+    struct list tries;            /* struct try_call: page_try.c */
     size_t try_count;
 };
 
@@ -69,7 +73,7 @@ bool viewer_sees_all(const struct viewer *viewer, const struct ask_record *ask);
 struct shown_ask {
     struct ask_record ask;
     bool found;            /* its call is known */
-    bool kept;             /* false: the caller of shown_load does not want it */
+    bool kept;             /* false: it does not have the text that is looked for */
     enum call_state state; /* of its call */
     struct str args;       /* JSON object, or empty */
     struct str client;     /* JSON object with name and version, or empty */
@@ -88,12 +92,9 @@ struct shown {
     size_t loaded;         /* asks before this one have their calls */
     size_t waiting;        /* replies of the store that are still to come */
     bool failed;           /* the store did */
-    struct loop_last turn; /* for done(), if it goes on after others had their turn */
+    struct search *search; /* what is looked for; NULL: nothing */
     bool
         everybody; /* it is read for several viewers: all asks are, with what any of them may see */
-    /* Does it belong to the reply, now that its call is known? NULL: all do. */
-    bool (*wanted)(struct shown *shown, const struct ask_record *ask,
-                   const struct call_record *call);
     void (*done)(struct shown *shown);
 };
 
@@ -108,6 +109,11 @@ void shown_end(struct shown *shown);
 void shown_room(struct shown *shown, size_t room);
 /* False: there is no room, or nobody waits for it any more. */
 bool shown_add(struct shown *shown, const struct ask_record *ask);
+/* Counts what was read so far, and so much beside it, in the share of the reader. If that is too
+ * much, it is refused. */
+void shown_hold(struct shown *shown, size_t more);
+/* Of what was added since the last shown_load, what is not kept goes. */
+void shown_keep(struct shown *shown);
 /* Reads the calls of what was added since, all at once, and whose turn it is; then done(). What the
  * viewer may not see after all is left out. */
 void shown_load(struct shown *shown);
@@ -117,6 +123,13 @@ void shown_find(struct shown *shown, struct str id);
 /* Reads so many asks by their ids, and their calls, all at once; then done(). Those that are not
  * there are left out. */
 void shown_find_all(struct shown *shown, const struct id *ids, size_t count);
+
+/* --- search.c --- */
+
+/* Its reader has gone. */
+void search_gone(struct search *search);
+/* NULL is fine. */
+void search_end(struct search *search);
 
 /* --- item.c --- */
 

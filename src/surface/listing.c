@@ -8,14 +8,12 @@
  *
  * Filters of tool, principal, state and time go over everything that is kept. The text `q` is
  * looked for in the first INBOX_TEXT_SEARCH_MAX asks of the list: in the message, the tool, the
- * principals, the reason and the arguments. That takes time in proportion to the length of these
- * texts, whatever is looked for, and at most INBOX_TEXT_SCAN_MAX asks are searched before others
- * have their turn.
+ * principals, the reason and the arguments (search.c).
  *
  * If a page is larger than the memory of a request, it is made again with half as many asks.
  */
 #include "base/mem.h"
-#include "surface/inbox_inside.h"
+#include "surface/search.h"
 
 enum {
     PARAM_STATE,
@@ -38,9 +36,7 @@ struct listing {
     size_t limit;
     struct str from, cursor; /* where this page began, and where the next begins */
     size_t scans, looked;
-    char text[INBOX_TEXT_MAX];    /* `q` in lower case */
-    size_t again[INBOX_TEXT_MAX]; /* after a mismatch behind byte i, so many bytes still match */
-    bool over;                    /* nothing that follows can fit the filters */
+    bool over;                                     /* nothing that follows can fit the filters */
     void (*drawn)(struct shown *shown, bool more); /* NULL: the reply is JSON */
 };
 
@@ -50,55 +46,6 @@ static struct listing *listing_of(struct shown *shown)
 }
 
 /* --- filters --- */
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
-/* Prepares contains() (the algorithm of Knuth, Morris and Pratt). */
-static void text_prepare(struct listing *listing)
-{
-    struct str wanted = listing->params[PARAM_Q].value;
-
-    for (size_t i = 0; i < wanted.len; i++)
-        listing->text[i] = lower(wanted.at[i]);
-    for (size_t i = 1, same = 0; i < wanted.len; i++) {
-        while (same && listing->text[i] != listing->text[same])
-            same = listing->again[same - 1];
-        same += listing->text[i] == listing->text[same];
-        listing->again[i] = same;
-    }
-}
-
-/* Does the text contain `q`? ASCII in any case; other characters as they are. No byte of the text
- * is looked at again, however much of `q` it repeats. */
-static bool contains(const struct listing *listing, struct str text)
-{
-    size_t len = listing->params[PARAM_Q].value.len;
-
-    for (size_t i = 0, same = 0; i < text.len; i++) {
-        char c = lower(text.at[i]);
-        while (same && c != listing->text[same])
-            same = listing->again[same - 1];
-        same += c == listing->text[same];
-        if (same == len)
-            return true;
-    }
-    return false;
-}
-
-static bool has_text(struct shown *shown, const struct ask_record *ask,
-                     const struct call_record *call)
-{
-    const struct listing *listing = listing_of(shown);
-    const struct target *tool = catalog_find(shown->inbox->opts.catalog, TARGET_TOOL, ask->target);
-
-    return contains(listing, ask->message) || contains(listing, ask->target) ||
-           contains(listing, ask->principal) || contains(listing, ask->by) ||
-           contains(listing, ask->id) || contains(listing, ask->note) ||
-           (tool && contains(listing, tool->title)) || (call && contains(listing, call->args));
-}
 
 static bool fits(const struct listing *listing, const struct ask_record *ask)
 {
@@ -150,7 +97,10 @@ static void scanned(void *data, nod_status status, const struct store_reply *rep
         listing->over = true;
     if (listing->over)
         listing->cursor = STR_NONE;
-    shown_load(shown);
+    if (shown->search)
+        search_asks(shown->search);
+    else
+        shown_load(shown);
 }
 
 /* Whose asks are looked through. Who may answer only what was put to it need not look at others. */
@@ -170,7 +120,7 @@ static void listing_scan(struct listing *listing)
     struct store *store = shown->inbox->store;
     size_t limit = listing->limit - shown->count;
 
-    if (shown->wanted && limit > INBOX_TEXT_SCAN_MAX)
+    if (shown->search && limit > INBOX_TEXT_SCAN_MAX)
         limit = INBOX_TEXT_SCAN_MAX;
     listing->scans++;
     store->ops->scan(
@@ -182,9 +132,9 @@ static void listing_scan(struct listing *listing)
         scan_row, scanned, listing);
 }
 
-static void listing_turn(void *data)
+static void listing_turn(struct shown *shown)
 {
-    listing_scan(data);
+    listing_scan(listing_of(shown));
 }
 
 /* --- the reply --- */
@@ -261,8 +211,8 @@ static void listing_done(struct shown *shown)
         api_problem(shown->exchange, 500, STR("This question is larger than a reply may be."));
     } else if (listing->cursor.len && shown->count < listing->limit &&
                listing->scans < INBOX_SCANS_MAX) {
-        if (shown->wanted)
-            loop_last(shown->inbox->opts.loop, &shown->turn, listing_turn, listing);
+        if (shown->search)
+            search_later(shown->search, listing_turn);
         else
             listing_scan(listing);
         return;
@@ -319,11 +269,18 @@ static struct str read_params(struct listing *listing)
         return STR("The parameter limit is a number from 1 to 200.");
     if (params[PARAM_Q].given && str_blank(params[PARAM_Q].value))
         return STR("The parameter q is empty: leave it out, or give a text to look for.");
-    if (params[PARAM_Q].value.len > INBOX_TEXT_MAX)
+    if (params[PARAM_Q].value.len > SEARCH_TEXT_MAX)
         return STR("The parameter q is a text of at most 200 bytes.");
-    text_prepare(listing);
     listing->from = params[PARAM_CURSOR].value;
     return STR_NONE;
+}
+
+static void search_begun(struct shown *shown)
+{
+    if (shown->exchange)
+        listing_begin(listing_of(shown));
+    else
+        shown_end(shown); /* while it waited, its reader has gone */
 }
 
 void listing_serve(const struct front_request *request, void *data)
@@ -351,10 +308,17 @@ void listing_serve(const struct front_request *request, void *data)
         shown_end(shown);
         return;
     }
-    shown->wanted = listing->params[PARAM_Q].given ? has_text : NULL;
     shown->done = listing_done;
     http_release(request->exchange);
-    listing_begin(listing);
+    if (!listing->params[PARAM_Q].given) {
+        listing_begin(listing);
+        return;
+    }
+    shown->search = search_begin(shown, listing->params[PARAM_Q].value, search_begun);
+    if (shown->search)
+        return;
+    api_problem(shown->exchange, 429, STR("You have too many searches; wait for one to end."));
+    shown_end(shown);
 }
 
 void listing_draw(const struct front_request *request, struct inbox *inbox, size_t limit,

@@ -23,6 +23,8 @@ static void client_gone(void *data)
     struct shown *shown = data;
 
     shown->exchange = NULL;
+    if (shown->search)
+        search_gone(shown->search);
 }
 
 struct shown *shown_open(struct inbox *inbox, size_t size)
@@ -53,7 +55,7 @@ struct shown *shown_begin(struct inbox *inbox, const struct front_request *reque
 
 void shown_end(struct shown *shown)
 {
-    loop_last_stop(&shown->turn);
+    search_end(shown->search);
     list_remove(&shown->link);
     shown->inbox->request_count--;
     arena_finish(&shown->arena);
@@ -73,10 +75,9 @@ static bool is_over(const struct shown *shown)
     return !shown->exchange && !shown->everybody;
 }
 
-/* Counts what was read so far. */
-static void hold(struct shown *shown)
+void shown_hold(struct shown *shown, size_t more)
 {
-    int status = shown->exchange ? http_hold(shown->exchange, shown->arena.used) : 0;
+    int status = shown->exchange ? http_hold(shown->exchange, shown->arena.used + more) : 0;
 
     if (!status)
         return;
@@ -92,7 +93,7 @@ bool shown_add(struct shown *shown, const struct ask_record *ask)
         return false;
     shown->asks[shown->count++] =
         (struct shown_ask){ .ask = ask_record_copy(&shown->arena, ask), .kept = true };
-    hold(shown);
+    shown_hold(shown, 0);
     return true;
 }
 
@@ -102,24 +103,19 @@ static void call_fill(struct shown *shown, struct shown_ask *to, const struct ca
 {
     to->found = true;
     to->state = call->state;
-    if (shown->wanted && !shown->wanted(shown, &to->ask, call)) {
-        to->kept = false;
-        return;
-    }
     to->args = arena_str(&shown->arena, call->args);
     to->client = arena_str(&shown->arena, call->client);
     if (to->ask.state != ASK_PENDING &&
         (shown->everybody || viewer_sees_all(&shown->viewer, &to->ask)))
         to->result = arena_str(&shown->arena, call->result);
-    hold(shown);
+    shown_hold(shown, 0);
 }
 
-/* Those that are not wanted go, and the rest moves up. */
-static void drop_unwanted(struct shown *shown, size_t from)
+void shown_keep(struct shown *shown)
 {
-    size_t to = from;
+    size_t to = shown->loaded;
 
-    for (size_t i = from; i < shown->count; i++)
+    for (size_t i = to; i < shown->count; i++)
         if (shown->asks[i].kept)
             shown->asks[to++] = shown->asks[i];
     shown->count = to;
@@ -127,11 +123,9 @@ static void drop_unwanted(struct shown *shown, size_t from)
 
 static void all_loaded(struct shown *shown)
 {
-    size_t from = shown->loaded;
-
-    for (size_t i = from; i < shown->count; i++)
+    for (size_t i = shown->loaded; i < shown->count; i++)
         shown->asks[i].kept &= shown->everybody || viewer_sees(&shown->viewer, &shown->asks[i].ask);
-    drop_unwanted(shown, from);
+    shown_keep(shown);
     shown->loaded = shown->count;
     shown->done(shown);
 }
@@ -148,8 +142,6 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         call_fill(shown, to, reply->call);
     else if (status == NOD_E_STORE)
         shown->failed = true;
-    else if (shown->wanted && !shown->wanted(shown, &to->ask, NULL))
-        to->kept = false;
     if (--shown->waiting == 0)
         all_loaded(shown);
 }
