@@ -1,7 +1,7 @@
 // A page of this server that one question is answered on (/a/...). The server has drawn the question, and how it ended if
 // it has; this draws the form, as the inbox does, and sends it. What is entered is kept nowhere, and shown nowhere again.
-import { el, button, folded, tell, $ } from './dom.js';
-import { parse, write } from './json.js';
+import { el, button, folded, tell, said, lasting, $ } from './dom.js';
+import { parse, write, num } from './json.js';
 import { makeForm } from './form.js';
 
 // Each kind of page: what stands in the form, whether it may be sent, and what is sent.
@@ -9,6 +9,27 @@ const kinds = {
   form(data) {
     const form = makeForm(data.schema, () => {});
     return { node: form.node, check: () => form.check(), content: () => form.content(), refused: (errors) => form.refused(errors) };
+  },
+  secret({ name, keepMs, lasting: kept }) {
+    const attributes = { id: 'secret', autocomplete: 'off', spellcheck: false, required: true, maxlength: 16384 };
+    let input = el('input', { ...attributes, type: 'password' });
+    const lines = button('It has several lines', () => {
+      const area = el('textarea', { ...attributes, rows: 6 });
+      area.value = input.value;
+      input.replaceWith(area);
+      input = area;
+      lines.remove();
+    }, { class: 'quiet' });
+    const until = num(keepMs) ? `for ${lasting(num(keepMs))}` : 'until you delete it';
+    return {
+      node: el('div.field', el('label', { for: 'secret' }, 'Secret ', said(name, 'code')), input, lines,
+        el('p.help', kept ? `It is stored sealed, for you alone, ${until}. Tools that you use may use it; it is shown to nobody.`
+          : `It is kept in the memory of this server only, ${until} or the server stops; then it is asked for again. It is shown to nobody.`)),
+      check: () => input.reportValidity(),
+      content: () => ({ secret: input.value }),
+      refused: (errors) => errors.map(({ message }) => `The secret ${message}.`).join(' '),
+      wipe: () => (input.value = ''),
+    };
   },
 };
 
@@ -40,7 +61,7 @@ function draw(kind) {
     tell(note, '');
     const { status, told } = await post({ action, content: action === 'accept' ? kind.content() : undefined });
     busy = false;
-    if (told?.outcome) over(told.outcome);
+    if (told?.outcome) over(told.outcome), kind.wipe?.();
     else if (status === 422) tell(note, kind.refused(told.errors ?? []) || told.detail);
     else tell(note, status ? (told?.detail ?? 'That did not work. Please try again.') : 'The server cannot be reached. What you wrote is still here.');
   }

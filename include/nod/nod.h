@@ -766,6 +766,40 @@ NOD_API nod_status nod_require_url_with(nod_call *call, const struct nod_url_opt
     nod_require_url_with((call),                                                                   \
                          &(const struct nod_url_opts){ .size = sizeof(struct nod_url_opts), __VA_ARGS__ })
 
+/* Bytes that nobody else sees. text ends with a NUL that len does not count; it is never NULL. */
+typedef struct nod_bytes {
+    const char *text;
+    size_t len;
+} nod_bytes;
+
+struct nod_secret_opts {
+    size_t size;
+    const char *name;    /* required: letters and digits, with . _ - between them; at most 64 */
+    const char *message; /* required: what it is for, and where to get it */
+    int64_t keep_ms;     /* how long it is kept, if it has to be asked for; 0: until it is deleted */
+    int64_t ttl_ms;      /* how long the question waits, as in nod_elicit */
+};
+NOD_API nod_status nod_secret_with(nod_call *call, nod_bytes *secret,
+                                   const struct nod_secret_opts *opts) NOD_USE_RESULT;
+/*
+ * Gives a secret of the call's principal: a password, a key, a token. The first time the person is
+ * asked for it, on a page of this server, and it is stored, sealed, under the principal and the name.
+ * After that every tool that names it is given it without a question, until it is deleted (page, API,
+ * `nod inbox forget`) or expires.
+ *
+ * The bytes are for this run only: they are wiped when the handler returns, however it returns. They
+ * are in no journal, log or result, unless you put them there: give them to whoever needs them inside
+ * of a step, and keep no pointer to them. Each run is given them anew, and if somebody changed or
+ * deleted the secret meanwhile, the next run has the new one, or asks.
+ *
+ * NOD_E_REFUSED: the person declined (code SECRET_DECLINED) or dismissed the question
+ * (SECRET_CANCELLED). NOD_E_TIMEOUT, NOD_E_NOT_SUPPORTED (there is no page, or nobody to send there),
+ * NOD_E_STORE are possible.
+ */
+#define nod_secret(call, secret, ...)                                                              \
+    nod_secret_with((call), (secret), &(const struct nod_secret_opts){                             \
+                                          .size = sizeof(struct nod_secret_opts), __VA_ARGS__ })
+
 struct nod_confirm_opts {
     size_t size;
     const char *message; /* required */

@@ -288,8 +288,8 @@ static nod_status check_form(struct run *run, struct str detail, struct str mess
         return bad_schema(
             run, arena_fmt(&run->arena, "/properties/" STR_FMT, STR_ARG(field)),
             arena_fmt(&run->arena,
-                      "asks for a secret, and secrets never go through a form: send the person to "
-                      "a page with nod_elicit_url (if it is none, an operator can allow it with "
+                      "asks for a secret, and secrets never go through a form: nod_secret asks for "
+                      "it on a page and stores it sealed (if it is none, an operator can allow it with "
                       "--allow-field " STR_FMT "." STR_FMT ")",
                       STR_ARG(run->target->name), STR_ARG(field)));
     return NOD_OK;

@@ -474,11 +474,6 @@ void engine_use_secrets(struct engine *engine, const struct secrets_opts *opts)
     engine_add_need_source(engine, &secrets->source);
 }
 
-bool engine_has_secrets(const struct engine *engine)
-{
-    return engine->secrets != NULL;
-}
-
 bool engine_secrets_last(const struct engine *engine)
 {
     return engine->secrets && engine->secrets->opts.last;

@@ -45,8 +45,7 @@ struct secrets_opts {
 };
 /* From now on handlers can use them. Before the first call, once. */
 void engine_use_secrets(struct engine *engine, const struct secrets_opts *opts);
-/* Can handlers use them, and do they outlive this process? */
-bool engine_has_secrets(const struct engine *engine);
+/* Do they outlive this process? */
 bool engine_secrets_last(const struct engine *engine);
 
 /* Letters, digits, and . _ - inside, at most SECRET_NAME_MAX. */

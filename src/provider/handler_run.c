@@ -273,6 +273,7 @@ static void run_again_init(struct run *again, const struct run *run)
     again->hold_steps = run->hold_steps;
     again->store_away = run->store_away;
     again->needed = run->needed; /* which the first run holds */
+    again->pages = run->pages;
     again->supports = run->supports;
     again->supports_consent = run->supports_consent;
     again->supports_gate = run->supports_gate;

@@ -184,7 +184,7 @@ static void warn_of_secrets(const char *name, const struct json *input)
 
     if (form_asks_secret(input, STR(""), NULL, NULL, &field))
         LOG_WARN("a tool takes what looks like a secret as an argument: the model will see it; "
-                 "nod_elicit_url asks a person for it instead",
+                 "nod_secret asks a person for it instead, on a page",
                  LOG_CSTR("tool", name), LOG_STR("argument", field));
 }
 

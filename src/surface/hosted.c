@@ -24,6 +24,7 @@ struct hosted {
 /* A new page is a row. */
 static const struct hosted_kind *const kinds[ASK_PAGES] = {
     [PAGE_FORM] = &hosted_form,
+    [PAGE_SECRET] = &hosted_secret,
     [PAGE_FOREIGN] = &hosted_foreign,
 };
 
@@ -93,6 +94,7 @@ static struct hosted_visit *visit_begin(struct hosted *hosted, const struct fron
     visit->by_link = request->by_link;
     visit->roles = request->roles;
     arena_init(&visit->arena, HOSTED_ARENA_MAX);
+    visit->arena.wiped = true; /* what was sent may be a secret */
     visit->principal = arena_str(&visit->arena, request->principal);
     visit->csrf = arena_str(&visit->arena, front_csrf(request));
     list_init(&visit->link);
@@ -325,7 +327,7 @@ static void submitted(struct hosted_visit *visit)
     else if (!kind->submitted)
         hosted_refuse(visit, 400, STR("Nothing can be submitted here; open the page."));
     else if (is_over(visit)) /* whoever was late is told how it ended */
-        hosted_answer(visit, ASK_ACCEPTED, content);
+        hosted_answer(visit, ASK_ACCEPTED, visit->ask.page == PAGE_FORM ? content : NULL);
     else
         kind->submitted(visit, content);
 }
@@ -390,6 +392,7 @@ static bool add_routes(struct hosted *hosted)
         { .method = STR("POST"),
           .pattern = STR("/a/{token}"),
           .fetch_site = true,
+          .wiped = true,
           .handle = submit_serve },
     };
 

@@ -88,7 +88,7 @@ struct hosted_kind {
     void (*returned)(struct hosted_visit *visit);
 };
 
-extern const struct hosted_kind hosted_form, hosted_foreign;
+extern const struct hosted_kind hosted_form, hosted_foreign, hosted_secret;
 
 /* Each of these answers the exchange, if the browser is still there, and ends the visit. */
 

@@ -7,10 +7,12 @@
  */
 #include "core/note.h"
 #include "core/outcome.h"
+#include "core/secret.h"
 #include "surface/inbox_inside.h"
 
 enum {
     ITEM_ARENA_MAX = 24 << 20, /* memory to read the outcome of a call */
+    ITEM_SECRET_MAX = 8192,    /* memory to read which secret is asked for */
     ITEM_TOOL_MAX = 1 << 20,   /* memory to read the description of a tool */
 };
 
@@ -62,6 +64,18 @@ static void key_raw_or(struct json_writer *w, struct str key, struct str json, s
     jw_key_raw(w, key, json.len ? json : or);
 }
 
+/* The name of the secret that is asked for. */
+static void write_secret(struct json_writer *w, const struct ask_record *ask)
+{
+    struct secret_asked asked;
+    struct arena arena;
+
+    arena_init(&arena, ITEM_SECRET_MAX);
+    if (secret_asked_read(&arena, ask->detail, &asked))
+        jw_key_str(w, STR("secret"), asked.name);
+    arena_finish(&arena);
+}
+
 static void write_question(struct json_writer *w, const struct shown_ask *shown)
 {
     const struct ask_record *ask = &shown->ask;
@@ -74,6 +88,8 @@ static void write_question(struct json_writer *w, const struct shown_ask *shown)
         jw_key_str(w, STR("url"), ask->url);
     if (ask->page) /* it is answered there, and not here */
         jw_key_str(w, STR("page"), ask->url);
+    if (ask->page == PAGE_SECRET)
+        write_secret(w, ask);
     jw_key_str(w, STR("principal"), ask->principal);
     key_raw_or(w, STR("client"), shown->client, STR("null"));
 }

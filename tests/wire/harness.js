@@ -28,7 +28,7 @@ const binaries = process.env.NOD_BIN_DIR;
 if (!binaries) throw new Error('NOD_BIN_DIR names the build folder; `make test SUITE=wire` sets it');
 
 export function program(name) {
-  const elsewhere = { 'toy-surface': 'tests/wire/toy-surface', 'grants-server': 'tests/wire/grants-server', 'model-server': 'tests/wire/model-server', 'where-server': 'tests/wire/where-server', pages: 'tests/wire/pages', probe: 'tests/wire/probe', 'cpp-17': 'tests/wire/cpp-17', 'cpp-20': 'tests/wire/cpp-20', nod: 'src/cli/nod', 'browser-server': 'tests/browser/browser-server', 'toy-route': 'tests/wire/toy-route' };
+  const elsewhere = { 'toy-surface': 'tests/wire/toy-surface', 'grants-server': 'tests/wire/grants-server', 'model-server': 'tests/wire/model-server', 'where-server': 'tests/wire/where-server', pages: 'tests/wire/pages', secrets: 'tests/wire/secrets', probe: 'tests/wire/probe', 'cpp-17': 'tests/wire/cpp-17', 'cpp-20': 'tests/wire/cpp-20', nod: 'src/cli/nod', 'browser-server': 'tests/browser/browser-server', 'toy-route': 'tests/wire/toy-route' };
   return path.join(binaries, elsewhere[name] ?? `examples/${name}`);
 }
 
@@ -166,9 +166,14 @@ export async function startHttp(t, name, { env = {}, args = [], port = 0 } = {})
     child.kill('SIGKILL');
     await watched.ended;
   };
+  // It has been told to die by itself: NOD_CRASH_AT.
+  const killed = async () => {
+    stopped = Promise.resolve();
+    await within(PATIENCE_MS, `${name} dies`, watched.ended);
+  };
   const signal = (name) => child.kill(name); // SIGSTOP, SIGCONT, SIGHUP
   const said = (wanted) => watched.lines.next((text) => wanted.test(text), `a line like ${wanted}`);
-  return { url, stop, kill, signal, said, stderr: () => watched.stderr };
+  return { url, pid: child.pid, stop, kill, killed, signal, said, stderr: () => watched.stderr };
 }
 
 // Starts a server that is expected to refuse; resolves to its exit code and stderr.

@@ -10,7 +10,7 @@ test('11.25: a field that looks like a secret is refused before anybody is asked
   const session = await connect(t, 'http', 'probe', { answer: () => (asked++, { action: 'accept', content: { pin: '1' } }) });
   await assert.rejects(session.call('asks_for_pin'), (error) => {
     assert.equal(error.code, -32602);
-    assert.match(error.message, /secret/);
+    assert.match(error.message, /nod_secret asks for it on a page/);
     assert.match(error.message, /--allow-field asks_for_pin\.pin/);
     return true;
   });

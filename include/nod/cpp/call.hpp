@@ -57,6 +57,11 @@ struct page_options {
     bool consent = false;
 };
 
+struct secret_options {
+    std::chrono::milliseconds keep{0};
+    std::chrono::milliseconds ttl{0};
+};
+
 struct sample_options {
     text messages{}; /* instead of a prompt */
     text system_prompt{};
@@ -449,6 +454,21 @@ class call
         opts.ttl_ms = ttl.count();
         check(nod_page_token_with(at_, &token, &opts));
         return detail::view(token);
+    }
+
+    /* Bytes that are wiped when the handler returns: do not keep them. */
+    std::string_view secret(const text &name, const text &message, const secret_options &o = {})
+    {
+        nod_secret_opts opts{};
+        nod_bytes got{};
+
+        opts.size = sizeof(opts);
+        opts.name = name.c_str();
+        opts.message = message.c_str();
+        opts.keep_ms = o.keep.count();
+        opts.ttl_ms = o.ttl.count();
+        check(nod_secret_with(at_, &got, &opts));
+        return {got.text, got.len};
     }
 
     answer elicit_url(const text &message, const text &url, const url_options &o = {})
