@@ -99,13 +99,17 @@ export async function person(t, server, name = 'ada', { path: where = '/', link,
   return page;
 }
 
-// Somebody who has not signed in.
-export async function stranger(t) {
+// Somebody with an empty page, who has signed in if there is a name.
+export async function stranger(t, { server, name, allow } = {}) {
   const context = await (await (browser ??= launch())).newContext({ locale: 'en-GB' });
   pagesOf(t).contexts.push(context);
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
-  watch(t, page);
+  watch(t, page, allow);
+  if (name) {
+    const reply = await context.request.post(`${server.origin}/api/login`, { headers: { Authorization: `Bearer ${tokenOf(name)}`, Origin: server.origin } });
+    assert.equal(reply.status(), 204);
+  }
   return page;
 }
 

@@ -1,10 +1,18 @@
 // Pages of one question (/a/...): opened from a link, filled in and sent; and pages of somebody else, which send the person back.
 import assert from 'node:assert/strict';
 import http from 'node:http';
-import { describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { connect } from '../wire/harness.js';
 import { connectModern } from '../wire/modern.js';
 import { PEOPLE, button, client, person, startServer, asks, ask, ready, soon, stranger } from './browser.js';
+
+// One server for all of them; each is somebody else where that matters.
+const ends = [];
+let shared;
+const pagesServer = () => (shared ??= startServer({ after: (end) => ends.push(end) }, [], 'pages'));
+after(async () => {
+  for (const end of ends.reverse()) await end();
+});
 
 const capabilities = { elicitation: { url: {} } };
 const [{ token }] = PEOPLE;
@@ -29,8 +37,8 @@ async function foreignSite(t, answer) {
 describe('pages of one question', { concurrency: 2 }, () => {
   for (const [name, open] of Object.entries(clients)) {
     test(`${name}: a link is opened from elsewhere, filled in and sent; the client is given nothing but the link`, async (t) => {
-      const server = await startServer(t, [], 'pages');
-      const page = await person(t, server, 'ada', { allow: /404|422/ });
+      const server = await pagesServer();
+      const page = await stranger(t, { server, name: 'ada', allow: /404|422/ });
       const session = await open(t, server);
       const call = session.text('form', { message: 'Where to,\n<b>Ada</b>?' });
       const question = await session.question();
@@ -61,8 +69,8 @@ describe('pages of one question', { concurrency: 2 }, () => {
     });
 
     test(`${name}: a foreign page is given no trace of the link, and sends the person back`, async (t) => {
-      const server = await startServer(t, [], 'pages');
-      const page = await person(t, server, 'ada', { allow: /404/ }); // the page that reloads itself has no icon
+      const server = await pagesServer();
+      const page = await stranger(t, { server, name: 'ada', allow: /404/ }); // the page that reloads itself has no icon
       const session = await open(t, server);
       const site = await foreignSite(t, (url) => `<a href="${url.searchParams.get('back')}?${new URLSearchParams({ state: url.searchParams.get('state'), code: 'c-1' })}">pay</a>`);
       const call = session.text('foreign', { url: `${site.origin}/pay?back={return}` });
@@ -82,8 +90,8 @@ describe('pages of one question', { concurrency: 2 }, () => {
   }
 
   test('in a frame of another site it does not open', async (t) => {
-    const server = await startServer(t, [], 'pages');
-    const page = await person(t, server, 'ada', { allow: /frame|Framing|ancestor|blocked|refused/i });
+    const server = await pagesServer();
+    const page = await stranger(t, { server, name: 'ada', allow: /frame|Framing|ancestor|blocked|refused/i });
     const session = await clients['v1, 2025'](t, server);
     const call = session.text('form');
     const question = await session.question();
@@ -97,7 +105,7 @@ describe('pages of one question', { concurrency: 2 }, () => {
   });
 
   test('the inbox shows name and message, and opens the page; another person cannot', async (t) => {
-    const server = await startServer(t, [], 'pages');
+    const server = await pagesServer();
     const page = await person(t, server);
     const peer = await client(t, server);
     const call = await peer.call('form');
@@ -108,7 +116,7 @@ describe('pages of one question', { concurrency: 2 }, () => {
     const [opened] = await Promise.all([page.context().waitForEvent('page'), button(page, 'Open the page').click()]);
     await opened.getByLabel(/^City/).fill('Oslo');
     const link = opened.url();
-    const root = await person(t, server, 'root', { allow: /404/ });
+    const root = await stranger(t, { server, name: 'root', allow: /404/ });
     await root.goto(link);
     await root.getByText('There is no such page for you.').waitFor();
     await button(opened, 'Submit').click();
@@ -118,7 +126,7 @@ describe('pages of one question', { concurrency: 2 }, () => {
   });
 
   test('who has not signed in is led to do so, and then to the page', async (t) => {
-    const server = await startServer(t, [], 'pages');
+    const server = await pagesServer();
     const session = await clients['v1, 2025'](t, server);
     const call = session.text('form');
     const question = await session.question();

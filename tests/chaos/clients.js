@@ -99,7 +99,8 @@ const away = (status) => status === 502 || status === 503 || status === 504;
 const patience = (story, ms) => AbortSignal.timeout(Math.max(1, Math.min(ms, story.until - Date.now())));
 
 class Client {
-  constructor(urls, { patienceMs = 30000, pick, twice = false, disorder = false, sameId = false } = {}) {
+  constructor(urls, { patienceMs = 30000, pick, twice = false, disorder = false, sameId = false, capabilities = { elicitation: {} } } = {}) {
+    this.capabilities = capabilities;
     this.urls = [urls].flat();
     this.patienceMs = patienceMs;
     this.pick = pick ?? ((all) => all[this.turn++ % all.length]);
@@ -121,7 +122,7 @@ class Client {
 export class Client2026 extends Client {
   constructor(urls, manners) {
     super(urls, manners);
-    this.modern = new Modern(this.urls[0]);
+    this.modern = new Modern(this.urls[0], { capabilities: this.capabilities });
   }
 
   async connect() {
@@ -271,7 +272,7 @@ export class Client2025 extends Client {
     for (;;) {
       try {
         this.session = undefined;
-        const reply = await this.fetch(story, 'POST', initializeMessage({ elicitation: {} }));
+        const reply = await this.fetch(story, 'POST', initializeMessage(this.capabilities));
         await reply.text();
         assert.equal(reply.status, 200);
         this.session = reply.headers.get('mcp-session-id');

@@ -184,6 +184,20 @@ static nod_status first_tool(nod_call *call)
     return nod_reply_textf(call, "%s: %s", deed.tag, word);
 }
 
+/* The first word on a page of ours, the second on one of somebody else. */
+static nod_status page_tool(nod_call *call)
+{
+    const char *tag = nod_arg_str(call, "tag");
+    nod_answer first, second;
+
+    NOD_TRY(nod_elicit_page(call, &first, .message = nod_fmt(call, "%s, the first word?", tag),
+                            .form = WORD));
+    NOD_TRY(nod_elicit_url(call, &second, .message = nod_fmt(call, "%s, the second word?", tag),
+                           .url = "https://example.org/word", .returns = true));
+    return do_and_reply(call, (struct nod_step_opts){ .idempotent = true }, word_of(&first),
+                        word_of(&second));
+}
+
 /* One word and no deed: for races, and for many questions that wait. */
 static nod_status word_tool(nod_call *call)
 {
@@ -227,6 +241,7 @@ static const nod_tool tools[] = {
       .task_asks_first = true },
     { .name = "deed_first", .handler = first_tool, .input = INPUT },
     { .name = "deed_early", .handler = early_tool, .input = INPUT },
+    { .name = "deed_page", .handler = page_tool, .input = INPUT },
     { .name = "deed_pair", .handler = pair_tool, .input = INPUT },
     { .name = "deed_long", .handler = long_tool, .input = INPUT },
     { .name = "deed_retry", .handler = retry_tool, .input = INPUT },
