@@ -51,6 +51,8 @@
     X(handle_before)        /* the record of a pending result is about to be stored */             \
     X(handle_after)         /* it is stored, and nobody has been told */                           \
     X(pended_after)         /* the pending result has been handed to the connection */             \
+    X(collect_before)       /* a result is due that the store does not know to be handed out */    \
+    X(collect_after)        /* the store knows, and the client was not told */                     \
     X(attach_after)         /* an answer counts, and its request has not found the call */         \
     X(sqlite_commit_before) /* SQLite: a batch has been written, and not committed */              \
     X(sqlite_commit_after)  /* SQLite: it is committed, and no completion has left */              \

@@ -18,6 +18,7 @@
  */
 #include "mcp/attach2025.h"
 
+#include "base/crash.h"
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/attach_tool.h"
@@ -409,6 +410,7 @@ static void collected(void *data, nod_status status)
     struct attach *attach = data;
     struct store *store = engine_store(attach->server->opts.engine);
 
+    CRASH_POINT(collect_after);
     attach->busy--;
     if (!attach->call || !attach->call->session) {
         attach_settle(attach);
@@ -435,6 +437,7 @@ void attach2025_collect(struct caller2025 *call)
     handle.held_until = 0;
     handle.collected_ms = server_now(server);
     handle.by = attach->request;
+    CRASH_POINT(collect_before);
     handle_put(server, &handle, 0, engine_store(server->opts.engine)->keep_ms, collected, attach);
 }
 

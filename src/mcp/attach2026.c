@@ -353,6 +353,7 @@ static void collected(void *data, nod_status status)
 {
     struct caller2026 *caller = data;
 
+    CRASH_POINT(collect_after);
     if (caller->server && !caller->over) {
         struct store *store = engine_store(caller->server->opts.engine);
         if (status == NOD_OK) {
@@ -378,5 +379,6 @@ void attach2026_collect(struct caller2026 *caller)
     }
     handle.held_until = 0;
     handle.collected_ms = server_now(server);
+    CRASH_POINT(collect_before);
     handle_put(server, &handle, 0, engine_store(server->opts.engine)->keep_ms, collected, caller);
 }

@@ -622,7 +622,6 @@ static const struct caller_ops caller2026_ops = {
     .asked = round_asked,
     .offered = attach2026_offered,
     .notify = caller_notify,
-    .offered = attach2026_offered,
     .finished = caller_finished,
     .carries = true,
     .unloaded = caller_unloaded,

@@ -223,6 +223,7 @@ static void collect_found(void *data, nod_status status, const struct handle *ha
     handle.held_until = 0;
     handle.collected_ms = server_now(server);
     id_copy(&handle.by, handle_call(&handle));
+    CRASH_POINT(collect_before);
     handle_put(server, &handle, 0, engine_store(server->opts.engine)->keep_ms, collect_done,
                collecting);
 }

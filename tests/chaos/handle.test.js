@@ -1,11 +1,13 @@
 // No effect before a handle: what a client of the 2025 era holds when the server dies around the first step of its call,
 // and what then becomes of the call.
-import test from 'node:test';
+import test, { describe, it } from 'node:test';
 import assert from 'node:assert/strict';
 import { HttpPeer, PATIENCE_MS, nextAsk, pause, textOf, within } from '../wire/harness.js';
 import { openHouse, startRedis, stores } from './house.js';
+import { Api, token, tokenFile } from '../wire/inbox.js';
 import { word } from '../wire/modern.js';
 
+const LANES = 4; // these mostly wait
 const LOOKED_MS = 4000; // more than the time to live of a node, and two looks for calls that nobody works on
 
 // Begins `deed_first` on a server that dies at `crash`; resolves to what the client has seen by then.
@@ -92,6 +94,66 @@ for (const store of stores)
     assert.equal(textOf(reply.result), 'tag: tag-a');
     assert.equal(deeds(), 1, 'under the key it had');
   });
+
+// --- pending results ---
+
+// A call of a client that cannot be asked, on a server that dies at `crash`: the question is in the inbox only.
+async function inInbox(t, store, crash) {
+  const redis = store === 'redis' ? await startRedis(t) : undefined;
+  const house = await openHouse(t, store, { redis });
+  const node = await house.node({ crash, args: ['--surfaces', 'client,inbox', '--soft-deadline', '1s', '--token-file', tokenFile(t)] });
+  const peer = await new HttpPeer(node.url, { token: token('ada') }).initialize({});
+  t.after(() => peer.close());
+  const api = new Api(node, 'ada');
+  const call = async (id, name, args) => {
+    const { response, finished } = await peer.send({ id, method: 'tools/call', params: { name, arguments: args } });
+    return { response, finished, result: () => peer.next((message) => message.id === id, `the reply to ${id}`).then((reply) => reply.result) };
+  };
+  return {
+    api, call, node,
+    word: (id) => call(id, 'deed_first', { tag: 'tag' }),
+    wait: (id, callId) => call(id, 'waitForPerson', { callId }),
+    answer: async ({ id }) => assert.equal((await api.resolve(id, { approved: true, data: { word: 'inbox' } })).status, 200),
+    deeds: () => house.deedsOf('tag'),
+    async dies() {
+      await within(PATIENCE_MS, 'the server dies', node.ended);
+      await node.start();
+      await pause(2000); // the node that had it is known to be gone
+    },
+  };
+}
+
+describe('pending results', { concurrency: LANES }, () => {
+  for (const store of stores) {
+    for (const [crash, id] of [['handle_before', 'call'], ['handle_after', 'another']])
+      it(`${store}: killed at ${crash}, the call is found again by ${id === 'call' ? 'its request' : 'calling again'}`, async (t) => {
+        const { api, word, answer, dies, deeds } = await inInbox(t, store, crash);
+        const lost = await word('call');
+        await lost.finished?.catch(() => {});
+        await dies();
+        const again = await word(id);
+        const [item] = await api.pending(1);
+        await answer(item);
+        assert.equal(textOf(await again.result()), 'tag: inbox');
+        assert.deepEqual([(await api.list()).json.items.length, deeds()], [0, 1], 'asked once, done once');
+      });
+
+    for (const crash of ['collect_before', 'collect_after'])
+      it(`${store}: killed at ${crash}, the handle still leads to the result, and what was handed out is no answer to another call`, async (t) => {
+        const { api, word, wait, answer, dies, deeds } = await inInbox(t, store, crash);
+        const { callId } = (await (await word('call')).result()).structuredContent;
+        await answer((await api.pending(1))[0]);
+        await wait('lost', callId).then((lost) => lost.finished, () => {}).catch(() => {});
+        await dies();
+        assert.equal(textOf(await (await wait('again', callId)).result()), 'tag: inbox');
+        assert.equal(deeds(), 1);
+        const other = await word('other');
+        await answer((await api.pending(1))[0]);
+        assert.equal(textOf(await other.result()), 'tag: inbox');
+        assert.equal(deeds(), 2, 'another call');
+      });
+  }
+});
 
 // SQLite, because the clock of that store is the node's own.
 test('11.28: sqlite: an answer that was stored before everything was down for days has a result to come back for', async (t) => {

@@ -28,6 +28,8 @@ const unreached = {
   handle_before: () => true, // of pending results: model.test.js has these four
   handle_after: () => true,
   pended_after: () => true,
+  collect_before: () => true, // handle.test.js does
+  collect_after: () => true,
   attach_after: () => true,
   sqlite_commit_before: ({ store }) => store !== 'sqlite',
   sqlite_commit_after: ({ store }) => store !== 'sqlite',
