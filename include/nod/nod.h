@@ -368,6 +368,13 @@ typedef struct nod_tool {
                                     server's */
     int64_t soft_deadline_ms;    /* as nod_server_opts.soft_deadline_ms, for this tool, if that is
                                     longer */
+    bool asks; /* it may ask a person. Clients that show views (MCP Apps) and have no forms are given
+                  one in which its questions are asked. Tools that are destructive, or that require
+                  confirmation, have it without saying so */
+    /* The uri ("ui://...") of a resource of yours, or NULL: the view that such clients show with this
+     * tool, instead of nod's. It asks with the tools nodQuestions and nodAnswer; if it does not, its
+     * questions are asked elsewhere. See docs/views.md. */
+    const char *view;
 } nod_tool;
 
 /* --- resources and templates --- */

@@ -62,6 +62,13 @@ void call_refused(struct call *call, const struct flow *flow, nod_status status)
 
 /* --- the table --- */
 
+static bool unhooked(const void *subject)
+{
+    const struct call *call = subject;
+
+    return call->target->inside;
+}
+
 static void describe(void *subject, struct hook_view *view)
 {
     const struct call *call = subject;
@@ -206,6 +213,7 @@ static const struct stage stages[] = {
 const struct flow_table call_flow = { .id = NOD_FLOW_CALL,
                                       .stages = stages,
                                       .count = sizeof(stages) / sizeof(stages[0]),
+                                      .unhooked = unhooked,
                                       .describe = describe,
                                       .write = write,
                                       .stands = stands,

@@ -61,14 +61,14 @@ static void call_fail_run(struct call *call, const struct run *run, nod_status s
  * come back, so what it could do before still counts. */
 unsigned call_supports(struct call *call)
 {
-    if (call_is_alone(call))
-        return call->client_kinds;
     struct able able = call_able(call);
-    call->supports = able.asked;
-    call->supports_consent = able.consent;
-    call->supports_gate = able.gate;
-    call->model = able.model;
-    return able.client;
+    bool alone = call_is_alone(call);
+
+    call->supports = able.asked | (alone ? call->supports : 0);
+    call->supports_consent = able.consent | (alone ? call->supports_consent : 0);
+    call->supports_gate = able.gate | (alone ? call->supports_gate : 0);
+    call->model = able.model | (alone ? call->model : 0);
+    return alone ? call->client_kinds : able.client;
 }
 
 static int64_t ask_ttl_of(const struct call *call)

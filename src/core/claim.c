@@ -140,7 +140,7 @@ struct claim_item claim_as_item(struct claim *claim)
 /* The answer did not come through the call's client: the call is run on without its client. */
 static bool is_from_elsewhere(const struct claim *claim)
 {
-    return claim->page || (claim->answer.surface && !claim->answer.surface->ops->client);
+    return claim->page || (claim->answer.surface && !surface_is_held(claim->answer.surface));
 }
 
 static void publish_send(struct op *op)

@@ -35,7 +35,8 @@ static inline struct list *hooks_here(const struct flow *flow)
 
 static inline bool hooked(const struct flow *flow)
 {
-    return !list_empty(hooks_here(flow)); /* mostly it is empty */
+    return !list_empty(hooks_here(flow)) && /* mostly it is empty */
+           !(flow->table->unhooked && flow->table->unhooked(flow->subject));
 }
 
 static void frames_drop(struct flow *flow)

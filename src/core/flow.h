@@ -38,6 +38,8 @@ struct flow_table {
     nod_status (*stands)(void *subject);
     /* The subject is on its way to its end, and no more hooks are called. NULL: never. */
     bool (*halted)(void *subject);
+    /* A part of nod itself, which no hook sees. NULL: never. */
+    bool (*unhooked)(const void *subject);
     /* A hook finishes later: what was lent to the subject must be copied. May be NULL. */
     void (*keep)(void *subject);
     /* A hook of a stage that replays has recorded something in this run, which belongs to the

@@ -136,7 +136,7 @@ struct able call_able(const struct call *call)
             able.consent |= kinds;
         if (surface_counts(engine, surface, call->target, WEIGHT_GATE))
             able.gate |= kinds;
-        if (surface->ops->client)
+        if (surface_is_held(surface))
             able.client |= kinds;
         if (surface->ops->model)
             able.model |= kinds;
@@ -169,7 +169,7 @@ static bool client_could(const struct ask *ask)
 static bool is_client_turn(const struct engine *engine, unsigned turn)
 {
     for (size_t i = 0; i < engine->surface_count; i++)
-        if (turn & 1u << i && engine->surfaces[i]->ops->client)
+        if (turn & 1u << i && surface_is_held(engine->surfaces[i]))
             return true;
     return false;
 }
@@ -206,7 +206,7 @@ static bool may_be_put_up(const struct ask *ask, size_t on)
 {
     struct surface *surface = ask->call->engine->surfaces[on];
 
-    return !(ask->tried & 1u << on) && !(surface->ops->client && call_is_alone(ask->call)) &&
+    return !(ask->tried & 1u << on) && !(surface_is_held(surface) && call_is_alone(ask->call)) &&
            surface_can(surface, ask->call, &ask->record);
 }
 
@@ -337,7 +337,7 @@ static bool up_elsewhere(const struct ask *ask)
     const struct engine *engine = ask->call->engine;
 
     for (size_t i = 0; i < engine->surface_count; i++)
-        if (ask->up & 1u << i && !engine->surfaces[i]->ops->client)
+        if (ask->up & 1u << i && !surface_is_held(engine->surfaces[i]))
             return true;
     return false;
 }
@@ -347,7 +347,16 @@ static bool up_at_client(const struct ask *ask)
     const struct engine *engine = ask->call->engine;
 
     for (size_t i = 0; i < engine->surface_count; i++)
-        if (ask->up & 1u << i && engine->surfaces[i]->ops->client)
+        if (ask->up & 1u << i && surface_is_held(engine->surfaces[i]))
+            return true;
+    return false;
+}
+
+/* One is up where its client fetches it. */
+static bool up_apart(const struct call *call)
+{
+    LIST_EACH (at, &call->asks)
+        if (up_elsewhere(LIST_OF(at, struct ask, link)))
             return true;
     return false;
 }
@@ -355,7 +364,7 @@ static bool up_at_client(const struct ask *ask)
 bool call_waits_elsewhere(const struct call *call)
 {
     if (!engine_asks_elsewhere(call->engine, call->target))
-        return false;
+        return up_apart(call);
     if (call_plan(call)->several)
         return true;
     LIST_EACH (at, &call->asks) {
@@ -396,12 +405,39 @@ void ask_offered_anew(struct ask *ask, int attempt, struct str problems)
     }
 }
 
+/* The surfaces of a turn that are not a model. */
+static unsigned without_models(const struct engine *engine, unsigned turn)
+{
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (engine->surfaces[i]->ops->model)
+            turn &= ~(1u << i);
+    return turn;
+}
+
+/* It is put up in the next place as well. The turn stays: the clock counts on from there. */
+static void offer_further(struct ask *ask)
+{
+    const struct engine *engine = ask->call->engine;
+    const struct plan *plan = call_plan(ask->call);
+    unsigned before = ask->up;
+
+    ask->offering = true;
+    for (size_t turn = ask->turn + 1u; turn < plan->count && ask->up == before; turn++)
+        put_up(ask, without_models(engine, plan->turns[turn]));
+    ask->offering = false;
+    tell_offered(ask->call);
+}
+
 void ask_offered(struct ask *ask, const struct surface *surface, enum offer_result result)
 {
     unsigned bit = bit_of(ask->call->engine, surface);
 
     if (result == OFFER_SHOWN || !(ask->up & bit) || ask->claiming)
         return; /* it is up, or this is about an older offer */
+    if (result == OFFER_UNSEEN) {
+        offer_further(ask);
+        return;
+    }
     LOG_DEBUG("offer ended", LOG_STR("ask", id_str(&ask->id)),
               LOG_CSTR("surface", surface->ops->name),
               LOG_CSTR("result", result == OFFER_REFUSED ? "refused" : "unrendered"));

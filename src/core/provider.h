@@ -24,6 +24,7 @@ enum target_detach { DETACH_NEVER, DETACH_MAY, DETACH_MUST };
 struct audience {
     struct str principal;
     unsigned kinds; /* what the client can be asked: one bit (1 << enum ask_kind) each */
+    bool views;     /* it is asked in views: it shows them, and has no forms */
 };
 
 /* A tool, resource or prompt. Owned by its provider, listed in the catalog (core/catalog.h). */
@@ -41,6 +42,7 @@ struct target {
      * does not exist, unless callable_unlisted. */
     bool (*listed)(const struct target *target, const struct audience *audience);
     bool callable_unlisted;
+    bool inside;                              /* a tool of nod's own, which no hook sees */
     struct str title;                         /* for people; the name if there is none */
     const struct schema *input;               /* checked before a run; NULL: anything */
     bool is_template;                         /* TARGET_RESOURCE: name is a uri template */
@@ -51,6 +53,8 @@ struct target {
     bool requires_confirmation;
     struct str confirm_message;
     bool destructive;
+    bool asks;       /* its author says that it may ask a person */
+    struct str view; /* the uri of its own view, in which clients that show views ask; or empty */
     unsigned
         remember; /* what an approval may be remembered for: NOD_REMEMBER_*, see core/grant.h */
     int64_t remember_ms;
@@ -59,11 +63,11 @@ struct target {
     int64_t ask_ttl_ms;                    /* how long its questions wait; 0: as the engine says */
     /* Where people are asked what it asks, NULL-terminated; NULL: as the engine says. */
     const char *const *surfaces;
-    struct plan plan;       /* made from them when it is first needed */
+    struct plan plan;         /* made from them when it is first needed */
     int64_t soft_deadline_ms; /* how long a call of it is held that waits elsewhere; 0: as usual */
-    bool consent_elsewhere; /* see engine_consent_elsewhere */
-    struct str source;      /* where it was registered, "tools.c:120"; empty: not known */
-    unsigned in_use;        /* calls that point here: it is freed only at 0 */
+    bool consent_elsewhere;   /* see engine_consent_elsewhere */
+    struct str source;        /* where it was registered, "tools.c:120"; empty: not known */
+    unsigned in_use;          /* calls that point here: it is freed only at 0 */
     bool removed;
     enum target_detach detach; /* may, or must, a call of it be detached from its request? */
     bool detach_after_asks; /* what it asks before its first step is asked before it is detached */

@@ -43,7 +43,7 @@ static void forget_client(struct ask *ask)
 
     ask->opened = false;
     for (size_t i = 0; i < engine->surface_count; i++)
-        if (engine->surfaces[i]->ops->client) {
+        if (surface_is_held(engine->surfaces[i])) {
             ask->up &= ~(1u << i);
             ask->tried &= ~(1u << i);
         }

@@ -22,6 +22,9 @@ enum offer_result {
     OFFER_SHOWN,      /* it is up; the answer will come through ask_answer */
     OFFER_REFUSED,    /* the other side has no handler, dropped it, or answered with an error */
     OFFER_UNRENDERED, /* this surface cannot show this ask */
+    /* It is up and stays up, but nobody seems to look: it is the next one's turn as well, unless
+     * only a model is left. */
+    OFFER_UNSEEN,
 };
 
 /* How an ask ended, for the surfaces on which it was still up. */
@@ -59,6 +62,10 @@ struct surface_ops {
     bool client;
     bool own_word; /* so are the answers given here: they need no role (core/answerable.h) */
     bool every;    /* it puts every form to the person behind every call */
+    /* With `client`: the question does not travel with the call's own request, but is fetched from
+     * here. So it is up while nobody holds the call, and the call waits as it does for somebody
+     * elsewhere. */
+    bool apart;
     /* The kinds that `can` allows, one bit (1 << kind) each. NULL: `can` is called for each
      * kind. */
     unsigned (*kinds)(struct surface *surface, const struct call *call);
@@ -67,5 +74,11 @@ struct surface_ops {
 struct surface {
     const struct surface_ops *ops;
 };
+
+/* Is it asked through the request that the call came with? */
+static inline bool surface_is_held(const struct surface *surface)
+{
+    return surface->ops->client && !surface->ops->apart;
+}
 
 #endif

@@ -95,6 +95,12 @@ uint8_t attach2026_declared(const struct caller2026 *caller)
     return caller->attach ? caller->attach->declared : caller->can;
 }
 
+void attach2026_now(struct caller2026 *caller)
+{
+    if (!caller->over && caller->caller.call)
+        hold_for(caller, 0);
+}
+
 /* The call is nobody's from now on, and goes on by itself. */
 static void pend(struct caller2026 *caller, struct call *call)
 {
@@ -309,7 +315,7 @@ void attach2026_start(struct caller2026 *caller, const struct attach_tool *tool,
 
     caller->attach = ARENA_NEW(&caller->arena, struct attach2026);
     caller->attach->declared = caller->can;
-    caller->can = 0; /* it is asked nothing, and gets no page */
+    caller->can &= CLIENT_CAN_VIEW; /* it is asked nothing itself, and gets no page */
     caller->pages = false;
     caller->tasks = false;
     target_release(caller->target);

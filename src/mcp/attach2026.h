@@ -32,5 +32,7 @@ void attach2026_hold(struct caller2026 *caller);
 void attach2026_offered(struct caller *base, struct call *call);
 /* What the client of this request declares (enum client_can), whether or not it is asked here. */
 uint8_t attach2026_declared(const struct caller2026 *caller);
+/* The soft deadline is over now. */
+void attach2026_now(struct caller2026 *caller);
 
 #endif

@@ -82,7 +82,8 @@ static void call_join(struct caller2025 *call, struct mcp_stream *stream)
     drain_call_began(session->server);
 }
 
-/* With a durable or shared store: how the client can be reached from any node. */
+/* With a durable or shared store: how the client can be reached from any node. One that shows views
+ * is asked there also while it is away. */
 static struct str caller_record(const struct caller2025 *call)
 {
     struct session *session = call->session;
@@ -92,7 +93,9 @@ static struct str caller_record(const struct caller2025 *call)
                                 .id = call_request_id(call),
                                 .token = call_token(call) };
 
-    return call->stream->of_call ? caller_record_write(&session->server->message, &by) : STR_NONE;
+    return call->stream->of_call || client_has_views(session->can)
+               ? caller_record_write(&session->server->message, &by)
+               : STR_NONE;
 }
 
 void caller2025_begin(struct caller2025 *call, const struct caller2025_spec *spec,

@@ -425,8 +425,7 @@ static void refuse_not_portable(struct caller2026 *caller)
 /* A call that is answered elsewhere is run on without the client, by any node. */
 static struct str caller_record(struct caller2026 *caller)
 {
-    if (!engine_waits_elsewhere(caller->server->opts.engine, caller->target,
-                                client_ask_kinds(caller->can)))
+    if (!pending_may_come(caller->server, caller->target, caller->can))
         return STR_NONE;
     return caller_record_write(&caller->arena, &(struct caller_record){ .can = caller->can });
 }

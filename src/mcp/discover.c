@@ -3,6 +3,7 @@
  */
 #include "mcp/era.h"
 #include "mcp/era2026.h"
+#include "mcp/lists.h"
 #include "mcp/tasks.h"
 
 static bool any_completes(const struct catalog *catalog)
@@ -31,11 +32,12 @@ static void write_flags(struct json_writer *w, struct str name, bool list, bool 
 }
 
 /* Tools are declared even if there are none: they may come later, and listeners are told then. */
-void discover_capabilities(struct json_writer *w, const struct catalog *catalog)
+void discover_capabilities(const struct request *request, struct json_writer *w)
 {
+    const struct catalog *catalog = request->server->opts.catalog;
+
     write_flags(w, STR("tools"), true, false);
-    if (catalog_count(catalog, TARGET_RESOURCE, false) ||
-        catalog_count(catalog, TARGET_RESOURCE, true))
+    if (lists_any(request, TARGET_RESOURCE, false) || lists_any(request, TARGET_RESOURCE, true))
         write_flags(w, STR("resources"), true, true);
     if (catalog_count(catalog, TARGET_PROMPT, false))
         write_flags(w, STR("prompts"), true, false);
@@ -50,7 +52,7 @@ void discover(struct request *request)
     struct json_writer w;
 
     reply_begin(request, &w);
-    reply_cacheable(request, &w, MCP_LIST_FRESH_MS, !server_has_tokens(request->server));
+    reply_cacheable(request, &w, MCP_LIST_FRESH_MS, lists_are_public(request->server));
     jw_key(&w, STR("supportedVersions"));
     jw_array(&w);
     for (size_t i = 0; i < ERA_VERSIONS; i++)
@@ -58,7 +60,7 @@ void discover(struct request *request)
     jw_end(&w);
     jw_key(&w, STR("capabilities"));
     jw_object(&w);
-    discover_capabilities(&w, opts->catalog);
+    discover_capabilities(request, &w);
     if (tasks_offered(request->server)) {
         jw_key(&w, STR("extensions"));
         jw_object(&w);

@@ -21,6 +21,7 @@
 #include "mcp/server_inside.h"
 #include "mcp/session.h"
 #include "mcp/stdio_inside.h"
+#include "mcp/view.h"
 #include "mcp/work.h"
 
 struct drain {
@@ -187,6 +188,7 @@ void mcp_drain(struct mcp_server *server, int grace_ms, void (*done)(void *data)
     if (drain->begun)
         return;
     drain->begun = true;
+    views_stop(server->views);
     era2026_drain(server, false);
     drain->done = done;
     drain->data = data;

@@ -51,6 +51,9 @@ static uint8_t client_can(const struct json *capabilities, const struct revision
         can |= CLIENT_CAN_SAMPLE_TOOLS;
     if (declares(capabilities, STR("roots")))
         can |= CLIENT_CAN_ROOTS;
+    /* An older revision has no _meta in its lists, where a tool names its view. */
+    if (facts->elicitation && client_shows_views(json_get(capabilities, STR("extensions"))))
+        can |= CLIENT_CAN_VIEW;
     return (uint8_t)can;
 }
 
@@ -107,7 +110,7 @@ static void initialize(struct request *request)
     jw_key_str(&w, STR("protocolVersion"), session_knows(session)->name);
     jw_key(&w, STR("capabilities"));
     jw_object(&w);
-    discover_capabilities(&w, opts->catalog);
+    discover_capabilities(request, &w);
     jw_end(&w);
     jw_key(&w, STR("serverInfo"));
     write_server_info(&w, opts, session_knows(session));

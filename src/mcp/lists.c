@@ -15,6 +15,7 @@
 #include "crypto/digest.h"
 #include "mcp/era2026.h"
 #include "mcp/pending.h"
+#include "mcp/view.h"
 
 /* Templates have a list of their own. */
 static char list_letter(enum target_kind kind, bool templates)
@@ -67,6 +68,11 @@ static bool page_start(struct request *request, enum target_kind kind, bool temp
     return false;
 }
 
+bool lists_are_public(const struct mcp_server *server)
+{
+    return !server_has_tokens(server) && !views_used(server);
+}
+
 bool lists_show(const struct request *request, const struct target *target)
 {
     if (!target->listed)
@@ -74,7 +80,8 @@ bool lists_show(const struct request *request, const struct target *target)
     unsigned can = request->meta ? request->meta->can : request->session->can;
     struct audience audience = { .principal = request->meta ? request->principal
                                                             : session_principal(request->session),
-                                 .kinds = client_ask_kinds(can) };
+                                 .kinds = client_ask_kinds(can),
+                                 .views = client_has_views(can) };
 
     return target->listed(target, &audience);
 }
@@ -95,14 +102,26 @@ static size_t next_shown(const struct request *request, enum target_kind kind, b
     return at;
 }
 
-/* A client that may get a pending result is told so by the output schema. */
+bool lists_any(const struct request *request, enum target_kind kind, bool templates)
+{
+    size_t count = catalog_count(request->server->opts.catalog, kind, templates);
+
+    return next_shown(request, kind, templates, 0, count) < count;
+}
+
+/* A client that may get a pending result is told so by the output schema, and one that shows views
+ * is given the tool's. */
 static struct str descriptor_for(const struct request *request, struct target *target)
 {
     unsigned can = request->meta ? request->meta->can : request->session->can;
+    struct arena *arena = &request->server->message;
+    struct str descriptor = target->descriptor;
 
-    if (target->kind != TARGET_TOOL || !pending_may_come(request->server, target, can))
-        return target->descriptor;
-    return pending_widen(&request->server->message, target->descriptor);
+    if (target->kind != TARGET_TOOL)
+        return descriptor;
+    if (pending_may_come(request->server, target, can))
+        descriptor = pending_widen(arena, descriptor);
+    return views_listing(arena, target, can, descriptor);
 }
 
 void lists_reply(struct request *request, enum target_kind kind, bool templates, struct str name,
@@ -117,8 +136,7 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
     if (!page_start(request, kind, templates, count, &from))
         return;
     reply_begin(request, &w);
-    /* If there are tokens, a list may differ between principals: no shared cache may keep it. */
-    reply_cacheable(request, &w, MCP_LIST_FRESH_MS, !server_has_tokens(request->server));
+    reply_cacheable(request, &w, MCP_LIST_FRESH_MS, lists_are_public(request->server));
     jw_key(&w, name);
     jw_array(&w);
     size_t at = next_shown(request, kind, templates, from, count);

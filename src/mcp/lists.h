@@ -12,6 +12,12 @@ enum { LISTS_CURSOR_MAX = 32 };
 bool lists_show(const struct request *request, const struct target *target);
 bool lists_allow(const struct request *request, const struct target *target);
 
+/* Is any target of that kind listed to the sender? */
+bool lists_any(const struct request *request, enum target_kind kind, bool templates);
+/* May a shared cache keep a list? Not if there are tokens: it may differ between principals. Not if
+ * questions are asked in views: it depends on what the client declares. */
+bool lists_are_public(const struct mcp_server *server);
+
 /* Replies with one page of a list, under the given name ("tools"). */
 void lists_reply(struct request *request, enum target_kind kind, bool templates, struct str name,
                  enum revision_part part);

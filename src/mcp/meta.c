@@ -76,6 +76,8 @@ static uint8_t can_of(const struct json *const found[CAPABILITIES])
         can |= CLIENT_CAN_SAMPLE_TOOLS;
     if (json_is(found[ROOTS], JSON_OBJECT))
         can |= CLIENT_CAN_ROOTS;
+    if (client_shows_views(found[EXTENSIONS]))
+        can |= CLIENT_CAN_VIEW;
     return (uint8_t)can;
 }
 

@@ -8,6 +8,7 @@
 #include "core/catalog.h"
 #include "mcp/model.h"
 #include "mcp/server_inside.h"
+#include "mcp/view.h"
 
 enum { PENDING_ARENA_MAX = 8 << 20 }; /* memory of a listing while it is widened */
 
@@ -37,7 +38,8 @@ static bool tool_is_listed(const struct target *target, const struct audience *a
     for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++) {
         struct target *tool = catalog_at(catalog, TARGET_TOOL, false, i);
         if (!attach_tool_of(tool) &&
-            engine_waits_for_people(server->opts.engine, tool, form_only(audience->kinds)))
+            (engine_waits_for_people(server->opts.engine, tool, form_only(audience->kinds)) ||
+             (audience->views && views_ask(tool, CLIENT_CAN_VIEW))))
             return true;
     }
     return false;
@@ -78,7 +80,8 @@ void pending_destroy(struct pending *pending)
 
 bool pending_may_come(struct mcp_server *server, struct target *target, unsigned can)
 {
-    return engine_waits_elsewhere(server->opts.engine, target, client_ask_kinds(can));
+    return engine_waits_elsewhere(server->opts.engine, target, client_ask_kinds(can)) ||
+           views_ask(target, can);
 }
 
 /* --- the soft deadline --- */
@@ -138,12 +141,22 @@ static struct str shown(struct str message)
     return message;
 }
 
-static struct str text_of(const struct call *call, struct str page, struct arena *arena)
+/* In the view of the chat, if that shows it, and on its page in any case. */
+static struct str where_to_answer(struct mcp_server *server, const struct call *call,
+                                  struct str page, struct arena *arena)
+{
+    bool view = views_show(server, call);
+
+    if (page.len)
+        return arena_fmt(arena, " It can be answered %sat " STR_FMT " .",
+                         view ? "in the view that this chat shows, or " : "", STR_ARG(page));
+    return view ? STR(" It can be answered in the view that this chat shows.")
+                : STR(" It can be answered in the inbox of this server.");
+}
+
+static struct str text_of(const struct call *call, struct str where, struct arena *arena)
 {
     const struct ask_record *first = ask_record(call_ask_first(call));
-    struct str where = page.len
-                           ? arena_fmt(arena, " It can be answered at " STR_FMT " .", STR_ARG(page))
-                           : STR(" It can be answered in the inbox of this server.");
 
     return arena_fmt(
         arena,
@@ -204,12 +217,17 @@ void pending_write(struct mcp_server *server, const struct call *call, struct bu
         page = STR_NONE;
     json_writer_init(&w, out);
     jw_object(&w);
-    write_text(&w, model ? model_text(server, call, page, &arena) : text_of(call, page, &arena));
+    bool view = !model && views_show(server, call);
+    write_text(&w, model ? model_text(server, call, page, &arena)
+                         : text_of(call, where_to_answer(server, call, page, &arena), &arena));
     write_facts(&w, server, call, page);
-    if (model) {
+    if (model || view) {
         jw_key(&w, STR("_meta"));
         jw_object(&w);
-        model_write_meta(server, call, &w);
+        if (model)
+            model_write_meta(server, call, &w);
+        else
+            views_write_meta(&w, call);
         jw_end(&w);
     }
     jw_end(&w);

@@ -80,7 +80,7 @@ void completion_complete(struct request *request);
 void logging_set_level(struct request *request);
 
 /* discover.c: the members of ServerCapabilities that both eras have. */
-void discover_capabilities(struct json_writer *w, const struct catalog *catalog);
+void discover_capabilities(const struct request *request, struct json_writer *w);
 
 /* resources.c: which sessions subscribe to what. */
 struct subjects;

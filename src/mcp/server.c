@@ -24,6 +24,7 @@
 #include "mcp/shares.h"
 #include "mcp/stdio_inside.h"
 #include "mcp/tasks.h"
+#include "mcp/view.h"
 #include "mcp/work.h"
 
 enum {
@@ -120,6 +121,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     engine_add_surface(own->engine, server->client);
     server->mrtr = ask2026_surface_create();
     engine_add_surface(own->engine, server->mrtr);
+    server->views = views_create(server);
     server->pending = pending_create(server);
     catalog_watch(own->catalog, catalog_changed, server);
     engine_use_catalog(own->engine, own->catalog);
@@ -138,6 +140,7 @@ void mcp_server_destroy(struct mcp_server *server)
     catalog_watch(server->opts.catalog, NULL, NULL);
     engine_use_catalog(server->opts.engine, NULL);
     drain_give_up(server);
+    views_drop(server->views);
     mcp_stdio_stop(server);
     era2026_stop(server);
     sessions_end(server, STR("the server is closing"));
@@ -160,6 +163,7 @@ void mcp_server_destroy(struct mcp_server *server)
     callers_away_destroy(server->away);
     model_destroy(server->model);
     pending_destroy(server->pending);
+    views_destroy(server->views);
     list_changes_destroy(server);
     shares_destroy(server->shares);
     drain_destroy(server);

@@ -52,6 +52,7 @@ struct mcp_server {
     struct callers_away *away;         /* mcp/caller_away: calls whose clients are away */
     struct pending *pending;           /* mcp/pending: results that are still to come */
     struct model *model;               /* mcp/model; NULL: no model is asked */
+    struct views *views;               /* mcp/view: questions in the chat */
 
     /* Era 2025. */
     struct sessions *sessions;           /* mcp/session */

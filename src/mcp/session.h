@@ -26,11 +26,16 @@ enum client_can {
     CLIENT_CAN_SAMPLE = 4,
     CLIENT_CAN_SAMPLE_TOOLS = 8,
     CLIENT_CAN_ROOTS = 16,
+    CLIENT_CAN_VIEW = 32, /* it shows views (MCP Apps) */
 };
 
 /* The kinds of asks that a client which declared this can be asked: one bit (1 << enum ask_kind)
  * each. */
 unsigned client_ask_kinds(unsigned can);
+/* Is it asked in views? A client that has forms is not. */
+bool client_has_views(unsigned can);
+/* Does this ClientCapabilities object declare that it shows views? */
+bool client_shows_views(const struct json *extensions);
 
 struct caller2025;
 struct mcp_stream;

@@ -217,3 +217,11 @@ void soft2025_offered(struct caller *caller, struct call *engine_call_)
         call->began + pending_hold_ms(server, engine_call_, ms) - loop_now(server->opts.loop);
     timer_set(server->opts.loop, &soft->timer, left > 0 ? left : 0, soft_over, soft);
 }
+
+void soft2025_now(struct caller2025 *call)
+{
+    if (!call->soft && call->caller.call)
+        soft2025_offered(&call->caller, call->caller.call);
+    if (call->soft && !call->soft->putting)
+        timer_set(call->soft->server->opts.loop, &call->soft->timer, 0, soft_over, call->soft);
+}

@@ -19,7 +19,7 @@ static const struct str statuses[] = {
 };
 
 /* ISO 8601, in UTC, to the millisecond. */
-static void write_time(struct json_writer *w, struct str key, int64_t ms)
+void task_write_time(struct json_writer *w, struct str key, int64_t ms)
 {
     char text[TIME_TEXT_MAX];
     struct tm tm = { 0 };
@@ -60,8 +60,8 @@ void task_write(struct json_writer *w, struct task *task, bool detailed)
     jw_key_str(w, STR("status"), statuses[task->status]);
     if (task->message_len)
         jw_key_str(w, STR("statusMessage"), str_n(task->message, task->message_len));
-    write_time(w, STR("createdAt"), task->created_ms);
-    write_time(w, STR("lastUpdatedAt"), task->updated_ms);
+    task_write_time(w, STR("createdAt"), task->created_ms);
+    task_write_time(w, STR("lastUpdatedAt"), task->updated_ms);
     jw_key_i64(w, STR("ttlMs"), task->ttl_ms);
     jw_key_i64(w, STR("pollIntervalMs"), TASK_POLL_MS);
     if (!detailed)

@@ -57,6 +57,8 @@ static nod_status tool_check(const nod_tool *tool)
         return register_refuse("tool", name, NOD_E_USAGE,
                                "its consent is \"%s\"; it can be \"inbox\", or left out",
                                tool->consent);
+    if (tool->view && strncmp(tool->view, "ui://", 5) != 0)
+        return register_refuse("tool", name, NOD_E_USAGE, "its view does not begin with ui://");
     if ((unsigned)tool->task > NOD_TASK_REQUIRED)
         return register_refuse("tool", name, NOD_E_USAGE, "its task is not a nod_task_mode");
     if (tool->task_asks_first && tool->task == NOD_TASK_NEVER)
@@ -255,6 +257,7 @@ static bool tool_texts(struct local_target *t, const nod_tool *tool)
            register_text(t, "tool", name, "title", tool->title ? tool->title : name, max,
                          &t->base.title) &&
            register_text(t, "tool", name, "description", tool->description, max, &t->description) &&
+           register_text(t, "tool", name, "view", tool->view, LOCAL_NAME_MAX, &t->base.view) &&
            register_text(t, "tool", name, "confirm_message", tool->confirm_message, RUN_MESSAGE_MAX,
                          &t->base.confirm_message);
 }
@@ -346,6 +349,7 @@ static struct local_target *tool_build(struct local *local, const void *table, s
     t->data = tool.data;
     t->base.portable = tool.portable;
     t->base.requires_confirmation = tool.requires_confirmation;
+    t->base.asks = tool.asks;
     t->base.destructive = tool.destructive && !tool.read_only;
     t->base.remember = tool.remember;
     t->base.remember_ms = tool.remember_ms;

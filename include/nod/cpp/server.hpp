@@ -139,6 +139,8 @@ struct tool {
     unsigned remember = 0; /* NOD_REMEMBER_... | NOD_REMEMBER_... */
     std::chrono::milliseconds remember_time{0};
     std::chrono::milliseconds soft_deadline{0};
+    bool asks = false; /* it may ask a person */
+    text view{};       /* the uri of a view of its own */
 };
 
 using handler = std::function<nod_status(call &)>;
@@ -390,6 +392,8 @@ class server
         row.remember = o.remember;
         row.remember_ms = o.remember_time.count();
         row.soft_deadline_ms = o.soft_deadline.count();
+        row.asks = o.asks;
+        row.view = o.view.c_str();
         row.data = keep(detail::handler_of(std::move(f)));
         return note(from, [&] { return nod_add_tools(at_, &row, 1, sizeof(row)); });
     }

@@ -1,0 +1,491 @@
+/*
+ * mcp/view: the surface of clients that show views: see view.h.
+ *
+ * A question is offered by a record in the store, which views of its principal fetch from whatever
+ * node, in whatever session. If none has within VIEW_SEEN_MS, the host shows no view while the call
+ * is held: some open it only with a result. So the call returns its pending result at once, and the
+ * question stays up here for the view that is opened then. It is up in the next place as well, for
+ * hosts whose views cannot fetch. A view of the author's own that does not fetch is taken for one
+ * that never will: then the question goes to the next place.
+ *
+ * Holds always: while a question is up here, its record is in the store, or being written.
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "mcp/attach2026.h"
+#include "mcp/caller2026.h"
+#include "mcp/caller_away.h"
+#include "mcp/caller_record.h"
+#include "mcp/drain.h"
+#include "mcp/pending.h"
+#include "mcp/soft2025.h"
+#include "mcp/view_inside.h"
+
+enum {
+    VIEW_OFFERS_MAX = 100000,   /* questions that this node offers to views at the same time */
+    VIEW_SEEN_MS = 10000,       /* by then a view has fetched the question, or none is shown */
+    VIEW_CALLER_MAX = 64 << 10, /* memory to read who made a call */
+    VIEW_TIMEOUT_MS = 600000,   /* of our tools, which end by themselves long before */
+};
+
+struct view_offer {
+    struct views *views;
+    struct ask *ask;
+    struct view_record record;
+    struct timer timer; /* is it seen? */
+    bool seen;
+    char text[]; /* of the record: the tool, the request's id */
+};
+
+static struct views *views_of(struct surface *surface)
+{
+    return (struct views *)(void *)surface;
+}
+
+static struct view_offer *offer_find(const struct views *views, struct str ask_id)
+{
+    return map_get(&views->offers, ask_id);
+}
+
+/* --- can --- */
+
+bool client_has_views(unsigned can)
+{
+    return can & CLIENT_CAN_VIEW && !(can & CLIENT_CAN_FORM);
+}
+
+bool client_shows_views(const struct json *extensions)
+{
+    const struct json *types =
+        json_get(json_get(extensions, STR("io.modelcontextprotocol/ui")), STR("mimeTypes"));
+
+    JSON_EACH (type, json_is(types, JSON_ARRAY) ? types : NULL)
+        if (json_is(type, JSON_STRING) && str_eq(type->text, STR(VIEW_MIME)))
+            return true;
+    return false;
+}
+
+bool views_ask(const struct target *target, unsigned can)
+{
+    return client_has_views(can) && target->kind == TARGET_TOOL && !target->inside &&
+           (target->asks || target->requires_confirmation || target->destructive ||
+            target->view.len);
+}
+
+bool views_used(const struct mcp_server *server)
+{
+    const struct catalog *catalog = server->opts.catalog;
+
+    for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++) {
+        const struct target *tool = catalog_at(catalog, TARGET_TOOL, false, i);
+        if (views_ask(tool, CLIENT_CAN_VIEW))
+            return true;
+    }
+    return false;
+}
+
+/* What the client of a call that nobody holds has declared. */
+static unsigned can_of_record(const struct call *call)
+{
+    struct caller_record by;
+    struct arena arena;
+
+    if (!call_caller_record(call).len)
+        return 0;
+    arena_init(&arena, VIEW_CALLER_MAX);
+    unsigned can = caller_record_read(&arena, call_caller_record(call), &by) ? by.can : 0;
+    arena_finish(&arena);
+    return can;
+}
+
+static unsigned can_of(const struct call *call)
+{
+    const struct caller2025 *held = caller2025_of(call);
+
+    if (held)
+        return held->session ? held->session->can : 0;
+    if (view_answer_waits(call))
+        return CLIENT_CAN_VIEW;
+    if (call_is_alone(call))
+        return can_of_record(call);
+    return caller2026_can(call) | caller_away_can(call, true);
+}
+
+static unsigned view_kinds(struct surface *surface, const struct call *call)
+{
+    (void)surface;
+    return views_ask(call_target(call), can_of(call)) ? 1u << ASK_FORM | 1u << ASK_APPROVAL : 0;
+}
+
+static bool view_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+{
+    return view_kinds(surface, call) & 1u << kind;
+}
+
+/* --- offers --- */
+
+static void offer_free(struct view_offer *offer)
+{
+    map_remove(&offer->views->offers, view_ask_id(&offer->record));
+    timer_stop(offer->views->server->opts.loop, &offer->timer);
+    mem_free(offer);
+}
+
+bool view_is_up(const struct views *views, struct str ask_id)
+{
+    const struct ask *live = engine_ask(views->server->opts.engine, ask_id);
+
+    return !live || ask_is_up_on(live, &views->surface);
+}
+
+void view_over(struct views *views, const struct view_record *record)
+{
+    struct view_offer *offer = offer_find(views, view_ask_id(record));
+    struct view_record over = *record;
+
+    over.over = true;
+    view_record_put(views->server, &over, 0, VIEW_OVER_KEEP_MS, NULL, NULL);
+    if (offer)
+        offer_free(offer);
+    view_questions_look(views);
+}
+
+void view_seen(struct views *views, const struct view_record *record, int64_t expires_ms)
+{
+    struct view_offer *offer = offer_find(views, view_ask_id(record));
+    struct view_record seen = *record;
+
+    if (offer) {
+        offer->seen = true;
+        timer_stop(views->server->opts.loop, &offer->timer);
+    }
+    if (record->fetched_ms)
+        return;
+    seen.fetched_ms = server_now(views->server);
+    view_record_put(views->server, &seen, record->version, expires_ms - seen.fetched_ms, NULL,
+                    NULL);
+}
+
+/* The host shows no view, or not yet: whoever made the call is told how to come back. */
+static void end_wait(struct call *call)
+{
+    struct caller2025 *held = caller2025_of(call);
+    struct caller2026 *caller = caller2026_of(call);
+
+    if (held)
+        soft2025_now(held);
+    else if (caller)
+        attach2026_now(caller);
+}
+
+static void offer_unseen(struct view_offer *offer)
+{
+    struct views *views = offer->views;
+    struct ask *ask = offer->ask;
+    struct call *call = ask_call(ask);
+
+    if (call_target(call)->view.len) {
+        view_over(views, &offer->record);
+        ask_offered(ask, &views->surface, OFFER_REFUSED);
+        return;
+    }
+    offer->seen = true; /* decided */
+    ask_offered(ask, &views->surface, OFFER_UNSEEN);
+    end_wait(call);
+}
+
+/* An offer that may be gone when the store has replied: it is found again by its ask. */
+static struct id *ask_kept(const struct view_offer *offer)
+{
+    struct id *ask = MEM_NEW(struct id);
+
+    memcpy(ask->text, view_ask_id(&offer->record).at, ID_LEN);
+    return ask;
+}
+
+static struct view_offer *offer_kept(struct mcp_server *server, struct id *ask)
+{
+    struct view_offer *offer = server ? offer_find(server->views, id_str(ask)) : NULL;
+
+    mem_free(ask);
+    return offer;
+}
+
+static void seen_known(struct mcp_server *server, void *data, nod_status status,
+                       const struct view_record *record)
+{
+    struct view_offer *offer = offer_kept(server, data);
+
+    (void)status;
+    if (!offer || offer->seen)
+        return;
+    offer->seen = record && record->fetched_ms; /* on another node */
+    if (!offer->seen)
+        offer_unseen(offer);
+}
+
+static void seen_due(void *data)
+{
+    struct view_offer *offer = data;
+
+    view_record_get(offer->views->server, offer->record.key, seen_known, ask_kept(offer));
+}
+
+static void offer_put(struct mcp_server *server, void *data, nod_status status)
+{
+    struct view_offer *offer = offer_kept(server, data);
+
+    if (!offer)
+        return;
+    if (status == NOD_OK) {
+        view_questions_look(server->views);
+        return;
+    }
+    struct ask *ask = offer->ask;
+    offer_free(offer);
+    ask_offered(ask, &server->views->surface, OFFER_REFUSED);
+}
+
+/* The question may have been up before, on another node or before a restart: then a view has its
+ * nonce. */
+static void offer_known(struct mcp_server *server, void *data, nod_status status,
+                        const struct view_record *record)
+{
+    struct id *ask = data;
+    struct view_offer *offer = server ? offer_find(server->views, id_str(ask)) : NULL;
+
+    if (!offer) {
+        mem_free(ask);
+        return;
+    }
+    if (status == NOD_OK && !record->over) {
+        memcpy(offer->record.nonce, record->nonce, sizeof(record->nonce));
+        offer->record.fetched_ms = record->fetched_ms;
+    }
+    const struct ask_record *asked = ask_record(offer->ask);
+    int64_t left = asked->expires_ms ? asked->expires_ms - server_now(server) : asked->ttl_ms;
+    view_record_put(server, &offer->record, 0, left, offer_put, ask);
+}
+
+/* The id of the request that the call came with, as JSON. */
+static struct str request_of(const struct call *call)
+{
+    const struct caller2025 *held = caller2025_of(call);
+    struct caller2026 *caller = caller2026_of(call);
+    struct list *first = caller ? list_first(&caller->waiters) : NULL;
+
+    if (held && !held->attach)
+        return str_n(held->text, held->id_len);
+    return first && !caller->attach ? waiter_id(LIST_OF(first, struct waiter, link)) : STR_NONE;
+}
+
+static struct view_offer *offer_make(struct views *views, struct ask *ask)
+{
+    const struct ask_record *record = ask_record(ask);
+    struct str request = request_of(ask_call(ask));
+    struct view_offer *offer = mem_zalloc(sizeof(*offer) + record->target.len + request.len);
+    char *text = offer->text;
+    struct id secret;
+
+    offer->views = views;
+    offer->ask = ask;
+    id_random(&secret);
+    view_key(record->principal, record->id, offer->record.key);
+    memcpy(offer->record.nonce, view_ask_id(&offer->record).at, ID_LEN);
+    memcpy(offer->record.nonce + ID_LEN, secret.text, ID_LEN);
+    memcpy(offer->record.call.text, record->call_id.at, ID_LEN);
+    offer->record.tool = str_place(&text, record->target);
+    offer->record.request = str_place(&text, request);
+    if (map_set(&views->offers, view_ask_id(&offer->record), offer))
+        return offer;
+    mem_free(offer);
+    return NULL;
+}
+
+static void view_offer_up(struct surface *surface, struct ask *ask, int attempt,
+                          struct str problems)
+{
+    struct views *views = views_of(surface);
+    struct mcp_server *server = views->server;
+    const struct ask_record *record = ask_record(ask);
+
+    (void)attempt, (void)problems;
+    if (offer_find(views, record->id)) {
+        ask_offered(ask, surface, OFFER_SHOWN);
+        return;
+    }
+    struct view_offer *offer =
+        record->id.len == ID_LEN && !record->approver ? offer_make(views, ask) : NULL;
+    if (!offer) {
+        ask_offered(ask, surface, OFFER_UNRENDERED);
+        return;
+    }
+    timer_set(server->opts.loop, &offer->timer, VIEW_SEEN_MS, seen_due, offer);
+    view_record_get(server, offer->record.key, offer_known, ask_kept(offer));
+    ask_offered(ask, surface, OFFER_SHOWN);
+}
+
+/* If it still waits, the call goes on elsewhere, and views can answer it as before. */
+static void view_withdraw(struct surface *surface, struct ask *ask, struct str why,
+                          const struct winner *winner)
+{
+    struct views *views = views_of(surface);
+    struct view_offer *offer = offer_find(views, ask_record(ask)->id);
+
+    (void)why;
+    if (offer && winner->state == ASK_PENDING)
+        offer_free(offer);
+    else if (offer)
+        view_over(views, &offer->record);
+}
+
+static const struct surface_ops view_ops = {
+    .name = "view",
+    .can = view_can,
+    .kinds = view_kinds,
+    .offer = view_offer_up,
+    .withdraw = view_withdraw,
+    .client = true,
+    .apart = true,
+};
+
+bool views_show(const struct mcp_server *server, const struct call *call)
+{
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        if (ask_is_up_on(ask, &server->views->surface))
+            return true;
+    return false;
+}
+
+/* --- the tools --- */
+
+static void tool_start(struct provider *provider, struct run *run)
+{
+    struct views *views = LIST_OF(provider, struct views, provider);
+
+    if (run->target == &views->questions)
+        view_questions_start(views, run);
+    else if (run->target == &views->answer)
+        view_answer_start(views, run);
+    else
+        view_page_start(views, run);
+}
+
+static void tool_cancelled(struct provider *provider, struct run *run)
+{
+    struct views *views = LIST_OF(provider, struct views, provider);
+
+    if (run->target == &views->questions)
+        view_questions_cancelled(run);
+    else if (run->target == &views->answer)
+        view_answer_cancelled(run);
+}
+
+static const struct provider_ops provider_ops = { .name = "view",
+                                                  .start = tool_start,
+                                                  .cancelled = tool_cancelled };
+
+static bool is_listed(const struct target *target, const struct audience *audience)
+{
+    const struct views *views = LIST_OF(target->provider, const struct views, provider);
+
+    return audience->views && views_used(views->server);
+}
+
+static const char questions_listing[] =
+    "{\"name\":\"nodQuestions\",\"title\":\"Questions for a person\",\"description\":"
+    "\"For the view of a tool: the questions that wait for the person, or nothing after 20 "
+    "seconds.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+    "\"tool\":{\"type\":\"string\"},\"arguments\":{\"type\":\"object\"},"
+    "\"requestId\":{\"type\":[\"string\",\"integer\"]},\"callId\":{\"type\":\"string\"},"
+    "\"known\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":64}}},"
+    "\"annotations\":{\"title\":\"Questions for a person\",\"readOnlyHint\":true,"
+    "\"openWorldHint\":false},\"_meta\":{\"ui\":{\"visibility\":[\"app\"]}}}";
+
+static const char answer_listing[] =
+    "{\"name\":\"nodAnswer\",\"title\":\"The answer of a person\",\"description\":"
+    "\"For the view of a tool: what the person has answered to one of its questions.\","
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"nonce\":{\"type\":\"string\"},"
+    "\"action\":{\"type\":\"string\",\"enum\":[\"accept\",\"decline\",\"cancel\"]},"
+    "\"content\":{\"type\":[\"object\",\"string\"],\"description\":\"An object, or its JSON as "
+    "text\"},\"reason\":{\"type\":\"string\"}},\"required\":[\"nonce\",\"action\"]},"
+    "\"annotations\":{\"title\":\"The answer of a person\",\"readOnlyHint\":false,"
+    "\"idempotentHint\":true,\"openWorldHint\":false},"
+    "\"_meta\":{\"ui\":{\"visibility\":[\"app\"]}}}";
+
+static const char page_listing[] =
+    "{\"uri\":\"ui://nod/ask\",\"name\":\"ask\",\"title\":\"Questions of tools\","
+    "\"description\":\"Shows what a tool asks a person, and takes the "
+    "answer\",\"mimeType\":\"" VIEW_MIME
+    "\",\"_meta\":{\"ui\":{\"csp\":{\"connectDomains\":[],\"resourceDomains\":[],"
+    "\"frameDomains\":[],\"baseUriDomains\":[]},\"prefersBorder\":true}}}";
+
+static bool add(struct views *views, struct target *target, enum target_kind kind, struct str name,
+                const char *listing)
+{
+    *target = (struct target){ .kind = kind,
+                               .name = name,
+                               .title = name,
+                               .provider = &views->provider,
+                               .descriptor = str_of(listing),
+                               .listed = is_listed,
+                               .inside = true,
+                               .timeout_ms = VIEW_TIMEOUT_MS };
+    bool added = catalog_add(views->server->opts.catalog, target) == NOD_OK;
+    if (!added)
+        LOG_WARN("this server has one of its own: questions cannot be asked in views",
+                 LOG_STR("name", name));
+    return added;
+}
+
+/* --- life --- */
+
+struct views *views_create(struct mcp_server *server)
+{
+    struct views *views = MEM_NEW(struct views);
+
+    views->surface.ops = &view_ops;
+    views->server = server;
+    views->provider.ops = &provider_ops;
+    map_init(&views->offers, VIEW_OFFERS_MAX);
+    list_init(&views->waits);
+    list_init(&views->answers);
+    view_page_make(views);
+    views->has_questions =
+        add(views, &views->questions, TARGET_TOOL, STR("nodQuestions"), questions_listing);
+    views->has_answer = add(views, &views->answer, TARGET_TOOL, STR("nodAnswer"), answer_listing);
+    views->has_page = add(views, &views->page, TARGET_RESOURCE, VIEW_URI, page_listing);
+    if (views->has_questions && views->has_answer && views->has_page)
+        engine_add_surface(server->opts.engine, &views->surface);
+    return views;
+}
+
+void views_stop(struct views *views)
+{
+    view_questions_stop(views);
+}
+
+void views_drop(struct views *views)
+{
+    view_questions_drop(views);
+    view_answers_drop(views);
+}
+
+void views_destroy(struct views *views)
+{
+    struct catalog *catalog = views->server->opts.catalog;
+    struct view_offer *offer;
+
+    for (size_t at = 0; (offer = map_next(&views->offers, &at));)
+        offer_free(offer);
+    map_finish(&views->offers);
+    if (views->has_questions)
+        catalog_remove(catalog, &views->questions);
+    if (views->has_answer)
+        catalog_remove(catalog, &views->answer);
+    if (views->has_page)
+        catalog_remove(catalog, &views->page);
+    buf_finish(&views->html);
+    mem_free(views);
+}

@@ -1,0 +1,99 @@
+/*
+ * mcp/view_inside: what the files of the view share, and nobody else sees.
+ */
+#ifndef NOD_MCP_VIEW_INSIDE_H
+#define NOD_MCP_VIEW_INSIDE_H
+
+#include "base/map.h"
+#include "core/run.h"
+#include "mcp/server_inside.h"
+#include "mcp/view.h"
+#include "mcp/work.h"
+
+enum {
+    VIEW_OWNER_LEN = ID_LEN, /* a key begins with a digest of the principal */
+    VIEW_KEY_LEN = VIEW_OWNER_LEN + ID_LEN,
+    VIEW_NONCE_LEN = 2 * ID_LEN, /* the id of the ask, and a secret of its own */
+    VIEW_OVER_KEEP_MS = 60000,   /* how long views are told how a question ended */
+    VIEW_REQUEST_ID_MAX = 256,   /* bytes of the id of a request that are remembered */
+};
+
+#define VIEW_KIND STR("view")
+
+struct views {
+    struct surface surface; /* first */
+    struct mcp_server *server;
+    struct provider provider;
+    struct target questions, answer, page;
+    bool has_questions, has_answer, has_page; /* it is in the catalog */
+    struct map offers;                        /* by the id of the ask: struct view_offer */
+    struct list waits;                        /* requests of nodQuestions */
+    struct list answers;                      /* requests of nodAnswer */
+    struct buf html;
+};
+
+/* --- view_record.c --- */
+
+struct view_record {
+    char key[VIEW_KEY_LEN + 1];
+    char nonce[VIEW_NONCE_LEN + 1];
+    struct id call;
+    struct str tool;
+    struct str request; /* JSON: the id of the request that the call came with; may be empty */
+    int64_t fetched_ms; /* a view was given it; 0: none was */
+    bool over;          /* it has ended */
+    uint64_t version;
+};
+
+/* What the keys of a principal begin with. */
+void view_owner(struct str principal, char out[VIEW_OWNER_LEN + 1]);
+void view_key(struct str principal, struct str ask_id, char out[VIEW_KEY_LEN + 1]);
+struct str view_ask_id(const struct view_record *record);
+/* Is this the nonce of the record? Takes the same time for every wrong one. */
+bool view_nonce_is(const struct view_record *record, struct str nonce);
+/* Reads one as the store has it; texts are in the arena. */
+bool view_record_read(struct arena *arena, struct str key, struct str value, uint64_t version,
+                      struct view_record *out);
+/* Writes it; `version` as in store_ops.put. `done` may be NULL; it is given no server when that is
+ * gone. */
+typedef void view_put_fn(struct mcp_server *server, void *data, nod_status status);
+void view_record_put(struct mcp_server *server, const struct view_record *record, uint64_t version,
+                     int64_t ttl_ms, view_put_fn *done, void *data);
+/* `record` is NULL unless the status is NOD_OK. */
+typedef void view_got_fn(struct mcp_server *server, void *data, nod_status status,
+                         const struct view_record *record);
+void view_record_get(struct mcp_server *server, const char *key, view_got_fn *done, void *data);
+
+/* --- view.c --- */
+
+/* A view was given this question. */
+void view_seen(struct views *views, const struct view_record *record, int64_t expires_ms);
+/* It has ended, by an answer that came through here. */
+void view_over(struct views *views, const struct view_record *record);
+/* The question is shown to views as far as this node knows. */
+bool view_is_up(const struct views *views, struct str ask_id);
+
+/* --- view_questions.c --- */
+
+void view_questions_start(struct views *views, struct run *run);
+void view_questions_cancelled(struct run *run);
+/* Something came up or ended: whoever waits looks again. */
+void view_questions_look(struct views *views);
+/* The server shuts down: whoever waits is answered. It is gone: nobody is. */
+void view_questions_stop(struct views *views);
+void view_questions_drop(struct views *views);
+
+/* --- view_answer.c --- */
+
+void view_answer_start(struct views *views, struct run *run);
+void view_answer_cancelled(struct run *run);
+void view_answers_drop(struct views *views);
+/* This call is run on for a request of nodAnswer. */
+bool view_answer_waits(const struct call *call);
+
+/* --- view_page.c --- */
+
+void view_page_start(struct views *views, struct run *run);
+void view_page_make(struct views *views);
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * mcp/view_record: the records of questions that are offered to views, as JSON.
+ *
+ * A key is a digest of the principal and the id of the ask. So a principal's questions are listed
+ * by their prefix, on every node, and nobody finds those of another. The nonce is the id and a
+ * secret that is in this record alone: whoever knows a question from elsewhere, such as the inbox,
+ * cannot answer it here.
+ */
+#include "base/mem.h"
+#include "crypto/digest.h"
+#include "mcp/view_inside.h"
+
+enum {
+    VIEW_VERSION = 1,
+    VIEW_RECORD_MAX = 4096,    /* bytes of a record */
+    VIEW_ARENA_MAX = 64 << 10, /* memory of one while it is read */
+};
+
+void view_owner(struct str principal, char out[VIEW_OWNER_LEN + 1])
+{
+    enum { BYTES = 16 };
+    struct str parts[] = { STR("view"), principal };
+    struct digest whole;
+
+    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &whole);
+    base64url_encode(str_n((const char *)whole.bytes, BYTES), out);
+    out[VIEW_OWNER_LEN] = '\0';
+}
+
+void view_key(struct str principal, struct str ask_id, char out[VIEW_KEY_LEN + 1])
+{
+    view_owner(principal, out);
+    memset(out + VIEW_OWNER_LEN, '-', ID_LEN);
+    memcpy(out + VIEW_OWNER_LEN, ask_id.at, ask_id.len < ID_LEN ? ask_id.len : ID_LEN);
+    out[VIEW_KEY_LEN] = '\0';
+}
+
+struct str view_ask_id(const struct view_record *record)
+{
+    return str_n(record->key + VIEW_OWNER_LEN, ID_LEN);
+}
+
+bool view_nonce_is(const struct view_record *record, struct str nonce)
+{
+    unsigned differs = 0;
+
+    if (nonce.len != VIEW_NONCE_LEN)
+        return false;
+    for (size_t i = 0; i < VIEW_NONCE_LEN; i++)
+        differs |= (unsigned char)(nonce.at[i] ^ record->nonce[i]);
+    return differs == 0;
+}
+
+/* --- reading --- */
+
+bool view_record_read(struct arena *arena, struct str key, struct str value, uint64_t version,
+                      struct view_record *out)
+{
+    const struct json *record = json_parse(arena, arena_str(arena, value), NULL, NULL);
+    struct str nonce = json_get_str(record, STR("nonce"));
+    struct str call = json_get_str(record, STR("call"));
+    int64_t written;
+
+    *out = (struct view_record){ .version = version };
+    if (key.len != VIEW_KEY_LEN || nonce.len != VIEW_NONCE_LEN || call.len != ID_LEN ||
+        !json_i64(json_get(record, STR("version")), &written) || written != VIEW_VERSION)
+        return false;
+    memcpy(out->key, key.at, VIEW_KEY_LEN);
+    memcpy(out->nonce, nonce.at, VIEW_NONCE_LEN);
+    memcpy(out->call.text, call.at, ID_LEN);
+    out->tool = json_get_str(record, STR("tool"));
+    out->request = rpc_id_of(arena, json_get(record, STR("request")));
+    json_i64(json_get(record, STR("fetched")), &out->fetched_ms);
+    out->over = json_true(json_get(record, STR("over")));
+    return true;
+}
+
+struct getting {
+    struct server_work work; /* first */
+    char key[VIEW_KEY_LEN + 1];
+    view_got_fn *done;
+    void *data;
+};
+
+static void got(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct getting *getting = data;
+    struct mcp_server *server = getting->work.server;
+    struct view_record record;
+    struct arena arena;
+
+    server_work_done(&getting->work);
+    arena_init(&arena, VIEW_ARENA_MAX);
+    if (status == NOD_OK &&
+        !view_record_read(&arena, str_of(getting->key), reply->value, reply->version, &record))
+        status = NOD_E_NOT_FOUND;
+    getting->done(server, getting->data, status, status == NOD_OK ? &record : NULL);
+    arena_finish(&arena);
+    mem_free(getting);
+}
+
+void view_record_get(struct mcp_server *server, const char *key, view_got_fn *done, void *data)
+{
+    struct store *store = engine_store(server->opts.engine);
+    struct getting *getting = MEM_NEW(struct getting);
+
+    memcpy(getting->key, key, VIEW_KEY_LEN);
+    getting->done = done;
+    getting->data = data;
+    server_work_add(server, &getting->work);
+    store->ops->get(store, VIEW_KIND, str_of(getting->key), got, getting);
+}
+
+/* --- writing --- */
+
+struct putting {
+    struct server_work work; /* first */
+    view_put_fn *done;
+    void *data;
+};
+
+static void put_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct putting *putting = data;
+    struct mcp_server *server = putting->work.server;
+
+    (void)reply;
+    server_work_done(&putting->work);
+    if (putting->done)
+        putting->done(server, putting->data, status);
+    mem_free(putting);
+}
+
+void view_record_put(struct mcp_server *server, const struct view_record *record, uint64_t version,
+                     int64_t ttl_ms, view_put_fn *done, void *data)
+{
+    struct store *store = engine_store(server->opts.engine);
+    struct putting *putting = MEM_NEW(struct putting);
+    struct json_writer w;
+    struct buf value;
+
+    buf_init(&value, VIEW_RECORD_MAX);
+    json_writer_init(&w, &value);
+    jw_object(&w);
+    jw_key_i64(&w, STR("version"), VIEW_VERSION);
+    jw_key_str(&w, STR("nonce"), str_of(record->nonce));
+    jw_key_str(&w, STR("call"), id_str(&record->call));
+    jw_key_str(&w, STR("tool"), record->tool);
+    if (record->request.len && record->request.len <= VIEW_REQUEST_ID_MAX)
+        jw_key_raw(&w, STR("request"), record->request);
+    if (record->fetched_ms)
+        jw_key_i64(&w, STR("fetched"), record->fetched_ms);
+    if (record->over)
+        jw_key_bool(&w, STR("over"), true);
+    jw_end(&w);
+    putting->done = done;
+    putting->data = data;
+    server_work_add(server, &putting->work);
+    store->ops->put(store, VIEW_KIND, str_of(record->key), buf_str(&value), version,
+                    ttl_ms > 0 ? ttl_ms : 1, put_done, putting);
+    buf_finish(&value);
+}

@@ -1,0 +1,275 @@
+// Questions for views on the wire: what is listed to whom, how a question is fetched and answered, and what is refused.
+import { describe, it } from 'node:test';
+import assert from 'node:assert/strict';
+import { startHttp, textOf, pause } from '../wire/harness.js';
+import { tokenFile as tokensOf } from '../wire/credentials.js';
+import { ADA, BOB } from '../wire/modern.js';
+import { stores } from '../wire/stores.js';
+import { UI, chats } from './clients.js';
+
+const tests = [];
+const test = (name, fn) => tests.push([name, fn]);
+const tokenFile = (t) => tokensOf(t, [{ token: ADA, name: 'ada', roles: 'ask answer' }, { token: BOB, name: 'bob', roles: 'ask answer' }]);
+const inBoth = (name, fn) => ['2025', '2026'].forEach((era) => test(`${era}: ${name}`, (t) => fn(t, chats[era], era)));
+const start = (t, args = [], options = {}) => startHttp(t, 'view-server', { args, ...options });
+const metaOf = (tools, name) => tools.find((tool) => tool.name === name)?._meta;
+
+// --- what is listed ---
+
+inBoth('a client that shows views is given one with every tool that may ask', async (t, chat, era) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const { result } = await ada.request('tools/list');
+  for (const name of ['kinds', 'word', 'three', 'pay', 'erase', 'gated', 'quiet']) assert.equal(metaOf(result.tools, name)?.ui?.resourceUri, 'ui://nod/ask', name);
+  assert.equal(metaOf(result.tools, 'unsaid')?.ui, undefined);
+  assert.deepEqual(metaOf(result.tools, 'own'), { shelf: 1, ui: { visibility: ['model', 'app'], resourceUri: 'ui://parcels/own' } });
+  for (const name of ['nodQuestions', 'nodAnswer']) assert.deepEqual(metaOf(result.tools, name).ui, { visibility: ['app'] }, name);
+  assert.equal(result.tools.find((tool) => tool.name === 'nodQuestions').annotations.readOnlyHint, true);
+  if (era === '2026') assert.equal(result.cacheScope, 'private');
+  const listed = (await ada.request('resources/list')).result;
+  const view = listed.resources.find(({ uri }) => uri === 'ui://nod/ask');
+  assert.equal(view.mimeType, 'text/html;profile=mcp-app');
+  const { contents: [page] } = (await ada.request('resources/read', { uri: 'ui://nod/ask' })).result;
+  assert.equal(page.mimeType, 'text/html;profile=mcp-app');
+  assert.deepEqual(page._meta.ui.csp, { connectDomains: [], resourceDomains: [], frameDomains: [], baseUriDomains: [] });
+  assert.match(page.text, /^<!doctype html>/);
+  assert.doesNotMatch(page.text, /(src|href)=|url\(|@import|https?:\/\/(?!example\.com)/, 'nothing is loaded from elsewhere');
+});
+
+inBoth('others are shown nothing of it, and are refused', async (t, chat) => {
+  const server = await start(t);
+  const others = { nothing: {}, forms: { elicitation: {} }, 'both, and so forms': { elicitation: {}, ...UI }, 'another type': { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html'] } } } };
+  for (const [what, capabilities] of Object.entries(others)) {
+    const other = await chat(t, server, { capabilities });
+    const { result } = await other.request('tools/list');
+    assert.equal(metaOf(result.tools, 'nodQuestions') ?? metaOf(result.tools, 'word'), undefined, what);
+    const resources = (await other.request('resources/list')).result?.resources ?? [];
+    assert.ok(!resources.some(({ uri }) => uri === 'ui://nod/ask'), what);
+    assert.ok((await other.request('resources/read', { uri: 'ui://nod/ask' })).error, what);
+    for (const tool of ['nodQuestions', 'nodAnswer']) await assert.rejects(other.call(tool, { nonce: 'x', action: 'accept' }), { code: -32602 }, what);
+  }
+});
+
+// --- fetched in time ---
+
+inBoth('a call is held for the view, and goes on with its answer', async (t, chat) => {
+  const server = await start(t);
+  const [ada, view] = [await chat(t, server), await chat(t, server)];
+  const call = ada.call('word', { tag: 'a' });
+  const question = await view.question({ tool: 'word' });
+  assert.equal(question.message, 'a: the only word?');
+  assert.deepEqual(question.arguments, { tag: 'a' });
+  const wrong = await view.answer(question, { content: {} });
+  assert.deepEqual(JSON.parse(textOf(wrong)).errors.map(({ path }) => path), ['/word']);
+  assert.equal(wrong._meta.nod.taken, false);
+  const taken = await view.word(question, 'yes');
+  assert.equal(taken._meta.nod.taken, true);
+  assert.equal(taken._meta.nod.ended, false);
+  assert.equal(textOf(await call), 'a: yes');
+  const late = await view.word(question, 'no');
+  assert.deepEqual(JSON.parse(textOf(late)), { taken: false, state: 'accepted', by: question.principal, via: 'view' });
+});
+
+inBoth('three questions of one call come one after the other', async (t, chat) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const call = ada.call('three', { tag: 'a' });
+  let known = [];
+  for (const word of ['x', 'y', 'z']) {
+    const question = await ada.question({ tool: 'three', known });
+    await ada.word(question, word);
+  }
+  assert.equal(textOf(await call), 'x y z');
+});
+
+inBoth('a question can be declined and dismissed; consent is taken as the client\'s word', async (t, chat) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  for (const [tool, answer, end] of [['word', { action: 'decline' }, 'untagged: (none)'], ['word', { action: 'cancel' }, 'untagged: (none)'], ['pay', {}, 'Paid by local'], ['erase', {}, 'Erased.'], ['erase', { action: 'decline' }, 'Nothing was erased.'], ['gated', {}, 'Nothing to ask.']]) {
+    const call = ada.call(tool);
+    const taken = await ada.answer(await ada.question({ tool }), answer);
+    assert.equal(taken._meta.nod.taken, true, tool);
+    assert.match(textOf(await call), new RegExp(`^${end.replace('local', '\\S+').replace(/[()]/g, '\\$&')}$`), tool);
+  }
+});
+
+inBoth('numbers stay as they were typed', async (t, chat) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const call = ada.call('kinds');
+  const question = await ada.question({ tool: 'kinds' });
+  await ada.answer(question, { content: '{"name":"Ada","email":"a@b.cc","days":3,"size":"s","account":9007199254740993,"weight":0.50}' });
+  assert.match(textOf(await call), /"account":9007199254740993,"weight":0.50/);
+});
+
+// --- not fetched in time ---
+
+inBoth('a call that no view fetches is pending early; the view that comes then answers, and is given its end', async (t, chat) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const began = Date.now();
+  const pending = await ada.call('three', { tag: 'late' });
+  assert.ok(Date.now() - began > 9500 && Date.now() - began < 20000, `after ${Date.now() - began} ms`);
+  assert.notEqual(pending.isError, true);
+  assert.equal(pending._meta.ui.resourceUri, 'ui://nod/ask');
+  const { callId } = pending.structuredContent;
+  assert.equal(pending._meta.nod.callId, callId);
+  const view = await chat(t, server); // a second session
+  for (const word of ['x', 'y']) {
+    const next = await view.word(await view.question({ callId }), word);
+    assert.deepEqual(next._meta.nod, { taken: true, ended: false, callId });
+  }
+  const end = await view.word(await view.question({ callId }), 'z');
+  assert.deepEqual(end._meta.nod, { taken: true, ended: true, callId });
+  assert.equal(textOf(end), 'x y z');
+});
+
+inBoth('while waitForPerson holds the call, the result is its own', async (t, chat) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const pending = await ada.call('word', { tag: 'late' });
+  const { callId } = pending.structuredContent;
+  const wait = ada.call('waitForPerson', { callId });
+  const question = await ada.question({ callId });
+  await pause(300); // the wait is held
+  const taken = await ada.word(question, 'yes');
+  assert.equal(taken._meta.nod.taken, true);
+  assert.equal(textOf(await wait), 'late: yes');
+});
+
+inBoth('an early question is in the inbox as well, and one with a view of its own is there alone', async (t, chat) => {
+  const server = await start(t, ['--token-file', tokenFile(t)]);
+  const ada = await chat(t, server, { token: ADA });
+  const origin = new URL(server.url).origin;
+  const api = async () => (await (await fetch(`${origin}/api/elicitation`, { headers: { Authorization: `Bearer ${ADA}` } })).json()).items;
+  const early = ada.call('word', { tag: 'both' });
+  const own = ada.call('own', { tag: 'own' });
+  await pause(500);
+  assert.deepEqual(await api(), [], 'first the view');
+  const pending = await early;
+  assert.match(pending.structuredContent.answerAt, /\/ask\//);
+  for (let i = 0; i < 40 && (await api()).length < 2; i++) await pause(100);
+  const items = await api();
+  assert.deepEqual(items.map(({ arguments: { tag } }) => tag).sort(), ['both', 'own']);
+  assert.deepEqual((await ada.questions({ known: [] })).questions.map(({ tool }) => tool), ['word'], 'the other one is not for views any more');
+  for (const item of items)
+    await fetch(`${origin}/api/elicitation/${item.id}/resolve`, { method: 'POST', headers: { Authorization: `Bearer ${ADA}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ action: 'accept', content: { word: 'inbox' } }) });
+  assert.equal(textOf(await own), 'own: inbox');
+  assert.equal(textOf(await ada.call('waitForPerson', { callId: pending.structuredContent.callId })), 'both: inbox');
+});
+
+inBoth('a view of an author\'s own that asks is answered as ours', async (t, chat) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const call = ada.call('own', { tag: 'mine' });
+  await ada.word(await ada.question({ tool: 'own' }), 'own');
+  assert.equal(textOf(await call), 'mine: own');
+});
+
+// --- which of them ---
+
+inBoth('what the host tells narrows the list, and an id that nobody has narrows nothing', async (t, chat, era) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const calls = [ada.call('word', { tag: 'a' }), ada.call('word', { tag: 'b' }), ada.call('three', { tag: 'a' })];
+  const tags = ({ questions }) => questions.map(({ tool, arguments: { tag } }) => `${tool} ${tag}`).sort();
+  for (let all = []; all.length < 3;) all = tags(await ada.questions());
+  assert.deepEqual(tags(await ada.questions({ tool: 'word' })), ['word a', 'word b']);
+  assert.deepEqual(tags(await ada.questions({ tool: 'word', arguments: { tag: 'b' } })), ['word b']);
+  assert.deepEqual(tags(await ada.questions({ arguments: { tag: 'a' } })), ['three a', 'word a']);
+  assert.deepEqual(tags(await ada.questions({ tool: 'word', requestId: 'of-a-proxy' })), ['word a', 'word b']);
+  const { questions: [first] } = await ada.questions({ tool: 'word', arguments: { tag: 'a' } });
+  assert.deepEqual(tags(await ada.questions({ callId: first.executionId })), ['word a']);
+  for (let i = 0; i < 5; i++) {
+    const { questions: [question] } = await ada.questions();
+    await ada.word(question, 'w');
+  }
+  assert.deepEqual((await Promise.all(calls)).map(textOf), ['a: w', 'b: w', 'w w w']);
+});
+
+inBoth('a view is told when a question that it shows has ended elsewhere', async (t, chat) => {
+  const server = await start(t);
+  const [ada, other] = [await chat(t, server), await chat(t, server)];
+  const call = ada.call('word', { tag: 'a' });
+  const question = await ada.question();
+  const held = ada.questions({ known: [question.nonce] });
+  await other.word(await other.question(), 'other');
+  const { questions, ended } = await held;
+  assert.deepEqual(questions, []);
+  assert.equal(ended[0].nonce, question.nonce);
+  assert.equal(ended[0].state, 'accepted');
+  assert.equal(textOf(await call), 'a: other');
+});
+
+// --- what is refused ---
+
+inBoth('a guessed, an old and a foreign nonce, and another principal, are refused', async (t, chat) => {
+  const server = await start(t, ['--token-file', tokenFile(t)]);
+  const [ada, bob] = [await chat(t, server, { token: ADA }), await chat(t, server, { token: BOB })];
+  const calls = [ada.call('word', { tag: 'ada' }), bob.call('word', { tag: 'bob' })];
+  const [hers, his] = [await ada.question(), await bob.question()];
+  assert.equal(hers.arguments.tag, 'ada');
+  assert.equal(his.arguments.tag, 'bob');
+  const flip = (nonce, at) => nonce.slice(0, at) + (nonce[at] === 'A' ? 'B' : 'A') + nonce.slice(at + 1);
+  const wrong = { guessed: flip(hers.nonce, 40), 'of another ask': flip(hers.nonce, 3), id: hers.id, empty: '', foreign: his.nonce, mixed: hers.nonce.slice(0, 22) + his.nonce.slice(22) };
+  for (const [what, nonce] of Object.entries(wrong)) {
+    const refused = await ada.call('nodAnswer', { nonce, action: 'accept', content: { word: 'x' } });
+    assert.equal(refused.isError, true, what);
+    assert.match(textOf(refused), /No question with this nonce/, what);
+  }
+  assert.equal((await bob.word(hers, 'stolen')).isError, true);
+  for (const bad of [{ action: 'maybe' }, { content: 'no json' }, { content: '[1]' }]) assert.equal((await ada.answer(hers, bad)).isError, true);
+  await ada.word(hers, 'hers');
+  await bob.word(his, 'his');
+  assert.deepEqual((await Promise.all(calls)).map(textOf), ['ada: hers', 'bob: his']);
+  assert.equal(JSON.parse(textOf(await ada.word(hers, 'again'))).taken, false, 'an old one');
+});
+
+inBoth('with --consent inbox a view gives data, and no consent', async (t, chat) => {
+  const server = await start(t, ['--consent', 'inbox', '--token-file', tokenFile(t)]);
+  const ada = await chat(t, server, { token: ADA });
+  const word = ada.call('word', { tag: 'data' });
+  await ada.word(await ada.question(), 'yes');
+  assert.equal(textOf(await word), 'data: yes');
+  const erase = ada.call('erase');
+  const origin = new URL(server.url).origin;
+  const headers = { Authorization: `Bearer ${ADA}`, 'Content-Type': 'application/json' };
+  let items = [];
+  while (!items.length) ({ items } = await (await fetch(`${origin}/api/elicitation`, { headers })).json());
+  await fetch(`${origin}/api/elicitation/${items[0].id}/resolve`, { method: 'POST', headers, body: '{"action":"accept"}' });
+  assert.equal(textOf(await erase), 'Erased.');
+});
+
+// --- other nodes, other times ---
+
+inBoth('through the other of two nodes, and after a restart', async (t, chat) => {
+  for (const kind of stores) {
+    const store = await kind.create(t);
+    const args = ['--store', store.address];
+    let server = await start(t, args);
+    const ada = await chat(t, server);
+    const two = kind.name === 'redis' ? await start(t, args) : null;
+    const view = await chat(t, two ?? server);
+    const call = ada.call('word', { tag: 'held' });
+    if (two) {
+      await view.word(await view.question({ tool: 'word' }), 'far');
+      assert.equal(textOf(await call), 'held: far', kind.name);
+    } else {
+      await view.word(await view.question({ tool: 'word' }), 'near');
+      assert.equal(textOf(await call), 'held: near', kind.name);
+    }
+    const { callId } = (await ada.call('three', { tag: 'kept' })).structuredContent;
+    const question = await view.question({ callId });
+    await view.word(question, 'x');
+    const second = await view.question({ callId });
+    await server.kill();
+    if (!two) server = await start(t, args);
+    const later = await chat(t, two ?? server);
+    assert.equal((await later.question({ callId })).nonce, second.nonce, 'a view that is open can go on');
+    await later.word(second, 'y');
+    const end = await later.word(await later.question({ callId }), 'z');
+    assert.equal(textOf(end), 'x y z', kind.name);
+  }
+});
+
+describe('view', { concurrency: 6 }, () => tests.forEach(([name, fn]) => it(name, fn)));
