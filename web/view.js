@@ -119,11 +119,17 @@ async function ask() {
   }
 }
 
-// The call has ended: nothing more will be asked for it.
-function rest() {
-  turn++;
-  for (const [nonce, { item }] of [...asks])
-    if (item.state === 'pending') asks.delete(nonce);
+// The call has ended, and so have its questions: one more look says how. What waits then belongs to other calls.
+async function rest() {
+  const mine = ++turn;
+  const left = [...asks].filter(([nonce, { sending }]) => pending(nonce) && !sending).map(([nonce]) => nonce);
+  try {
+    if (left.length && can.serverTools) arrange([], parse(texts((await serverTool('nodQuestions', { known: left, now: true })).content)).ended);
+  } catch {
+    // it is not known how they ended
+  }
+  if (mine !== turn) return;
+  for (const nonce of left) if (pending(nonce)) asks.delete(nonce);
   draw();
 }
 
@@ -148,6 +154,7 @@ const states = { accept: 'accepted', decline: 'declined', cancel: 'cancelled' };
 
 async function resolve(id, { action, content, reason }) {
   const one = [...asks.values()].find(({ item }) => item.id === id);
+  one.sending = true;
   try {
     const result = await serverTool('nodAnswer', { nonce: one.item.nonce, action, content: content && write(content), reason });
     const { taken, ended } = result._meta?.nod ?? {};
@@ -163,6 +170,8 @@ async function resolve(id, { action, content, reason }) {
   } catch ({ message, told }) {
     if (told) ask();
     return told ? { status: 410, body: { detail: message } } : { status: 0 };
+  } finally {
+    one.sending = false;
   }
 }
 
@@ -180,9 +189,9 @@ function close(one, end) {
 }
 
 function arrange(questions, ended) {
-  for (const end of ended) if (pending(end.nonce)) close(asks.get(end.nonce), { state: end.state, answer: { by: end.by, via: end.via, at: end.at } });
+  for (const end of ended) if (pending(end.nonce) && !asks.get(end.nonce).sending) close(asks.get(end.nonce), { state: end.state, answer: { by: end.by, via: end.via, at: end.at } });
   const left = new Set(questions.map(({ nonce }) => nonce));
-  for (const [nonce, { item }] of [...asks]) if (item.state === 'pending' && !left.has(nonce)) asks.delete(nonce);
+  for (const [nonce, { sending }] of [...asks]) if (pending(nonce) && !left.has(nonce) && !sending) asks.delete(nonce);
   for (const item of questions.sort((a, b) => Date.parse(a.askedAt) - Date.parse(b.askedAt)))
     if (!asks.has(item.nonce)) asks.set(item.nonce, { item, view: makeAsk(item, { live: () => live, me: item.principal, next: () => {}, resolve }) });
   draw();

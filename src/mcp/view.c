@@ -399,7 +399,7 @@ static const char questions_listing[] =
     "seconds.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{"
     "\"tool\":{\"type\":\"string\"},\"arguments\":{\"type\":\"object\"},"
     "\"requestId\":{\"type\":[\"string\",\"integer\"]},\"callId\":{\"type\":\"string\"},"
-    "\"known\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":64}}},"
+    "\"known\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":64},\"now\":{\"type\":\"boolean\"}}},"
     "\"annotations\":{\"title\":\"Questions for a person\",\"readOnlyHint\":true,"
     "\"openWorldHint\":false},\"_meta\":{\"ui\":{\"visibility\":[\"app\"]}}}";
 

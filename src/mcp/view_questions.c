@@ -1,13 +1,14 @@
 /*
  * mcp/view_questions: the tool nodQuestions: what waits for this principal and is offered to views.
  *
- *     {tool, arguments, requestId, callId, known} ▶ {now, questions: [...], ended: [...]}
+ *     {tool, arguments, requestId, callId, known, now} ▶ {now, questions: [...], ended: [...]}
  *
  * What the host has told the view narrows the list: only questions of that tool, with those
  * arguments, of that call. If the id of the host's request is among them, only those of that id:
  * a host behind a proxy has other ids than we see, so an id that nobody has narrows nothing. The
  * nonces of questions that the view shows are `known`. The request is held until there is something
- * that the view does not know, a new question or the end of a known one, for at most VIEW_HOLD_MS.
+ * that the view does not know, a new question or the end of a known one, for at most VIEW_HOLD_MS;
+ * with `now` it is not held.
  *
  * The records in the store are the truth (view_record.c). One look lists those of the principal,
  * and reads the asks and calls of those that may be shown. There is a look when something comes up
@@ -435,7 +436,8 @@ void view_questions_start(struct views *views, struct run *run)
     if (!json_is(wait->args, JSON_OBJECT))
         wait->args = NULL;
     wait->known = json_get(args, STR("known"));
-    wait->until = loop_now(views->server->opts.loop) + VIEW_HOLD_MS;
+    wait->until = loop_now(views->server->opts.loop) +
+                  (json_true(json_get(args, STR("now"))) ? 0 : VIEW_HOLD_MS);
     view_owner(run->principal, wait->owner);
     arena_init(&wait->arena, VIEW_LOOK_BYTES);
     list_append(&views->waits, &wait->link);
