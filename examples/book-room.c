@@ -2,9 +2,10 @@
  * book-room: a form that is filled in at the inbox, for a client that cannot ask.
  *
  * What it shows: the tool is an ordinary one, and asks as all tools do. A client with forms shows
- * the form itself. For a client without, the form waits in the inbox of the server, and the call
- * goes on when somebody has filled it in there: on the page, in the terminal or through the API.
- * The person may also decline, and say why.
+ * the form itself. A client without, but with views (MCP Apps), shows the form inside the chat,
+ * because the tool says that it asks. For all others the form waits in the inbox of the server, and
+ * the call goes on when somebody has filled it in there: on the page, in the terminal or through the
+ * API. The person may also decline, and say why.
  *
  * Run it:
  *
@@ -53,6 +54,7 @@ int main(int argc, char **argv)
             .title = "Book a room",
             .description = "Books a meeting room. A person says when, and for how many.",
             .input = NOD_FORM(NOD_TEXT("room", .title = "Room", .required = true)),
+            .asks = true,
         },
     };
     nod_server *server = nod_server_new(.name = "book-room", .version = NOD_VERSION);
