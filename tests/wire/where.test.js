@@ -14,6 +14,7 @@ const capabilities = {
   'forms and links': { elicitation: { form: {}, url: {} } },
   forms: { elicitation: { form: {} } },
   links: { elicitation: { url: {} } },
+  views: { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } },
   nothing: {},
 };
 const tools = { data: 'data', 'a yes': 'yes', 'a link': 'link' };
@@ -50,21 +51,23 @@ function modeOf(server, params) {
 async function places(server, { era, client, what }) {
   const seen = new Set();
   const name = tools[what];
+  // The same call of another client of ada's would find the one that waits already.
+  const args = client === 'views' ? { era } : {};
   const inbox = new Api(server, 'root');
   const before = new Set(((await inbox.list()).json?.items ?? []).map((item) => item.id));
   const look = async () => {
     const items = (await inbox.list()).json?.items ?? [];
-    if (items.some((item) => !before.has(item.id))) seen.add('inbox');
+    if (items.some((item) => !before.has(item.id) && item.arguments.era === args.era)) seen.add('inbox');
   };
   const ended = (result) => {
     if (result._meta?.elicitationPending) seen.add('model');
-    else if (result.structuredContent?.pending) seen.add('inbox');
+    else if (result.structuredContent?.pending) seen.add(result._meta?.ui ? 'view' : 'inbox');
     else if (/nobody/.test(textOf(result))) seen.add('nobody');
     else assert.fail(`an end nobody asked for: ${JSON.stringify(result)}`);
   };
 
   if (era === '2026') {
-    const reply = await new Modern(server.url, { token: token('ada'), capabilities: capabilities[client] }).call(name);
+    const reply = await new Modern(server.url, { token: token('ada'), capabilities: capabilities[client] }).call(name, args);
     assert.ok(reply.result, reply.text);
     if (reply.result.resultType === 'input_required')
       for (const request of Object.values(reply.result.inputRequests)) seen.add(modeOf(server, request.params));
@@ -74,7 +77,7 @@ async function places(server, { era, client, what }) {
   }
   const peer = await new HttpPeer(server.url, { token: token('ada') }).initialize(capabilities[client]);
   try {
-    await peer.send({ id: 'call', method: 'tools/call', params: { name, arguments: {} } });
+    await peer.send({ id: 'call', method: 'tools/call', params: { name, arguments: args } });
     const message = await peer.next((one) => one.method === 'elicitation/create' || one.id === 'call', 'a question or the end');
     if (message.method) {
       seen.add(modeOf(server, message.params));

@@ -45,9 +45,9 @@ static nod_status ask_link(nod_call *call)
 int main(int argc, char **argv)
 {
     const nod_tool tools[] = {
-        { .name = "data", .handler = ask_data },
-        { .name = "yes", .handler = ask_yes },
-        { .name = "link", .handler = ask_link },
+        { .name = "data", .handler = ask_data, .asks = true },
+        { .name = "yes", .handler = ask_yes, .asks = true },
+        { .name = "link", .handler = ask_link, .asks = true },
     };
     nod_server *server = nod_server_new(.name = "where", .version = NOD_VERSION);
 
