@@ -7,6 +7,7 @@
 #include <locale.h>
 #include <wchar.h>
 
+#include "json/unseen.h"
 #include "json/utf8.h"
 
 enum {
@@ -42,30 +43,11 @@ static struct piece piece_at(const char *at, const char *end)
     return (struct piece){ len, code, false };
 }
 
-/* What has no shape of its own, or changes that of others. */
-static bool is_unseen(uint32_t code)
-{
-    static const struct {
-        uint32_t from, to;
-    } ranges[] = {
-        { 0x00, 0x1f },       { 0x7f, 0xa0 },     { 0xad, 0xad },     { 0x34f, 0x34f },
-        { 0x61c, 0x61c },     { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 }, { 0x180b, 0x180f },
-        { 0x200b, 0x200f },   { 0x2028, 0x202f }, { 0x205f, 0x206f }, { 0x3164, 0x3164 },
-        { 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb },
-        { 0xe0000, 0xe0fff },
-    };
-
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-        if (code >= ranges[i].from && code <= ranges[i].to)
-            return true;
-    return false;
-}
-
 static bool needs_mark(struct piece piece)
 {
     if (piece.code >= ' ' && piece.code <= '~')
         return false;
-    return piece.broken || !is_utf8_terminal || is_unseen(piece.code) ||
+    return piece.broken || !is_utf8_terminal || unseen(piece.code) ||
            wcwidth((wchar_t)piece.code) < 0;
 }
 

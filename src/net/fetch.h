@@ -69,6 +69,9 @@ void fetcher_destroy(struct fetcher *fetcher);
 
 /* Is this a URL that a fetch takes? If not, *why says what is wrong with it. */
 bool fetch_url_fits(struct str url, const char **why);
+/* Is the host of such a URL an address that may not be reached? Then *peer and *port say which. A
+ * name is looked up, and judged, only when a connection is made. */
+bool fetch_url_is_barred(struct str url, const struct reach *reach, struct peer *peer, int *port);
 
 /* NULL: the URL does not fit, a header cannot be sent, or too many are under way; done() is not
  * called then. */

@@ -77,6 +77,29 @@ CURLU *fetch_url_parse(struct str text, const char **why)
     return url;
 }
 
+bool fetch_url_is_barred(struct str url, const struct reach *reach, struct peer *peer, int *port)
+{
+    char *host = NULL, *number = NULL;
+    const char *why;
+    CURLU *parsed = fetch_url_parse(url, &why);
+    bool barred = false;
+    int64_t value;
+
+    if (parsed && curl_url_get(parsed, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        curl_url_get(parsed, CURLUPART_PORT, &number, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+        str_to_i64(str_of(number), &value)) {
+        struct str address = str_of(host);
+        if (str_starts(address, STR("[")) && str_ends(address, STR("]")))
+            address = str_n(address.at + 1, address.len - 2);
+        *port = (int)value;
+        barred = peer_parse(address, peer) && !reach_permits_peer(reach, peer, *port);
+    }
+    curl_free(host);
+    curl_free(number);
+    curl_url_cleanup(parsed);
+    return barred;
+}
+
 bool fetch_url_fits(struct str url, const char **why)
 {
     CURLU *parsed = fetch_url_parse(url, why);

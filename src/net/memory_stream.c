@@ -18,7 +18,7 @@
 struct memory_end {
     struct stream stream; /* first */
     struct loop *loop;
-    struct memory_opts opts;
+    struct memory_stream_opts opts;
     struct memory_end *peer; /* NULL once it is gone */
     struct buf inbox;        /* what the other end wrote within the window */
     struct buf outbox;       /* what this end wrote beyond it */
@@ -189,19 +189,19 @@ static const struct stream_ops memory_ops = {
     .close = end_close,
 };
 
-static struct memory_end *end_create(struct loop *loop, const struct memory_opts *opts)
+static struct memory_end *end_create(struct loop *loop, const struct memory_stream_opts *opts)
 {
     struct memory_end *end = MEM_NEW(struct memory_end);
 
     end->stream.ops = &memory_ops;
     end->loop = loop;
-    end->opts = opts ? *opts : (struct memory_opts){ 0 };
+    end->opts = opts ? *opts : (struct memory_stream_opts){ 0 };
     buf_init(&end->inbox, INT_MAX);
     buf_init(&end->outbox, INT_MAX);
     return end;
 }
 
-void memory_stream_pair(struct loop *loop, const struct memory_opts *opts, struct stream **a,
+void memory_stream_pair(struct loop *loop, const struct memory_stream_opts *opts, struct stream **a,
                         struct stream **b)
 {
     struct memory_end *one = end_create(loop, opts);

@@ -91,16 +91,20 @@ static int port_of(const struct sockaddr *address)
     return -1;
 }
 
+bool reach_permits_peer(const struct reach *reach, const struct peer *address, int port)
+{
+    for (size_t i = 0; reach && i < reach->count; i++)
+        if (reach->allowed[i].port == port && same_address(&reach->allowed[i].address, address))
+            return true;
+    return reach_is_public(address);
+}
+
 bool reach_permits(const struct reach *reach, const struct sockaddr *address)
 {
     struct peer peer;
 
     peer_of_address(address, &peer);
-    for (size_t i = 0; reach && i < reach->count; i++)
-        if (reach->allowed[i].port == port_of(address) &&
-            same_address(&reach->allowed[i].address, &peer))
-            return true;
-    return reach_is_public(&peer);
+    return reach_permits_peer(reach, &peer, port_of(address));
 }
 
 bool reach_allow(struct reach *reach, struct str target)

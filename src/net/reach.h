@@ -26,6 +26,7 @@ struct reach {
 bool reach_allow(struct reach *reach, struct str target);
 /* May a connection be made to this address and port? `reach` may be NULL: public ones only. */
 bool reach_permits(const struct reach *reach, const struct sockaddr *address);
+bool reach_permits_peer(const struct reach *reach, const struct peer *address, int port);
 /* Is this a public address? */
 bool reach_is_public(const struct peer *address);
 

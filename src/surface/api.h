@@ -15,6 +15,7 @@ enum {
     API_TIME_MAX = 32,          /* bytes of a time as text */
     API_PARAMS_MAX = 16,        /* parameters of a query */
     API_PROBLEM_MAX = 64 << 10, /* bytes of a problem */
+    API_NAME_SHOWN = 64,        /* bytes of an unknown parameter that a problem names */
 };
 
 /* A whole reply. `detail` says what to do. */

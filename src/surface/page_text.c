@@ -2,11 +2,11 @@
  * surface/page_text: text from outside, written into a page.
  *
  * A title, a message or a principal may hold anything. Here it becomes text and nothing else: what
- * HTML gives a meaning is escaped, and control characters and those that change the direction of
- * what follows are drawn as marks with their number. The scripts of the page do the same
- * (web/dom.js), with more of Unicode; this is for the first moment, and for browsers without
- * scripts.
+ * HTML gives a meaning is escaped, and what cannot be seen or moves others (json/unseen) is drawn
+ * as marks with its number. The scripts of the page do the same (web/dom.js); this is for the first
+ * moment, and for browsers without scripts.
  */
+#include "json/unseen.h"
 #include "json/utf8.h"
 #include "surface/inbox_inside.h"
 #include "surface/page.h"
@@ -21,20 +21,10 @@ static uint32_t code_point(const char *at, size_t len)
     return code;
 }
 
-static bool is_unseen(uint32_t code)
+/* Roughly: arrows, signs and emoji, and what was joined to one. */
+static bool is_picture(uint32_t code)
 {
-    static const struct {
-        uint32_t from, to;
-    } ranges[] = {
-        { 0x00, 0x1f },     { 0x7f, 0xa0 },     { 0xad, 0xad },     { 0x61c, 0x61c },
-        { 0x180e, 0x180e }, { 0x200b, 0x200c }, { 0x200e, 0x200f }, { 0x2028, 0x202f },
-        { 0x205f, 0x206f }, { 0xfeff, 0xfeff }, { 0xfff0, 0xfffb }, { 0xe0000, 0xe0fff },
-    };
-
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-        if (code >= ranges[i].from && code <= ranges[i].to)
-            return true;
-    return false;
+    return unseen_joins(code) || (code >= 0x2190 && code <= 0x2bff) || code >= 0x1f000;
 }
 
 static struct str escaped(char c)
@@ -55,20 +45,23 @@ static struct str escaped(char c)
     }
 }
 
-/* Writes what begins at `at`, and returns how long it is. */
-static size_t write_one(struct buf *page, const char *at, const char *end, bool marks)
+/* Writes what begins at `at`, and returns how long it is. *before: the character before it. */
+static size_t write_one(struct buf *page, const char *at, const char *end, bool marks,
+                        uint32_t *before)
 {
     size_t len = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
     uint32_t code = len ? code_point(at, len) : 0xfffd;
     struct str escape = escaped(*at);
+    bool hidden = unseen(code) && !(unseen_joins(code) && is_picture(*before));
 
+    *before = code;
     if (escape.len)
         buf_add(page, escape);
     else if (marks && code == '\n')
         buf_add(page, STR(" \xe2\x86\xb5 "));
-    else if (is_unseen(code) && marks)
+    else if (hidden && marks)
         buf_fmt(page, "<span class=\"mark\">U+%04X</span>", (unsigned)code);
-    else if (is_unseen(code) || !len)
+    else if (hidden || !len)
         buf_add(page, STR("\xef\xbf\xbd"));
     else
         buf_add(page, str_n(at, len));
@@ -78,9 +71,10 @@ static size_t write_one(struct buf *page, const char *at, const char *end, bool 
 void page_text(struct buf *page, struct str text, size_t limit)
 {
     const char *at = text.at, *end = text.at + text.len;
+    uint32_t before = 0;
 
     while (at < end && (size_t)(at - text.at) < limit)
-        at += write_one(page, at, end, true);
+        at += write_one(page, at, end, true, &before);
     if (at < end)
         buf_add(page, STR("\xe2\x80\xa6"));
 }
@@ -88,9 +82,10 @@ void page_text(struct buf *page, struct str text, size_t limit)
 void page_attribute(struct buf *page, struct str text)
 {
     const char *at = text.at, *end = text.at + text.len;
+    uint32_t before = 0;
 
     while (at < end)
-        at += write_one(page, at, end, false);
+        at += write_one(page, at, end, false, &before);
 }
 
 void page_row(struct buf *page, const struct inbox *inbox, const struct ask_record *ask,

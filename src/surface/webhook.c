@@ -7,10 +7,14 @@
  */
 #include "surface/webhook.h"
 
+#include <stdio.h>
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "crypto/digest.h"
 #include "surface/webhook_inside.h"
+
+enum { WEBHOOK_BARRED_MAX = 192 }; /* bytes of a sentence about an address */
 
 static void on_hint(void *data, const struct ask_hint *hint)
 {
@@ -62,12 +66,24 @@ static void name_of(struct str url, char name[WEBHOOK_NAME_LEN + 1])
 static bool add_webhook(struct webhooks *all, const char *url)
 {
     struct webhook *webhook = &all->webhooks[all->count];
+    char address[PEER_TEXT_MAX], barred[WEBHOOK_BARRED_MAX];
+    struct peer peer;
     const char *why;
+    int port;
 
     if (all->count == WEBHOOK_URLS_MAX)
         return refuse("--webhook", all->count + 1, "there are more than 8");
     if (!fetch_url_fits(str_of(url), &why))
         return refuse("--webhook", all->count + 1, why);
+    if (fetch_url_is_barred(str_of(url), &all->reach, &peer, &port)) {
+        const char *end = peer.kind == PEER_IP6 ? "]" : "";
+        struct str text = peer_text(&peer, address);
+        snprintf(barred, sizeof(barred),
+                 "it is not a public address; if it is meant, give --webhook-allow %s" STR_FMT
+                 "%s:%d",
+                 *end ? "[" : "", STR_ARG(text), end, port);
+        return refuse("--webhook", all->count + 1, barred);
+    }
     *webhook = (struct webhook){ .all = all };
     name_of(str_of(url), webhook->name);
     for (size_t i = 0; i < all->count; i++)

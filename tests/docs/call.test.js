@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { startHttp } from '../wire/harness.js';
+import { startHttp, pause, within, PATIENCE_MS } from '../wire/harness.js';
 import { scratchFolder } from '../wire/modern.js';
 import { certificate } from '../wire/tls.js';
 import { root } from './pages.js';
@@ -82,4 +82,25 @@ test('a wrong word on its command line is named', async (t) => {
     [['delete_account', '--later', 'q.json'], 'call: options go before the tool: scripts/call --later ... TOOL\n'],
     [['delete_account', 'ada'], "call: 'ada' is not NAME=VALUE\n"],
   ]) assert.deepEqual(await call(server, words), { code: 2, said: why });
+});
+
+test('--no-forms: what is asked waits in the inbox, and the result comes when it is answered there, also past the soft deadline', async (t) => {
+  const tokens = path.join(scratchFolder(t), 'tokens');
+  const token = 'the-token-0123456789';
+  writeFileSync(tokens, `${token} ada ask answer\n`, { mode: 0o600 });
+  const server = await startHttp(t, 'delete-account', { args: ['--token-file', tokens, '--soft-deadline', '1s'] });
+  const api = (where, body) => fetch(new URL(where, server.url), { method: body ? 'POST' : 'GET', body: body && JSON.stringify(body), headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' } }).then((reply) => reply.json());
+  const called = call(server, ['--no-forms', 'delete_account', 'userId=ada'], { env: { NOD_TOKEN: token } });
+  const asked = await within(PATIENCE_MS, 'it asks in the inbox', (async () => {
+    for (;;) {
+      const [item] = (await api('/api/elicitation')).items;
+      if (item) return item;
+      await pause(20);
+    }
+  })());
+  await pause(1500); // the call has returned its pending result by now, and is waited for
+  await api(`/api/elicitation/${asked.id}/resolve`, { action: 'accept', content: { confirmed: true, reason: 'moved' } });
+  const { code, said } = await called;
+  assert.equal(code, 0, said);
+  assert.match(said, /^\(no forms here: what the tool asks waits in the inbox\)\n[^]*Deleted ada\. Reason: moved\n$/);
 });

@@ -24,6 +24,9 @@ async function refusals(ada, item) {
     assert.equal((await ada.list(query)).status, 400, JSON.stringify(query));
   assert.equal((await ada.get('/api/elicitation?state=pending&state=ended')).status, 400);
   assert.equal((await ada.get('/api/elicitation?tool=%zz')).status, 400);
+  for (const [query, why] of [['stat=ended', 'The parameter stat is not known here.'], ['state=ended&state=ended', 'The parameter state occurs twice, or is badly encoded.'], ['%00%ff=1', 'The parameter %00%ff is not known here.'],
+    [`${'x'.repeat(500)}=1`, `The parameter ${'x'.repeat(64)}... is not known here.`]])
+    assert.equal((await ada.get(`/api/elicitation?${query}`)).json.detail, why);
   for (const path of ['/api/grants', '/api/secrets'])
     for (const query of ['limit=0', 'cursor=none%20of%20yours']) assert.equal((await ada.get(`${path}?${query}`)).status, 400, `${path} ${query}`);
 

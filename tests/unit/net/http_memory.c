@@ -72,7 +72,7 @@ static void on_request(struct http_exchange *exchange, const struct http_request
     f->held = exchange;
 }
 
-static void start(struct fixture *f, struct memory_opts memory)
+static void start(struct fixture *f, struct memory_stream_opts memory)
 {
     struct http_opts opts = { .limits = f->limits, .on_request = on_request, .data = f };
     struct stream *served;
@@ -134,7 +134,7 @@ static void requests_cut_into_single_bytes_are_answered(void **state)
 {
     struct fixture *f = *state;
 
-    start(f, (struct memory_opts){ .piece_max = 1 });
+    start(f, (struct memory_stream_opts){ .piece_max = 1 });
     say(f, STR(POST("first") POST("other")));
     say(f, STR("POST /c HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: "
                "chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"));
@@ -148,7 +148,7 @@ static void the_client_that_closes_is_gone(void **state)
 {
     struct fixture *f = *state;
 
-    start(f, (struct memory_opts){ 0 });
+    start(f, (struct memory_stream_opts){ 0 });
     say(f, STR("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n"));
     AWAIT(f, f->held);
     stream_close(f->client);
@@ -160,7 +160,7 @@ static void a_refusal_ends_the_connection_behind_its_answer(void **state)
 {
     struct fixture *f = *state;
 
-    start(f, (struct memory_opts){ .window_max = 7 });
+    start(f, (struct memory_stream_opts){ .window_max = 7 });
     say(f, STR("nonsense\r\n\r\n"));
     AWAIT(f, f->ended);
     assert_true(str_starts(buf_str(&f->got), STR("HTTP/1.1 400 Bad Request\r\n")));
@@ -175,7 +175,7 @@ static void writes_stop_when_the_reader_stops(void **state)
     struct fixture *f = *state;
 
     f->limits.queue_max = 1000;
-    start(f, (struct memory_opts){ .window_max = 100 });
+    start(f, (struct memory_stream_opts){ .window_max = 100 });
     say(f, STR("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n"));
     AWAIT(f, f->held);
     stream_read_stop(f->client);
@@ -201,7 +201,7 @@ static void requests_wait_while_too_much_is_unsent(void **state)
     enum { COUNT = 200 };
 
     f->limits.queue_max = 500;
-    start(f, (struct memory_opts){ .window_max = 1000 });
+    start(f, (struct memory_stream_opts){ .window_max = 1000 });
     stream_read_stop(f->client);
     for (int i = 0; i < COUNT; i++)
         say(f, STR(POST("hello")));
@@ -223,7 +223,7 @@ static void a_drain_in_the_turn_of_an_answer_waits_for_nothing(void **state)
 {
     struct fixture *f = *state;
 
-    start(f, (struct memory_opts){ 0 });
+    start(f, (struct memory_stream_opts){ 0 });
     say(f, STR("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n"));
     AWAIT(f, f->held);
     http_reply(f->held, 200, NULL, 0, STR("good-bye"));
@@ -242,7 +242,7 @@ static void what_is_held_back_is_bounded(void **state)
     struct fixture *f = *state;
     size_t most = 0;
 
-    start(f, (struct memory_opts){ 0 });
+    start(f, (struct memory_stream_opts){ 0 });
     say(f, STR("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n"));
     AWAIT(f, f->held);
     memset(text, 'x', sizeof(text));
@@ -261,7 +261,7 @@ static void a_large_write_goes_through_an_empty_queue(void **state)
     static char block[100000];
 
     f->limits.queue_max = 1000;
-    start(f, (struct memory_opts){ .window_max = 64 });
+    start(f, (struct memory_stream_opts){ .window_max = 64 });
     say(f, STR("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n"));
     AWAIT(f, f->held);
     http_begin(f->held, 200, NULL, 0);

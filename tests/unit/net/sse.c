@@ -48,7 +48,7 @@ static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
     struct http_opts opts = { .limits = http_limits_default, .on_request = on_request, .data = f };
-    struct memory_opts memory = { .window_max = 4096 };
+    struct memory_stream_opts memory = { .window_max = 4096 };
     struct stream *served;
     struct str request = STR("GET / HTTP/1.0\r\n\r\n");
 

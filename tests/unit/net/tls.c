@@ -223,7 +223,7 @@ static void a_cancelled_attempt_says_nothing(void **state)
 
 /* --- TLS --- */
 
-static void pair_of(struct end *client, struct end *server, const struct memory_opts *opts,
+static void pair_of(struct end *client, struct end *server, const struct memory_stream_opts *opts,
                     struct tls_context *as, struct str host)
 {
     struct stream *a, *b;
@@ -246,8 +246,8 @@ static void bytes_go_both_ways_however_they_are_cut(void **state)
     for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
         size_t len = pieces[i] && pieces[i] < 100 ? 10000 : BIG;
         struct end client, server;
-        pair_of(&client, &server, &(struct memory_opts){ .piece_max = pieces[i] }, client_side,
-                STR("localhost"));
+        pair_of(&client, &server, &(struct memory_stream_opts){ .piece_max = pieces[i] },
+                client_side, STR("localhost"));
         say(&client, STR("before the handshake is done"));
         UNTIL(server.heard.len == 28);
         say(&client, str_n(big, len));
@@ -277,7 +277,7 @@ static void reading_that_was_stopped_goes_on_where_it_was(void **state)
 
     assert_non_null(big);
     memset(big, 'x', BIG);
-    pair_of(&client, &server, &(struct memory_opts){ 0 }, client_side, STR("localhost"));
+    pair_of(&client, &server, &(struct memory_stream_opts){ 0 }, client_side, STR("localhost"));
     server.stop_at_once = true;
     say(&client, str_n(big, BIG));
     UNTIL(server.heard.len > 0);
@@ -313,7 +313,7 @@ static void a_certificate_that_does_not_fit_is_refused(void **state)
     assert_non_null(system);
     for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
         struct end client, server;
-        pair_of(&client, &server, &(struct memory_opts){ 0 }, tries[i].as, tries[i].host);
+        pair_of(&client, &server, &(struct memory_stream_opts){ 0 }, tries[i].as, tries[i].host);
         say(&client, STR("secret"));
         if (tries[i].fits) {
             UNTIL(server.heard.len == 6);
@@ -334,7 +334,7 @@ static void a_connection_that_is_cut_is_broken_and_not_ended(void **state)
     struct end client = { 0 }, server = { 0 };
     (void)state;
 
-    memory_stream_pair(loop, &(struct memory_opts){ 0 }, &a, &b);
+    memory_stream_pair(loop, &(struct memory_stream_opts){ 0 }, &a, &b);
     end_begin(&server, tls_server(loop, server_side, b));
     end_begin(&client, tls_client(loop, client_side, a, STR("localhost")));
     say(&client, STR("half a mess"));
@@ -356,7 +356,7 @@ static void bytes_that_are_no_tls_are_an_error(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct stream *a, *b;
         struct end liar = { 0 }, server = { 0 };
-        memory_stream_pair(loop, &(struct memory_opts){ 0 }, &a, &b);
+        memory_stream_pair(loop, &(struct memory_stream_opts){ 0 }, &a, &b);
         end_begin(&server, tls_server(loop, server_side, b));
         end_begin(&liar, a);
         say(&liar, lies[i]);
@@ -375,7 +375,7 @@ static void one_that_is_closed_at_any_moment_is_freed(void **state)
 
     for (int turns = 0; turns < 12; turns++) {
         struct end client, server;
-        pair_of(&client, &server, &(struct memory_opts){ .piece_max = 300 }, client_side,
+        pair_of(&client, &server, &(struct memory_stream_opts){ .piece_max = 300 }, client_side,
                 STR("localhost"));
         say(&client, STR("x"));
         for (int i = 0; i < turns; i++)

@@ -1,0 +1,42 @@
+/*
+ * json/unseen: see unseen.h.
+ */
+#include "json/unseen.h"
+
+#include <stddef.h>
+
+bool unseen(uint32_t code)
+{
+    static const struct {
+        uint32_t from, to;
+    } ranges[] = {
+        { 0x00, 0x1f },       /* control characters */
+        { 0x7f, 0xa0 },       /* more of them, and the space that is wider than it seems */
+        { 0xad, 0xad },       /* soft hyphen */
+        { 0x34f, 0x34f },     /* grapheme joiner */
+        { 0x61c, 0x61c },     /* direction, Arabic */
+        { 0x115f, 0x1160 },   /* fillers, Hangul */
+        { 0x17b4, 0x17b5 },   /* vowels that are not drawn, Khmer */
+        { 0x180b, 0x180f },   /* separators and selectors, Mongolian */
+        { 0x200b, 0x200f },   /* no width, joiners, directions */
+        { 0x2028, 0x202f },   /* line ends, directions, a narrow space */
+        { 0x205f, 0x206f },   /* a mathematical space, operators, directions */
+        { 0x3164, 0x3164 },   /* filler, Hangul */
+        { 0xd800, 0xdfff },   /* halves of a character */
+        { 0xfe00, 0xfe0f },   /* variation selectors */
+        { 0xfeff, 0xfeff },   /* byte order mark */
+        { 0xffa0, 0xffa0 },   /* filler, Hangul */
+        { 0xfff0, 0xfffb },   /* annotations */
+        { 0xe0000, 0xe0fff }, /* tags, and more selectors */
+    };
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+        if (code >= ranges[i].from && code <= ranges[i].to)
+            return true;
+    return false;
+}
+
+bool unseen_joins(uint32_t code)
+{
+    return code == 0x200d || code == 0xfe0e || code == 0xfe0f;
+}

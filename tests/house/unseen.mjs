@@ -1,0 +1,23 @@
+// The characters that are drawn as marks are the same in C (src/json/unseen.c) and on the page (web/dom.js), but for the end of a line.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { unseen } from "../../web/dom.js";
+
+const source = readFileSync(join(import.meta.dirname, "../../src/json/unseen.c"), "utf8");
+const ranges = [...source.matchAll(/\{ (0x[0-9a-f]+), (0x[0-9a-f]+) \}/g)].map(([, from, to]) => [Number(from), Number(to)]);
+const joins = [...source.matchAll(/code == (0x[0-9a-f]+)/g)].map(([, code]) => Number(code));
+const wrong = [];
+let marks = 0;
+
+for (let code = 0; code <= 0x10ffff; code++) {
+    const there = ranges.some(([from, to]) => code >= from && code <= to);
+    unseen.lastIndex = 0;
+    const drawn = unseen.test(String.fromCodePoint(code));
+    marks += drawn;
+    if (drawn !== (there && code !== 10)) wrong.push(`U+${code.toString(16)}: ${there ? "unseen in C alone" : "unseen on the page alone"}`);
+    unseen.lastIndex = 0;
+    if (there && code !== 10 && unseen.test(`\u{1f468}${String.fromCodePoint(code)}`) === joins.includes(code)) wrong.push(`U+${code.toString(16)} behind a picture`);
+}
+for (const line of wrong.slice(0, 20)) console.error(line);
+console.log(`${ranges.length} ranges, ${marks} characters, ${wrong.length} that differ`);
+process.exit(wrong.length || ranges.length < 10 || joins.length !== 3 ? 1 : 0);
