@@ -32,7 +32,7 @@ export const rightText = (tool, tag) =>
   tool.startsWith('word') ? `${tag}: ${tag}-a` : `${tag}: ${tag}-a ${tag}-b`;
 
 // What a call has been through.
-class Story {
+export class Story {
   constructor(tool, tag, ms = CALL_MS) {
     this.tool = tool;
     this.tag = tag;
@@ -82,7 +82,7 @@ class Story {
 }
 
 // A connection that failed, by whichever name; anything else is a fault of the test or of the server.
-function connectionFailed(error) {
+export function connectionFailed(error) {
   if (error instanceof assert.AssertionError || error instanceof Lost || error instanceof SyntaxError) throw error;
   return error.cause?.code ?? error.cause?.message ?? error.message;
 }
@@ -93,10 +93,10 @@ const refused = (error) => error.cause?.code === 'ECONNREFUSED';
 // Which node has answered, where a proxy says so.
 const servedBy = (headers) => headers.get('x-served-by')?.split(', ').at(-1);
 
-const away = (status) => status === 502 || status === 503 || status === 504;
+export const away = (status) => status === 502 || status === 503 || status === 504;
 
 // A request gives up by itself, so that a server that is asleep does not hold the client for ever.
-const patience = (story, ms) => AbortSignal.timeout(Math.max(1, Math.min(ms, story.until - Date.now())));
+export const patience = (story, ms) => AbortSignal.timeout(Math.max(1, Math.min(ms, story.until - Date.now())));
 
 class Client {
   constructor(urls, { patienceMs = 30000, pick, twice = false, disorder = false, sameId = false, capabilities = { elicitation: {} } } = {}) {
