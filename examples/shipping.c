@@ -15,6 +15,11 @@
  * What the person sees: "Where shall we send order 17?" and a form of ten fields, some filled in. A
  * client of revision 2025-06-18 cannot show a list of several choices: it shows a text field
  * instead, whose description names the choices.
+ *
+ * What a client without elicitation gets, on standard input and output: a result that begins "This
+ * tool requires user input", with the question and its schema. Its model asks the user, and calls
+ * sendElicitationResult with the answer. A postcode of four digits is an error that names the
+ * field, and the model tries again. Nothing of this is in the code below.
  */
 #include <nod/nod.h>
 

@@ -358,7 +358,7 @@ test('a client that nobody can be asked through passes by a grant', async (t) =>
   assert.equal(await mute.text('approving', { n: 7 }), 'approved by ada');
   const refused = await mute.call('guarded', { n: 2 });
   assert.ok(refused.isError);
-  assert.match(textOf(refused), /nobody could be asked; nothing was done/);
+  assert.match(textOf(refused), /needs the confirmation of a person, and not the model's; nothing was done/);
   assert.equal(await mute.text('approving', { n: 2 }), 'not approved');
 });
 

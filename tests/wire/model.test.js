@@ -249,6 +249,24 @@ for (const era of ['2025', '2026'])
     assert.equal(await session.text(TOOL, accept(elicitId, { word: 'a' })), 'word: a');
   });
 
+// --- the example ---
+
+const ADDRESS = { name: 'Ada Lovelace', email: 'ada@example.org', postcode: '12345', parcels: 2, weight: 1.5, insured: false, speed: 'express', extras: ['gift', 'sign'] };
+
+for (const [era, open] of [['2025', connect], ['2026', connectModern]])
+  test(`${era}: shipping falls back to the model`, async (t) => {
+    const session = await open(t, 'stdio', 'shipping', MUTE);
+    const { elicitId, message, schema } = questionOf(await session.call('ship_order', { order: 17 }));
+    assert.equal(message, 'Where shall we send order 17?');
+    assert.equal(schema.properties.postcode.pattern, '^[0-9]{5}$');
+    const wrong = await session.call(TOOL, accept(elicitId, { ...ADDRESS, postcode: '1234', parcels: 21 }));
+    assert.match(refusalOf(wrong, 'INVALID_INPUT'), /Postcode: .*Parcels: /);
+    assert.deepEqual(wrong._meta.details.map(({ path }) => path).sort(), ['/parcels', '/postcode']);
+    assert.equal(await session.text(TOOL, accept(elicitId, ADDRESS)), 'Order 17 goes to Ada Lovelace (12345), express; extras: gift, sign; insured: no.');
+    const again = questionOf(await session.call('ship_order', { order: 18 }));
+    assert.equal(await session.text(TOOL, { elicitId: again.elicitId, action: 'decline' }), 'The person does not want it shipped.');
+  });
+
 // --- for whom ---
 
 const FORM = { capabilities: { elicitation: {} } };
