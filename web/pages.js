@@ -90,4 +90,12 @@ export const sheets = {
     remover('Delete', `/api/secrets/${encodeURIComponent(id)}`, say, 'Deleted. Whoever needs it next asks for it.')),
     none: () => 'No secret is stored. When a tool needs one it asks for it on a page of this server; what you gave is listed here by name, never shown.',
   }),
+
+  credentials: (me) => listed('Connected accounts', {
+    path: '/api/credentials',
+    row: ({ id, title, principal, scopes, state, connectedAt }, say) => el('li.grant', el('div', said(title, 'b'), ' ', scopes && said(scopes, 'code'),
+      el('span.meta', principal !== me.principal && ['of ', said(principal), ' · '], 'connected ', timeAgo(connectedAt), state === 'refused' && ' · has to be connected again')),
+    remover('Disconnect', `/api/credentials/${encodeURIComponent(id)}`, say, 'Disconnected. Tools are given nothing of it any more.')),
+    none: () => 'No account is connected. When a tool needs one of yours, it asks you to connect it; what is connected is listed here.',
+  }),
 };

@@ -456,6 +456,37 @@ NOD_API int nod_main(nod_server *server, int argc, char **argv);
  */
 NOD_API void nod_stop(nod_server *server);
 
+/* --- services --- */
+/*
+ * A service where people have accounts that tools use (nod_credential), as a section of --oauth FILE
+ * describes it. This server must be registered there as a client, with the redirect URI /a/return of
+ * the address under which people reach it. Give the issuer alone, or both endpoints.
+ */
+struct nod_oauth_opts {
+    size_t size;
+    const char *name;   /* required: what tools call it; a-z, 0-9, - and _ */
+    const char *title;  /* what people read; NULL: the name */
+    const char *issuer; /* says where its endpoints are (RFC 8414, OpenID Connect); with endpoints given
+                           as well, only what comes back is checked against it (RFC 9207) */
+    const char *authorization_endpoint;
+    const char *token_endpoint;
+    const char *revocation_endpoint; /* RFC 7009; NULL: what the issuer says, or none */
+    const char *client_id;           /* required */
+    const char *client_secret_env;   /* the variable of the environment that has the client's secret; or */
+    const char *client_secret_file;  /* the file that has it. Neither: a public client */
+    const char *client_auth; /* how the secret is sent: "basic" or "post"; NULL: as the service says */
+    const char *scopes;      /* that are always asked for, with spaces between them */
+    const char *resource;    /* what the tokens are for (RFC 8707); several with spaces between them */
+    const char *parameters;  /* further ones of the authorization request: "access_type=offline" */
+    const char *allow;       /* "ADDRESS:PORT ...": not public ones where the service may be */
+};
+/* Before nod_main. NOD_E_USAGE, NOD_E_LIMIT: what is wrong is on stderr. A section of --oauth FILE with
+ * the same name counts instead. */
+NOD_API nod_status nod_oauth_with(nod_server *server, const struct nod_oauth_opts *opts) NOD_USE_RESULT;
+#define nod_oauth(server, ...)                                                                     \
+    nod_oauth_with((server), &(const struct nod_oauth_opts){ .size = sizeof(struct nod_oauth_opts), \
+                                                             __VA_ARGS__ })
+
 /* From any thread: tells the subscribers that a resource has changed. */
 NOD_API void nod_resource_updated(nod_server *server, const char *uri);
 /* What is in the token of a page of your own (nod_page_token). */
@@ -876,6 +907,37 @@ NOD_API nod_status nod_sample_with(nod_call *call, nod_answer *answer,
                                           .size = sizeof(struct nod_sample_opts), __VA_ARGS__ })
 /* Asks the client for its roots. answer.content is {"roots": [...]}. */
 NOD_API nod_status nod_roots(nod_call *call, nod_answer *answer) NOD_USE_RESULT;
+
+/*
+ * An account that the person has connected elsewhere: at GitHub, in a calendar. *token is the access
+ * token of the service `name`, which the operator has set up (--oauth FILE, or nod_oauth):
+ *
+ *     const char *token;
+ *     NOD_TRY(nod_credential(call, &token, "github", .scopes = "repo"));
+ *
+ * If no account is connected, or if it was connected with fewer scopes, or if the service refuses it,
+ * the person is sent to a page of this server, from there to the service, and the handler runs again
+ * when they are back. A token that is about to run out is refreshed first, once, on whatever node it
+ * is wanted.
+ *
+ * The token is in no journal, log or result, and is wiped when the run returns: do not keep it. After
+ * a restart, and after every question, it is fetched anew. NOD_E_REFUSED: the person did not connect
+ * an account, or the service did not grant the scopes. NOD_E_IO: the service cannot be reached.
+ * NOD_E_USAGE: there is no such service. NOD_E_TIMEOUT, NOD_E_NOT_SUPPORTED, NOD_E_LIMIT,
+ * NOD_E_STORE.
+ */
+struct nod_credential_opts {
+    size_t size;
+    const char *scopes;  /* that are needed, with spaces between them; NULL: those of the service */
+    const char *message; /* why, if the person has to be asked; NULL: made from the tool's title */
+    int64_t ttl_ms;      /* how long that question waits */
+};
+NOD_API nod_status nod_credential_with(nod_call *call, const char **token, const char *name,
+                                       const struct nod_credential_opts *opts) NOD_USE_RESULT;
+#define nod_credential(call, token, ...) /* name, then options */                                  \
+    nod_credential_with((call), (token), NOD_FIRST_(__VA_ARGS__, 0),                               \
+                        &(const struct nod_credential_opts){                                       \
+                            .size = sizeof(struct nod_credential_opts) NOD_REST_(__VA_ARGS__) })
 
 /*
  * Several questions in one round: call nod_want for each, then NOD_TRY(nod_await(call)). Everything

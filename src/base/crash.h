@@ -54,6 +54,17 @@
     X(collect_before)       /* a result is due that the store does not know to be handed out */    \
     X(collect_after)        /* the store knows, and the client was not told */                     \
     X(attach_after)         /* an answer counts, and its request has not found the call */         \
+    X(flow_before)          /* credentials: a person is about to be sent to connect an account */  \
+    X(flow_after)           /* the verifier of that is stored, and nobody was sent */              \
+    X(connect_before)       /* the service has given tokens for a code, and nobody has them */     \
+    X(connect_after)        /* they are stored, and the question is not answered */                \
+    X(lease_before)         /* a token is about to be refreshed, and no other node knows */        \
+    X(lease_after)          /* the lease is stored, and the service was not asked */               \
+    X(refresh_before)       /* the service has given new tokens, and nobody has them */            \
+    X(refresh_after)        /* they are stored, and no call was given them */                      \
+    X(revoke_before)        /* an account is about to be marked as revoked */                      \
+    X(revoke_marked)        /* it is marked, and its service was not told */                       \
+    X(revoke_after)         /* its service was told, and the record is gone */                     \
     X(sqlite_commit_before) /* SQLite: a batch has been written, and not committed */              \
     X(sqlite_commit_after)  /* SQLite: it is committed, and no completion has left */              \
     X(redis_send_before)    /* Redis: an operation is about to be sent */                          \

@@ -15,6 +15,7 @@
 #include "front/tokens.h"
 #include "mcp/server.h"
 #include "net/loop.h"
+#include "oauth/oauth.h"
 #include "provider/local.h"
 #include "surface/hosted.h"
 #include "surface/inbox.h"
@@ -50,8 +51,11 @@ struct nod_server {
      * its own; both go with the store. */
     struct store *hidden_store;
     struct keyring *hidden_ring;
-    bool hidden_last;                 /* what is there outlives this process */
-    struct keyring *ring;             /* of the secrets that are set, or NULL */
+    bool hidden_last;                                  /* what is there outlives this process */
+    struct keyring *ring;                              /* of the secrets that are set, or NULL */
+    struct oauth *oauth;                               /* accounts that people have connected */
+    struct nod_oauth_opts services[OAUTH_SERVICES_MAX]; /* the program's; texts are in the arena */
+    size_t service_count;
     struct mcp_soft_rule *soft_rules; /* in the arena */
     size_t soft_rule_count;
     struct list page_checks; /* of nod_page_check, under way: page_check.c */
@@ -106,6 +110,11 @@ void host_announce_inbox(nod_server *server);
 
 /* After the store was opened, before the server listens. */
 bool host_open_webhooks(nod_server *server, const struct options *options);
+
+/* --- cli/oauth: false, logged, if a service cannot be used --- */
+
+/* After the store was opened, before the server listens. */
+bool host_open_oauth(nod_server *server, const struct options *options);
 
 /* --- cli/shutdown --- */
 

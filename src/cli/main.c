@@ -22,7 +22,7 @@ static const char *program_name(int argc, char **argv)
 static int serve(nod_server *server, const struct options *options)
 {
     tool_names_check(server, options);
-    if (!host_open_store(server, options))
+    if (!host_open_store(server, options) || !host_open_oauth(server, options))
         return EXIT_CANNOT_SERVE;
     engine_allow_fields(server->engine, options->allow_fields);
     if (options->confirm_destructive)

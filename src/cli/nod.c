@@ -21,7 +21,7 @@ struct command {
 static const struct command commands[] = {
     { { "inbox" },
       "inbox ADDRESS [list | show ID | answer ID | watch | grants | revoke ID | secrets | forget "
-      "NAME]",
+      "NAME | credentials | disconnect ID]",
       "see and answer what the tools of a running server ask",
       command_inbox },
     { { "login" },

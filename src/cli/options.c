@@ -123,6 +123,12 @@ static bool take_webhook_secret(struct options *options, const char *value)
     return *value != '\0';
 }
 
+static bool take_oauth(struct options *options, const char *value)
+{
+    options->oauth = value;
+    return *value != '\0';
+}
+
 static bool take_webhook_content(struct options *options, const char *value)
 {
     (void)value;
@@ -333,6 +339,7 @@ static const struct option table[] = {
     { "--no-model", NULL, false, take_no_model },
     { "--model-may-consent", NULL, false, take_model_may_consent },
     { "--metrics", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_metrics },
+    { "--oauth", "FILE", false, take_oauth },
     { "--webhook", "a URL that begins with http:// or https://", false, take_webhook },
     { "--webhook-secret", "FILE", false, take_webhook_secret },
     { "--webhook-allow", "ADDRESS:PORT", false, take_webhook_allow },
@@ -397,6 +404,8 @@ const char *options_help(void)
            "                         and destructive tools, too\n"
            "  --metrics HOST:PORT    serve figures for Prometheus at /metrics, without a token;\n"
            "                         --metrics PORT listens on loopback\n"
+           "  --oauth FILE           services where people connect accounts that tools use, a\n"
+           "                         section each: [NAME], issuer = URL, client_id = ID, ...\n"
            "  --webhook URL          is sent a signed POST when a question comes up or ends;\n"
            "                         repeatable\n"
            "  --webhook-secret FILE  what they are signed with: whsec_ and 24 to 64 bytes in\n"

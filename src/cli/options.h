@@ -64,6 +64,7 @@ struct options {
     const char *webhook_allow[OPTIONS_NAMES_MAX + 1];
     const char *webhook_secret; /* a file; NULL: NOD_WEBHOOK_SECRET */
     bool webhook_content;
+    const char *oauth;                           /* a file of services; NULL: none */
     const char *remember[OPTIONS_NAMES_MAX + 1]; /* rules: see cli/remember.c */
     bool confirm_destructive;
     bool no_model, model_may_consent;

@@ -75,6 +75,7 @@ void draw_ink(const struct terminal *terminal, enum draw_ink ink);
 void draw_item(const struct terminal *terminal, const struct json *item, bool folded);
 /* One line, with its id; with `columns`, one that fits into them, without the id. */
 void draw_row(const struct terminal *terminal, const struct json *item, size_t columns);
+void draw_credential(const struct terminal *terminal, const struct json *account);
 void draw_grant(const struct terminal *terminal, const struct json *grant);
 void draw_secret(const struct terminal *terminal, const struct json *secret);
 /* One line of JSON to standard output. */

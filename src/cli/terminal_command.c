@@ -28,7 +28,9 @@ static const char help[] =
     "  grants             approvals that are remembered\n"
     "  revoke ID          ends one\n"
     "  secrets            secrets that were given, by name; never their values\n"
-    "  forget NAME        deletes one of yours; or any, by its ID\n\n"
+    "  forget NAME        deletes one of yours; or any, by its ID\n"
+    "  credentials        accounts that are connected, which tools use\n"
+    "  disconnect ID      ends one; its service is told, if it can be\n\n"
     "  --json             for scripts: JSON on standard output, a line for each item\n"
     "  --token-file FILE  a token, the first word of the file; - is standard input. Without it\n"
     "                     NOD_TOKEN is used, if that is set. Over unix:PATH none is needed, if\n"
@@ -69,8 +71,9 @@ static const struct command_word {
     const char *name;
     bool takes_id;
 } words[] = {
-    { "list", false },   { "show", true },   { "answer", true },   { "watch", false },
-    { "grants", false }, { "revoke", true }, { "secrets", false }, { "forget", true },
+    { "list", false },        { "show", true },       { "answer", true },   { "watch", false },
+    { "grants", false },      { "revoke", true },     { "secrets", false }, { "forget", true },
+    { "credentials", false }, { "disconnect", true },
 };
 
 static const struct command_word *word_of(const char *name)
@@ -319,6 +322,15 @@ static int list_grants(struct terminal *terminal, const struct wanted *wanted)
                                     .most = wanted->most });
 }
 
+static int list_credentials(struct terminal *terminal, const struct wanted *wanted)
+{
+    return list_all(&(struct list){ .terminal = terminal,
+                                    .path = "/api/credentials?",
+                                    .empty = "No account is connected.\n",
+                                    .row = draw_credential,
+                                    .most = wanted->most });
+}
+
 static int list_secrets(struct terminal *terminal, const struct wanted *wanted)
 {
     return list_all(&(struct list){ .terminal = terminal,
@@ -400,6 +412,10 @@ static int run(struct terminal *terminal, const struct wanted *wanted)
         return list_grants(terminal, wanted);
     if (is_command(wanted, "revoke"))
         return remove_one(terminal, "/api/grants/", id, "Revoked.");
+    if (is_command(wanted, "credentials"))
+        return list_credentials(terminal, wanted);
+    if (is_command(wanted, "disconnect"))
+        return remove_one(terminal, "/api/credentials/", id, "Disconnected.");
     if (is_command(wanted, "secrets"))
         return list_secrets(terminal, wanted);
     if (is_command(wanted, "forget"))

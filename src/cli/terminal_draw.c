@@ -407,6 +407,22 @@ void draw_secret(const struct terminal *terminal, const struct json *secret)
     fputc('\n', out);
 }
 
+void draw_credential(const struct terminal *terminal, const struct json *account)
+{
+    FILE *out = terminal->out;
+
+    safe_text(out, json_get_str(account, STR("id")), 0);
+    fputc(' ', out);
+    safe_cell(out, json_get_str(account, STR("title")), DRAW_TOOL_COLUMNS);
+    fputc(' ', out);
+    safe_cell(out, json_get_str(account, STR("principal")), DRAW_WHO_COLUMNS);
+    fputc(' ', out);
+    safe_text(out, json_get_str(account, STR("scopes")), 0);
+    if (!str_eq(json_get_str(account, STR("state")), STR("connected")))
+        fputs("  (has to be connected again)", out);
+    fputc('\n', out);
+}
+
 void draw_grant(const struct terminal *terminal, const struct json *grant)
 {
     struct str until = json_get_str(grant, STR("expiresAt"));

@@ -90,6 +90,8 @@ static void release(struct fetch *fetch)
     curl_free(fetch->host);
     curl_free(fetch->port);
     buf_finish(&fetch->body);
+    if (fetch->request_body) /* it may hold a token */
+        explicit_bzero(fetch->request_body, strlen(fetch->request_body));
     mem_free(fetch->request_body);
     mem_free(fetch);
 }
@@ -504,6 +506,7 @@ struct fetch *fetch_begin(struct fetcher *fetcher, const struct fetch_opts *opts
     fetch->data = data;
     fetch->timeout_ms = opts->timeout_ms > 0 ? opts->timeout_ms : FETCH_MS;
     buf_init(&fetch->body, opts->body_max ? opts->body_max : FETCH_BODY_MAX);
+    buf_wiped(&fetch->body, true); /* it may hold a token */
     list_append(&fetcher->fetches, &fetch->link);
     fetcher->count++;
     if (!prepare(fetch, opts) || !(is_address(fetch->host) ? launch(fetch) : look_up(fetch))) {

@@ -26,6 +26,7 @@ static const struct hosted_kind *const kinds[ASK_PAGES] = {
     [PAGE_FORM] = &hosted_form,
     [PAGE_SECRET] = &hosted_secret,
     [PAGE_FOREIGN] = &hosted_foreign,
+    [PAGE_CONNECT] = &hosted_connect,
 };
 
 const struct hosted_kind *hosted_kind_of(const struct ask_record *ask)

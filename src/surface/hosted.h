@@ -34,11 +34,13 @@ enum {
 };
 
 struct hosted;
+struct oauth;
 
 struct hosted_opts {
     struct engine *engine;
     const struct catalog *catalog;
     struct front *front;
+    struct oauth *oauth;    /* accounts that people connect; outlives this */
     struct keyring *ring;   /* seals the tokens; taken over. NULL: a random one for this process */
     struct str name, title; /* of the server; they outlive this */
 };
@@ -88,7 +90,7 @@ struct hosted_kind {
     void (*returned)(struct hosted_visit *visit);
 };
 
-extern const struct hosted_kind hosted_form, hosted_foreign, hosted_secret;
+extern const struct hosted_kind hosted_form, hosted_foreign, hosted_secret, hosted_connect;
 
 /* Each of these answers the exchange, if the browser is still there, and ends the visit. */
 

@@ -4,6 +4,7 @@
  * inbox.c    the surface, the table of routes, GET /api/me
  * shown.c    asks together with what their calls add
  * item.c     an ask as JSON
+ * credentials.c  GET /api/credentials and DELETE /api/credentials/{id}
  * grants.c   GET /api/grants and DELETE /api/grants/{id}
  * listing.c  GET /api/elicitation and GET /api/elicitation/{id}
  * resolve.c  POST /api/elicitation/{id}/resolve
@@ -167,5 +168,7 @@ void grants_serve(const struct front_request *request, void *data);
 void grants_serve_revoke(const struct front_request *request, void *data);
 void secrets_serve(const struct front_request *request, void *data);
 void secrets_serve_delete(const struct front_request *request, void *data);
+void credentials_serve(const struct front_request *request, void *data);
+void credentials_serve_revoke(const struct front_request *request, void *data);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * surface/page: see page.h.
  *
- * GET /, /ask/{id}, /history, /grants and /secrets are the same page: which part of it is shown is
- * decided by its script, from the address. /login is for people with tokens. What may be loaded,
- * and by whom a page is seen, is the front door's business (front/pages.c): a page without a
- * sign-in never gets here.
+ * GET /, /ask/{id}, /history, /grants, /secrets and /credentials are the same page: which part of
+ * it is shown is decided by its script, from the address. /login is for people with tokens. What
+ * may be loaded, and by whom a page is seen, is the front door's business (front/pages.c): a page
+ * without a sign-in never gets here.
  *
  * A page has places such as {name}, which are filled in. What is filled in comes from outside and
  * is written as text (page_text.c).
@@ -204,7 +204,8 @@ static void asset_serve(const struct front_request *request, void *data)
 
 bool page_routes(struct inbox *inbox)
 {
-    static const char *const pages[] = { "/", "/ask/{id}", "/history", "/grants", "/secrets" };
+    static const char *const pages[] = { "/",       "/ask/{id}", "/history",
+                                         "/grants", "/secrets",  "/credentials" };
     struct front *front = inbox->opts.front;
     bool added = true;
 

@@ -2,6 +2,7 @@
 //
 //     cli ─▶ mcp · surface · provider ─▶ front ─▶ core ─▶ json · crypto ─▶ base
 //                   └──────────┴───────────┴─▶ net · rpc ─▶ base
+//     surface ─▶ oauth ─▶ core, net
 //     store ─▶ core's store.h and record.h, net, json, crypto, base
 //
 // Arrows point down only. A folder may include itself and what its row names; a row names folders, or single headers.
@@ -19,12 +20,13 @@ const MAY_INCLUDE = {
     rpc: ["json", "base"], // its messages are JSON
     core: below, // no socket, no HTTP, no protocol
     store: ["core/store.h", "core/record.h", "net", ...below],
+    oauth: ["core", "net", ...below],
     front: ["core", "net", "rpc", ...below],
     mcp: ["front", "core", "net", "rpc", ...below],
-    surface: ["front", "core", "net", "rpc", ...below],
+    surface: ["oauth", "front", "core", "net", "rpc", ...below],
     provider: ["front", "core", "net", "rpc", ...below],
     kit: ["cli", "mcp", "provider", "store", "core", "net", ...below], // <nod/test.h>: a server, and both ends of it
-    cli: ["mcp", "surface", "provider", "front", "store", "core", "net", "rpc", ...below],
+    cli: ["mcp", "surface", "provider", "oauth", "front", "store", "core", "net", "rpc", ...below],
 };
 
 // What is not ours, and where it is used. Other headers in angle brackets are the C library's.
@@ -35,6 +37,7 @@ const LIBRARIES = {
     "sqlite3.h": ["store"],
     "hiredis/": ["store"],
     "curl/": ["net"],
+    "ini.h": ["cli"],
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");

@@ -10,7 +10,7 @@ async function refusals(ada, item) {
   const nobody = ada.as(null);
   const agent = ada.as('carl');
   const elsewhere = { headers: { 'Sec-Fetch-Site': 'cross-site' } };
-  for (const path of ['/api/me', '/api/elicitation', `/api/elicitation/${item.id}`, '/api/events', '/api/grants', '/api/secrets', '/api/openapi.json']) {
+  for (const path of ['/api/me', '/api/elicitation', `/api/elicitation/${item.id}`, '/api/events', '/api/grants', '/api/secrets', '/api/credentials', '/api/openapi.json']) {
     assert.equal((await nobody.get(path)).status, 401, path);
     assert.equal((await ada.get(path, elsewhere)).status, 403, path);
   }
@@ -27,7 +27,7 @@ async function refusals(ada, item) {
   for (const [query, why] of [['stat=ended', 'The parameter stat is not known here.'], ['state=ended&state=ended', 'The parameter state occurs twice, or is badly encoded.'], ['%00%ff=1', 'The parameter %00%ff is not known here.'],
     [`${'x'.repeat(500)}=1`, `The parameter ${'x'.repeat(64)}... is not known here.`]])
     assert.equal((await ada.get(`/api/elicitation?${query}`)).json.detail, why);
-  for (const path of ['/api/grants', '/api/secrets'])
+  for (const path of ['/api/grants', '/api/secrets', '/api/credentials'])
     for (const query of ['limit=0', 'cursor=none%20of%20yours']) assert.equal((await ada.get(`${path}?${query}`)).status, 400, `${path} ${query}`);
 
   const others = ada.as('bob');
@@ -39,7 +39,8 @@ async function refusals(ada, item) {
   assert.equal((await others.resolve(item.id, { approved: false })).status, 404);
   assert.equal((await ada.as('dora').resolve(item.id, { approved: false })).status, 404, 'an approver does not answer forms of others');
   assert.equal((await ada.request('DELETE', `/api/grants/${'0'.repeat(64)}`)).status, 404);
-  for (const id of ['none', `${'0'.repeat(24)}.none`, 'a%20b', 'x'.repeat(300)]) assert.equal((await ada.request('DELETE', `/api/secrets/${id}`)).status, 404, id);
+  for (const id of ['none', `${'0'.repeat(24)}.none`, 'a%20b', 'x'.repeat(300)])
+    for (const path of ['/api/secrets', '/api/credentials']) assert.equal((await ada.request('DELETE', `${path}/${id}`)).status, 404, id);
 }
 
 const bad = [
@@ -61,7 +62,7 @@ for (const house of houses)
     const asked = items.find(({ kind }) => kind === 'approval');
     assert.equal((await ada.me()).json.csrf, null);
     assert.equal((await ada.get('/api/grants')).status, 200);
-    assert.deepEqual((await ada.get('/api/secrets')).json.items, []);
+    for (const path of ['/api/secrets', '/api/credentials']) assert.deepEqual((await ada.get(path)).json.items, []);
     assert.equal((await ada.get('/api/openapi.json')).json.openapi, '3.1.0');
     await refusals(ada, item);
 
@@ -105,12 +106,12 @@ for (const house of houses)
       assert.equal((await ada.as(null).request('POST', path)).status, 401);
       assert.equal((await ada.request('POST', path, { headers: { 'Sec-Fetch-Site': 'same-site' } })).status, 403);
     }
-    for (const path of ['/api/grants/x', '/api/secrets/x']) {
+    for (const path of ['/api/grants/x', '/api/secrets/x', '/api/credentials/x']) {
       assert.equal((await ada.as(null).request('DELETE', path)).status, 401);
       assert.equal((await ada.request('DELETE', path, { headers: { 'Sec-Fetch-Site': 'cross-site' } })).status, 403);
     }
-    const elsewhere = new Set(['delete /api/grants/{id} 204', 'delete /api/secrets/{id} 204', 'post /api/logout 204', `post ${RESOLVE} 413`, 'post /api/login 400', 'post /api/login 429',
-      'post /api/login-link 429', 'get /api/events 429', 'get /api/elicitation 429', 'get /api/elicitation/{id} 429']); // shown by the tests of grants, of secrets, of signing in, of events, of the API, of shares of memory (unit http-share), and below
+    const elsewhere = new Set(['delete /api/grants/{id} 204', 'delete /api/secrets/{id} 204', 'delete /api/credentials/{id} 204', 'post /api/logout 204', `post ${RESOLVE} 413`, 'post /api/login 400', 'post /api/login 429',
+      'post /api/login-link 429', 'get /api/events 429', 'get /api/elicitation 429', 'get /api/elicitation/{id} 429']); // shown by the tests of grants, of secrets, of accounts, of signing in, of events, of the API, of shares of memory (unit http-share), and below
     const missing = description.operations().filter((one) => !/ 503$/.test(one) && !description.seen.has(one) && !elsewhere.has(one));
     assert.deepEqual(missing, [], 'what is described was seen');
   });

@@ -258,6 +258,7 @@ test('exit codes, and what is said', async (t) => {
     [null, [`unix:${socket}`, 'list'], 0, /^$/],
     [null, [`unix:${socket}`, 'grants'], 0, /^$/],
     [null, [`unix:${socket}`, 'secrets'], 0, /^$/],
+    [null, [`unix:${socket}`, 'credentials'], 0, /^$/],
   ]) {
     const seen = await inbox(server, who, args);
     assert.equal(seen.code, code, `${args}: ${seen.stderr}`);

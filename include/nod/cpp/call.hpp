@@ -62,6 +62,12 @@ struct secret_options {
     std::chrono::milliseconds ttl{0};
 };
 
+struct credential_options {
+    text scopes{};  /* with spaces between them */
+    text message{}; /* why, if the person has to be asked */
+    std::chrono::milliseconds ttl{0};
+};
+
 struct sample_options {
     text messages{}; /* instead of a prompt */
     text system_prompt{};
@@ -490,6 +496,26 @@ class call
 
         check(nod_require_url_with(at_, &opts));
         throw error(NOD_E_USAGE);
+    }
+
+    /* The access token of an account that the person has connected at this service. It is wiped
+     * when the run returns. */
+    std::string_view credential(const text &service, const credential_options &o = {})
+    {
+        nod_credential_opts opts{};
+        const char *token = nullptr;
+
+        opts.size = sizeof(opts);
+        opts.scopes = o.scopes.c_str();
+        opts.message = o.message.c_str();
+        opts.ttl_ms = o.ttl.count();
+        check(nod_credential_with(at_, &token, service.c_str(), &opts));
+        return detail::view(token);
+    }
+    template <class Set>
+    detail::if_sets<Set, credential_options, std::string_view> credential(const text &service, Set &&set)
+    {
+        return credential(service, detail::options_by<credential_options>(std::forward<Set>(set)));
     }
 
     /* answer.content is the CreateMessageResult. */

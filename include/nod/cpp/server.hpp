@@ -15,6 +15,25 @@ namespace nod
 {
 
 /* ------------------------------------------------------------------------------------------
+ * Services where people have accounts: see nod_oauth.
+ */
+struct oauth_options {
+    text title{};
+    text issuer{};
+    text authorization_endpoint{};
+    text token_endpoint{};
+    text revocation_endpoint{};
+    text client_id{};
+    text client_secret_env{};
+    text client_secret_file{};
+    text client_auth{};
+    text scopes{};
+    text resource{};
+    text parameters{};
+    text allow{};
+};
+
+/* ------------------------------------------------------------------------------------------
  * Hooks. `hook` is a handle: a hook that returns NOD_PENDING to finish later may copy it.
  */
 struct hook_options {
@@ -484,6 +503,29 @@ class server
         opts.timeout_ms = o.timeout.count();
         hooks_.push_back(std::move(kept));
         return note(detail::place(), [&] { return nod_hook_with(at_, &opts); });
+    }
+
+    /* A service where people have accounts: see nod_oauth. */
+    nod_status oauth(const text &name, const oauth_options &o)
+    {
+        nod_oauth_opts opts{};
+
+        opts.size = sizeof(opts);
+        opts.name = name.c_str();
+        opts.title = o.title.c_str();
+        opts.issuer = o.issuer.c_str();
+        opts.authorization_endpoint = o.authorization_endpoint.c_str();
+        opts.token_endpoint = o.token_endpoint.c_str();
+        opts.revocation_endpoint = o.revocation_endpoint.c_str();
+        opts.client_id = o.client_id.c_str();
+        opts.client_secret_env = o.client_secret_env.c_str();
+        opts.client_secret_file = o.client_secret_file.c_str();
+        opts.client_auth = o.client_auth.c_str();
+        opts.scopes = o.scopes.c_str();
+        opts.resource = o.resource.c_str();
+        opts.parameters = o.parameters.c_str();
+        opts.allow = o.allow.c_str();
+        return note(detail::place(), [&] { return nod_oauth_with(at_, &opts); });
     }
 
     /* Runs until it is told to stop; returns the exit code of the process. */

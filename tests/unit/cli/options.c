@@ -248,6 +248,7 @@ static const struct {
     { "--next-surface", "30s", "30" },
     { "--soft-deadline", "tool:a=2m", "tool:=2m" },
     { "--consent", "inbox", "nobody" },
+    { "--oauth", "f", "" },
     { "--webhook", "https://a", "a" },
     { "--webhook-secret", "f", "" },
     { "--webhook-allow", "10.0.0.1:80", "10.0.0.1" },

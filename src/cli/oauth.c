@@ -1,0 +1,293 @@
+/*
+ * cli/oauth: the services where people have accounts, as the operator and the program describe
+ * them.
+ *
+ *     [github]
+ *     issuer = https://github.example
+ *     client_id = Iv1.0123456789abcdef
+ *     client_secret_env = GITHUB_CLIENT_SECRET
+ *
+ * A section of --oauth FILE is a service; its name is what tools call it. The client's secret is
+ * not in the file, which is copied around and shown to people, but in the environment or in a file
+ * of its own. Accounts are kept in the server's store if that is sealed with a secret, and in
+ * memory otherwise: tokens are never stored in the clear.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/host.h"
+#include "cli/options.h"
+#include "cli/settings.h"
+#include "core/need.h"
+#include "oauth/oauth.h"
+#include "provider/handler.h"
+
+enum {
+    SECRET_FILE_MAX = OAUTH_SECRET_MAX + 2, /* bytes of the file of a secret, with its line's end */
+    SERVICE_TEXT_MAX = 64 * 1024,           /* bytes of all that a service is described with */
+};
+
+/* The keys of a section, and where their values go. */
+enum key {
+    KEY_TITLE,
+    KEY_ISSUER,
+    KEY_AUTHORIZATION,
+    KEY_TOKEN,
+    KEY_REVOCATION,
+    KEY_CLIENT_ID,
+    KEY_SECRET_ENV,
+    KEY_SECRET_FILE,
+    KEY_CLIENT_AUTH,
+    KEY_SCOPES,
+    KEY_RESOURCE,
+    KEY_PARAMETERS,
+    KEY_ALLOW,
+    KEYS
+};
+static const char *const key_names[] = { "title",
+                                         "issuer",
+                                         "authorization_endpoint",
+                                         "token_endpoint",
+                                         "revocation_endpoint",
+                                         "client_id",
+                                         "client_secret_env",
+                                         "client_secret_file",
+                                         "client_auth",
+                                         "scopes",
+                                         "resource",
+                                         "parameters",
+                                         "allow",
+                                         NULL };
+_Static_assert(sizeof(key_names) / sizeof(key_names[0]) == KEYS + 1, "a name for each");
+
+struct description { /* of one service */
+    struct arena arena;
+    struct str name;
+    struct str values[KEYS];
+    char secret[SECRET_FILE_MAX + 1];
+    struct oauth *oauth;
+};
+
+/* --- the client's secret --- */
+
+static const char *secret_from_file(struct description *d, struct str path, struct str *secret)
+{
+    FILE *file = fopen(path.at, "re");
+    size_t len = file ? fread(d->secret, 1, SECRET_FILE_MAX + 1, file) : 0;
+    bool fine = file && !ferror(file);
+
+    if (file)
+        fclose(file);
+    while (len && (d->secret[len - 1] == '\n' || d->secret[len - 1] == '\r'))
+        len--;
+    *secret = str_n(d->secret, len);
+    if (!fine)
+        return "the file client_secret_file cannot be read";
+    if (!len)
+        return "the file client_secret_file is empty";
+    return len > OAUTH_SECRET_MAX ? "the file client_secret_file has more than a secret" : NULL;
+}
+
+/* NULL, or what is wrong. */
+static const char *secret_of(struct description *d, struct str *secret)
+{
+    struct str variable = d->values[KEY_SECRET_ENV], path = d->values[KEY_SECRET_FILE];
+
+    *secret = STR_NONE;
+    if (variable.len && path.len)
+        return "it has both client_secret_env and client_secret_file";
+    if (path.len)
+        return secret_from_file(d, path, secret);
+    if (!variable.len)
+        return NULL;
+    *secret = str_of(getenv(variable.at));
+    return secret->len ? NULL : "the variable that client_secret_env names is not set";
+}
+
+/* --- one service --- */
+
+static bool auth_named(struct str name, enum oauth_client_auth *auth)
+{
+    *auth = OAUTH_AUTH_ANY;
+    if (str_eq(name, STR("basic")))
+        *auth = OAUTH_AUTH_BASIC;
+    else if (str_eq(name, STR("post")))
+        *auth = OAUTH_AUTH_POST;
+    return !name.len || *auth != OAUTH_AUTH_ANY;
+}
+
+static bool service_add(struct description *d, const char **why)
+{
+    struct oauth_service_spec spec = {
+        .name = d->name,
+        .title = d->values[KEY_TITLE],
+        .issuer = d->values[KEY_ISSUER],
+        .authorization_endpoint = d->values[KEY_AUTHORIZATION],
+        .token_endpoint = d->values[KEY_TOKEN],
+        .revocation_endpoint = d->values[KEY_REVOCATION],
+        .client_id = d->values[KEY_CLIENT_ID],
+        .scopes = d->values[KEY_SCOPES],
+        .resource = d->values[KEY_RESOURCE],
+        .parameters = d->values[KEY_PARAMETERS],
+        .allow = d->values[KEY_ALLOW],
+    };
+
+    if (d->arena.exhausted)
+        *why = "it is described with more than 64 KiB";
+    else if (!auth_named(d->values[KEY_CLIENT_AUTH], &spec.client_auth))
+        *why = "client_auth is basic or post";
+    else
+        *why = secret_of(d, &spec.client_secret);
+    bool fine = !*why && oauth_add(d->oauth, &spec, why);
+    explicit_bzero(d->secret, sizeof(d->secret));
+    return fine;
+}
+
+static void description_begin(struct description *d, struct str name)
+{
+    arena_reset(&d->arena);
+    memset(d->values, 0, sizeof(d->values));
+    d->name = arena_str(&d->arena, name);
+}
+
+static void description_set(struct description *d, size_t which, struct str value)
+{
+    d->values[which] = arena_str(&d->arena, value);
+}
+
+/* --- the file --- */
+
+static const char *const *on_section(void *data, struct str name, const char **why)
+{
+    (void)why;
+    description_begin(data, name);
+    return key_names;
+}
+
+static bool on_key(void *data, size_t which, struct str value, const char **why)
+{
+    (void)why;
+    description_set(data, which, value);
+    return true;
+}
+
+static bool on_end(void *data, const char **why)
+{
+    return service_add(data, why);
+}
+
+static bool read_file(struct description *d, const char *path)
+{
+    const struct settings_reader reader = {
+        .section = on_section, .key = on_key, .end = on_end, .data = d
+    };
+    char problem[SETTINGS_PROBLEM_MAX];
+
+    if (settings_read_file(path, &reader, problem))
+        return true;
+    LOG_ERROR("the file of services cannot be used", LOG_CSTR("option", "--oauth"),
+              LOG_CSTR("why", problem));
+    return false;
+}
+
+/* --- the program's own --- */
+
+nod_status nod_oauth_with(nod_server *server, const struct nod_oauth_opts *given)
+{
+    struct nod_oauth_opts opts;
+
+    if (!server)
+        return NOD_E_USAGE;
+    OPTS_READ(opts, given);
+    if (!opts.name || server->front || server->mcp) {
+        LOG_ERROR("a service cannot be added",
+                  LOG_CSTR("why", opts.name ? "the server serves already" : "it has no name"));
+        return NOD_E_USAGE;
+    }
+    if (server->service_count == OAUTH_SERVICES_MAX) {
+        LOG_ERROR("a service cannot be added", LOG_CSTR("service", opts.name),
+                  LOG_CSTR("why", "there are more than 32"));
+        return NOD_E_LIMIT;
+    }
+    const char **texts[] = { &opts.name,
+                             &opts.title,
+                             &opts.issuer,
+                             &opts.authorization_endpoint,
+                             &opts.token_endpoint,
+                             &opts.revocation_endpoint,
+                             &opts.client_id,
+                             &opts.client_secret_env,
+                             &opts.client_secret_file,
+                             &opts.client_auth,
+                             &opts.scopes,
+                             &opts.resource,
+                             &opts.parameters,
+                             &opts.allow };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (*texts[i])
+            *texts[i] = arena_str(&server->arena, str_of(*texts[i])).at;
+    if (server->arena.exhausted)
+        return NOD_E_LIMIT;
+    server->services[server->service_count++] = opts;
+    return NOD_OK;
+}
+
+static bool add_own(struct description *d, const struct nod_oauth_opts *opts)
+{
+    const char *const values[KEYS] = {
+        [KEY_TITLE] = opts->title,
+        [KEY_ISSUER] = opts->issuer,
+        [KEY_AUTHORIZATION] = opts->authorization_endpoint,
+        [KEY_TOKEN] = opts->token_endpoint,
+        [KEY_REVOCATION] = opts->revocation_endpoint,
+        [KEY_CLIENT_ID] = opts->client_id,
+        [KEY_SECRET_ENV] = opts->client_secret_env,
+        [KEY_SECRET_FILE] = opts->client_secret_file,
+        [KEY_CLIENT_AUTH] = opts->client_auth,
+        [KEY_SCOPES] = opts->scopes,
+        [KEY_RESOURCE] = opts->resource,
+        [KEY_PARAMETERS] = opts->parameters,
+        [KEY_ALLOW] = opts->allow,
+    };
+    const char *why = NULL;
+
+    if (oauth_title(d->oauth, str_of(opts->name)).len) /* the operator's counts instead */
+        return true;
+    description_begin(d, str_of(opts->name));
+    for (size_t i = 0; i < KEYS; i++)
+        description_set(d, i, str_of(values[i]));
+    if (service_add(d, &why))
+        return true;
+    LOG_ERROR("a service of the program cannot be used", LOG_CSTR("service", opts->name),
+              LOG_CSTR("why", why));
+    return false;
+}
+
+/* --- the whole --- */
+
+bool host_open_oauth(nod_server *server, const struct options *options)
+{
+    struct description *d = MEM_NEW(struct description);
+    bool fine = true;
+
+    server->oauth = oauth_create(&(struct oauth_opts){ .loop = server->loop,
+                                                       .store = server->hidden_store,
+                                                       .ring = server->hidden_ring,
+                                                       .ca_file = getenv("SSL_CERT_FILE") });
+    arena_init(&d->arena, SERVICE_TEXT_MAX);
+    d->oauth = server->oauth;
+    if (options->oauth)
+        fine = read_file(d, options->oauth);
+    for (size_t i = 0; fine && i < server->service_count; i++)
+        fine = add_own(d, &server->services[i]);
+    arena_finish(&d->arena);
+    MEM_DELETE(d);
+    if (fine && oauth_has_services(server->oauth) && !server->hidden_last &&
+        engine_survives(server->engine))
+        LOG_WARN("connected accounts of people are kept in the memory of this process and not in "
+                 "its store, because no secret is set to seal them with: set "
+                 "MCP_ELICITATION_SECRET");
+    return fine && engine_add_need_source(server->engine, oauth_source(server->oauth));
+}

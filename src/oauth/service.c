@@ -1,0 +1,179 @@
+/*
+ * oauth/service: what a service may be.
+ *
+ * Its addresses are https, or http to this very machine: tokens and codes go there. Everything else
+ * is text whose characters are checked here, once, so that whoever builds a URL or a header of it
+ * later need not look again.
+ */
+#include "oauth/oauth_inside.h"
+
+#include "base/mem.h"
+
+static bool is_name(struct str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.at[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'))
+            return false;
+    }
+    return name.len > 0 && name.len <= OAUTH_NAME_MAX;
+}
+
+/* Printable ASCII, with or without spaces. */
+static bool is_printable(struct str text, size_t most, bool spaces)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] > '~' || text.at[i] < (spaces ? ' ' : '!'))
+            return false;
+    return text.len <= most;
+}
+
+static bool is_this_machine(struct str rest)
+{
+    struct str host = rest;
+    struct peer peer;
+
+    for (size_t i = 0; i < host.len; i++)
+        if (strchr("/?#", host.at[i]))
+            host.len = i;
+    if (str_starts(host, STR("[::1]")))
+        return host.len == 5 || host.at[5] == ':';
+    str_cut(host, ':', &host, &rest);
+    if (str_eq_nocase(host, STR("localhost")))
+        return true;
+    return peer_parse(host, &peer) && peer.kind == PEER_IP4 && peer.address[0] == 127;
+}
+
+bool service_url_fits(struct str url, const char **why)
+{
+    *why = "an address begins with https://, or with http:// on this machine";
+    if (!str_starts(url, STR("https://")) &&
+        !(str_starts(url, STR("http://")) && is_this_machine(str_skip(url, strlen("http://")))))
+        return false;
+    *why = "an address has at most 2048 characters of ASCII, and no part after #";
+    if (!is_printable(url, OAUTH_URL_MAX, false) || memchr(url.at, '#', url.len))
+        return false;
+    return fetch_url_fits(url, why);
+}
+
+/* a=b&c=d, encoded, and nothing that the flow itself says. */
+static bool parameters_fit(struct str text, const char **why)
+{
+    static const char *const ours[] = { "response_type", "client_id",      "redirect_uri",
+                                        "state",         "code_challenge", "code_challenge_method",
+                                        "scope",         "resource",       "client_secret",
+                                        "request",       "request_uri",    "response_mode" };
+
+    *why = "further parameters are name=value, with & between them";
+    if (!is_printable(text, OAUTH_TEXT_MAX, false))
+        return false;
+    for (bool more = text.len > 0; more;) {
+        struct str one, name, value;
+        more = str_cut(text, '&', &one, &text);
+        if (!str_cut(one, '=', &name, &value) || !name.len || memchr(one.at, '#', one.len))
+            return false;
+        for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+            if (str_eq(name, str_of(ours[i]))) {
+                *why = "a further parameter may not be one that the flow itself has";
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool addresses_fit(const struct oauth_service_spec *spec, const char **why)
+{
+    const struct str urls[] = { spec->issuer, spec->authorization_endpoint, spec->token_endpoint,
+                                spec->revocation_endpoint };
+
+    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
+        if (urls[i].len && !service_url_fits(urls[i], why))
+            return false;
+    *why = "an issuer has no query (RFC 8414)";
+    if (spec->issuer.len && memchr(spec->issuer.at, '?', spec->issuer.len))
+        return false;
+    *why = "it needs an issuer, or an authorization_endpoint and a token_endpoint";
+    bool both = spec->authorization_endpoint.len && spec->token_endpoint.len;
+    bool one = spec->authorization_endpoint.len || spec->token_endpoint.len;
+    return both || (!one && spec->issuer.len);
+}
+
+bool service_fits(const struct oauth_service_spec *spec, const char **why)
+{
+    *why = "the name of a service has 1 to 32 characters of a-z, 0-9, - and _";
+    if (!is_name(spec->name))
+        return false;
+    *why = "a title has at most 100 bytes";
+    if (spec->title.len > OAUTH_TITLE_MAX)
+        return false;
+    if (!addresses_fit(spec, why))
+        return false;
+    *why = "it needs a client_id, of at most 1024 characters of ASCII";
+    if (!spec->client_id.len || !is_printable(spec->client_id, OAUTH_TEXT_MAX, true))
+        return false;
+    *why = "the secret of the client has at most 4096 characters of ASCII";
+    if (!is_printable(spec->client_secret, OAUTH_SECRET_MAX, true))
+        return false;
+    *why = "client_auth says how the client's secret is sent, and there is none";
+    if (spec->client_auth != OAUTH_AUTH_ANY && !spec->client_secret.len)
+        return false;
+    *why = "scopes are words of ASCII with spaces between them, of at most 1024 characters";
+    if (!oauth_scopes_fit(spec->scopes))
+        return false;
+    *why = "a resource is an address, or several with spaces between them (RFC 8707)";
+    if (!is_printable(spec->resource, OAUTH_TEXT_MAX, true))
+        return false;
+    return parameters_fit(spec->parameters, why);
+}
+
+/* --- words between spaces --- */
+
+bool word_next(struct str *rest, struct str *word)
+{
+    while (rest->len && (rest->at[0] == ' ' || rest->at[0] == ','))
+        *rest = str_skip(*rest, 1);
+    size_t n = 0;
+    while (n < rest->len && rest->at[n] != ' ' && rest->at[n] != ',')
+        n++;
+    *word = str_n(rest->at, n);
+    *rest = str_skip(*rest, n);
+    return n > 0;
+}
+
+static bool has_word(struct str words, struct str wanted)
+{
+    struct str word;
+
+    while (word_next(&words, &word))
+        if (str_eq(word, wanted))
+            return true;
+    return false;
+}
+
+bool oauth_scopes_fit(struct str scopes)
+{
+    return is_printable(scopes, OAUTH_TEXT_MAX, true) &&
+           (!scopes.len || !memchr(scopes.at, '"', scopes.len));
+}
+
+bool oauth_scopes_within(struct str wanted, struct str granted)
+{
+    struct str word;
+
+    while (word_next(&wanted, &word))
+        if (!has_word(granted, word))
+            return false;
+    return true;
+}
+
+struct str scopes_join(struct arena *arena, struct str some, struct str more)
+{
+    struct str rest = more, word, all = some;
+
+    while (word_next(&rest, &word))
+        if (!has_word(all, word))
+            all =
+                all.len ? arena_fmt(arena, STR_FMT " " STR_FMT, STR_ARG(all), STR_ARG(word)) : word;
+    return all;
+}

@@ -1,0 +1,475 @@
+/*
+ * oauth/token: the access token of an account, refreshed in time, once.
+ *
+ *     read ─▶ it lasts ──────────────────────────────────────────────▶ given to all who wait
+ *       ▲      │ it is about to run out
+ *       │      ├─ another node refreshes it: look again a little later
+ *       │      └─ lease (the record says that this node refreshes) ─▶ ask the service ─▶ keep
+ *       └──────── somebody was faster: the record has changed ◀──────────────────────────┘
+ *
+ * All who want the token of one account on this node wait for one job. Of several nodes one gets
+ * the lease: it replaces the record only if nobody else has done so since it was read. What comes
+ * from the service is kept in the same way.
+ *
+ * A node may die at any of these arrows:
+ * - with the lease: it runs out after OAUTH_LEASE_MS, and the next node refreshes.
+ * - after the service has answered, and before that is kept: nobody has the new tokens. The next
+ *   node comes with the old refresh token. A service that takes it once more goes on as if nothing
+ *   had happened; one that gives each refresh token only one use refuses it, and the person
+ *   connects the account again.
+ * A node that was asleep does not begin a refresh with a lease that is about to run out, and its
+ * late word is not kept.
+ */
+#include <stdio.h>
+
+#include "base/crash.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "oauth/oauth_inside.h"
+
+struct job {
+    struct work work; /* first */
+    struct service *service;
+    struct list waits; /* struct oauth_wait */
+    char key[OAUTH_KEY_MAX];
+    size_t key_len;
+    struct account account;
+    uint64_t version;
+    struct id lease;
+    int64_t until_ms; /* loop_now by which it has to be over */
+    char *stray;      /* a token that came when the record had changed; NULL: none */
+    char message[OAUTH_MESSAGE_MAX];
+};
+
+struct oauth_wait {
+    struct list link; /* in job->waits */
+    struct oauth *oauth;
+    oauth_token_done *done;
+    void *data;
+    struct timer timer; /* for an end that is known at once */
+    nod_status status;
+    char ask_id[ID_LEN + 1];
+    char scopes[OAUTH_TEXT_MAX + 1];
+};
+
+static void job_read(struct work *work);
+static void job_lease(struct work *work);
+static void job_keep(struct work *work);
+
+static struct job *job_of(struct work *work)
+{
+    return (struct job *)(void *)work;
+}
+
+static struct str key_of(const struct job *job)
+{
+    return str_n(job->key, job->key_len);
+}
+
+/* --- those who wait --- */
+
+static void wait_free(struct oauth_wait *wait)
+{
+    list_remove(&wait->link);
+    timer_stop(wait->oauth->opts.loop, &wait->timer);
+    wait->oauth->wait_count--;
+    mem_free(wait);
+}
+
+static void wait_tell(struct oauth_wait *wait, const struct oauth_token *token)
+{
+    oauth_token_done *done = wait->done;
+    void *data = wait->data;
+
+    wait_free(wait);
+    done(data, token);
+}
+
+void oauth_token_cancel(struct oauth_wait *wait)
+{
+    if (wait)
+        wait_free(wait);
+}
+
+/* With fewer scopes than are wanted, an account is as good as none. */
+static void wait_answer(struct oauth_wait *wait, const struct oauth_token *token,
+                        const struct account *account)
+{
+    struct oauth_token narrow = { .status = NOD_E_NOT_FOUND };
+
+    if (token->status != NOD_OK || oauth_scopes_within(str_of(wait->scopes), account->scopes)) {
+        wait_tell(wait, token);
+        return;
+    }
+    if (wait->ask_id[0] && str_eq(account->ask_id, str_of(wait->ask_id)))
+        narrow.status = NOD_E_REFUSED;
+    narrow.message = STR("The account was connected with fewer permissions than are needed.");
+    wait_tell(wait, &narrow);
+}
+
+static void job_freed(struct work *work)
+{
+    struct job *job = job_of(work);
+
+    if (map_get(&work->oauth->jobs, key_of(job)) == job)
+        map_remove(&work->oauth->jobs, key_of(job));
+    LIST_EACH (at, &job->waits)
+        wait_free(LIST_OF(at, struct oauth_wait, link));
+    if (job->stray)
+        text_wipe(str_of(job->stray));
+    mem_free(job->stray);
+}
+
+/* Nobody new comes to it: whoever is told may begin another one for the same account. */
+static void job_over(struct job *job, const struct oauth_token *token)
+{
+    struct list *at;
+
+    map_remove(&job->work.oauth->jobs, key_of(job));
+    while ((at = list_first(&job->waits)))
+        wait_answer(LIST_OF(at, struct oauth_wait, link), token, &job->account);
+    work_end(&job->work);
+}
+
+static void job_fail(struct job *job, nod_status status, const char *message)
+{
+    job_over(job, &(struct oauth_token){ .status = status, .message = str_of(message) });
+}
+
+static void job_none(struct job *job)
+{
+    job_fail(job, NOD_E_NOT_FOUND, "No account is connected.");
+}
+
+static void job_give(struct job *job)
+{
+    job_over(job, &(struct oauth_token){ .status = NOD_OK, .access = job->account.access });
+}
+
+/* --- looking --- */
+
+static int64_t left_of(const struct job *job)
+{
+    return job->account.expires_ms ? job->account.expires_ms - oauth_now(job->work.oauth)
+                                   : INT64_MAX;
+}
+
+static bool is_usable(const struct job *job)
+{
+    return left_of(job) > OAUTH_EARLY_MS / 12;
+}
+
+/* A token that never lasts longer than that would be refreshed for every call. */
+static bool is_fresh(const struct job *job)
+{
+    const struct account *account = &job->account;
+    int64_t since = account->refreshed_ms ? account->refreshed_ms : account->connected_ms;
+    int64_t early = (account->expires_ms - since) / 4;
+
+    return left_of(job) > (early < OAUTH_EARLY_MS ? early : OAUTH_EARLY_MS);
+}
+
+/* Does another node refresh it? All who want it on this node wait for this job, so if no other node
+ * has the store, whoever has left a lease there is gone. */
+static bool is_leased(const struct job *job)
+{
+    int64_t left = job->account.lease_until_ms - oauth_now(job->work.oauth);
+
+    if (!job->work.oauth->opts.store->ops->shared)
+        return false;
+    /* A lease of the far future is one of a clock that was wrong. */
+    return job->account.lease.len && left > 0 && left <= OAUTH_LEASE_MS;
+}
+
+static void job_look_later(struct job *job)
+{
+    if (loop_now(job->work.oauth->opts.loop) >= job->until_ms)
+        job_fail(job, NOD_E_IO, "The account's token is being refreshed, which takes too long.");
+    else
+        work_later(&job->work, OAUTH_LOOK_MS, job_read);
+}
+
+static void job_decide(struct job *job)
+{
+    if (!account_counts(&job->account, job->service))
+        job_none(job);
+    else if (is_fresh(job))
+        job_give(job);
+    else if (is_leased(job))
+        is_usable(job) ? job_give(job) : job_look_later(job);
+    else if (job->account.refresh.len)
+        job_lease(&job->work);
+    else if (left_of(job) > 0)
+        job_give(job);
+    else
+        job_none(job);
+}
+
+static void read_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct job *job = data;
+
+    if (work_retry(&job->work, status, OAUTH_STORE_TRIES, job_read))
+        return;
+    if (status == NOD_E_STORE) {
+        job_fail(job, NOD_E_STORE, "The store cannot be reached.");
+        return;
+    }
+    job->version = status == NOD_OK ? reply->version : 0;
+    bool there = status == NOD_OK && account_read(job->work.oauth, &job->work.arena, key_of(job),
+                                                  reply->value, &job->account);
+    if (job->stray && (!there || job->account.state == ACCOUNT_REVOKED))
+        revoke_stray(job->service, str_of(job->stray));
+    if (there)
+        job_decide(job);
+    else
+        job_none(job);
+}
+
+static void job_read(struct work *work)
+{
+    struct store *store = work->oauth->opts.store;
+    struct job *job = job_of(work);
+
+    arena_reset(&work->arena);
+    job->account = (struct account){ 0 };
+    store->ops->get(store, OAUTH_KIND, key_of(job), read_done, job);
+}
+
+/* --- refreshing --- */
+
+/* The lease ends without new tokens. If that cannot be written it runs out by itself. */
+static void let_go_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct job *job = data;
+
+    (void)status;
+    (void)reply;
+    if (left_of(job) > 0)
+        job_give(job);
+    else
+        job_fail(job, NOD_E_IO, job->message);
+}
+
+static void job_let_go(struct job *job, const char *why)
+{
+    LOG_WARN("the token of a connected account cannot be refreshed, which is tried again",
+             LOG_STR("service", job->service->spec.name),
+             LOG_STR("principal", job->account.principal), LOG_CSTR("why", why));
+    snprintf(job->message, sizeof(job->message), STR_FMT " does not renew its access token: %s.",
+             STR_ARG(job->service->spec.title), why);
+    job->account.lease = STR_NONE;
+    job->account.lease_until_ms = 0;
+    account_put(job->work.oauth, key_of(job), &job->account, job->version, 0, let_go_done, job);
+}
+
+static void keep_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct job *job = data;
+
+    (void)reply;
+    CRASH_POINT(refresh_after);
+    if (work_retry(&job->work, status, OAUTH_KEEP_TRIES, job_keep))
+        return;
+    if (status == NOD_E_STALE) { /* revoked, or connected anew, meanwhile: that counts */
+        if (!job->stray && job->account.refresh.len)
+            job->stray = str_dup(job->account.refresh);
+        job_read(&job->work);
+    } else if (status != NOD_OK) {
+        job_fail(job, NOD_E_STORE, "The store cannot be reached.");
+    } else if (job->account.state == ACCOUNT_CONNECTED) {
+        job_give(job);
+    } else {
+        job_none(job);
+    }
+}
+
+/* Sent again after a lost reply it may find its own word there, and read it. */
+static void job_keep(struct work *work)
+{
+    struct job *job = job_of(work);
+
+    account_put(work->oauth, key_of(job), &job->account, job->version, 0, keep_done, job);
+}
+
+static void job_refused(struct job *job, struct str error)
+{
+    LOG_INFO("a service refuses a connected account: its person is asked again",
+             LOG_STR("service", job->service->spec.name),
+             LOG_STR("principal", job->account.principal), LOG_STR("error", error));
+    job->account.state = ACCOUNT_REFUSED;
+    job->account.access = job->account.refresh = STR_NONE;
+    job->account.expires_ms = 0;
+    job_keep(&job->work);
+}
+
+static void job_refreshed(struct job *job, const struct wire_tokens *tokens)
+{
+    struct account *account = &job->account;
+    int64_t now = oauth_now(job->work.oauth);
+
+    account->access = tokens->access;
+    if (tokens->refresh.len)
+        account->refresh = tokens->refresh;
+    if (tokens->scopes.len)
+        account->scopes = tokens->scopes;
+    account->expires_ms = tokens->lasts_ms ? now + tokens->lasts_ms : 0;
+    account->refreshed_ms = now;
+    job_keep(&job->work);
+}
+
+static void answered(void *data, const struct fetch_result *result)
+{
+    struct job *job = data;
+    struct wire_tokens tokens;
+    char why[FETCH_WHY_MAX];
+
+    job->work.fetch = NULL;
+    CRASH_POINT(refresh_before);
+    job->account.lease = STR_NONE;
+    job->account.lease_until_ms = 0;
+    if (!wire_tokens_read(&job->work.arena, result, &tokens)) {
+        if (result->end == FETCH_DONE)
+            snprintf(why, sizeof(why), "it answers with the status %d, and no token",
+                     result->status);
+        else
+            snprintf(why, sizeof(why), STR_FMT, STR_ARG(result->why));
+        job_let_go(job, why);
+    } else if (!tokens.error.len) {
+        job_refreshed(job, &tokens);
+    } else if (wire_is_refusal(tokens.error)) {
+        job_refused(job, tokens.error);
+    } else {
+        snprintf(why, sizeof(why), "it says " STR_FMT, STR_ARG(tokens.error));
+        job_let_go(job, why);
+    }
+}
+
+/* The lease is ours. If this process was asleep since, it may be somebody else's soon. */
+static void job_ask(struct job *job)
+{
+    struct oauth *oauth = job->work.oauth;
+    struct str resources = job->service->spec.resource, resource;
+    struct buf form;
+
+    if (job->account.lease_until_ms - oauth_now(oauth) < OAUTH_LEASE_REST_MS) {
+        job_look_later(job);
+        return;
+    }
+    buf_init(&form, OAUTH_BODY_MAX);
+    buf_wiped(&form, true);
+    form_add(&form, STR("grant_type"), STR("refresh_token"));
+    form_add(&form, STR("refresh_token"), job->account.refresh);
+    while (word_next(&resources, &resource))
+        form_add(&form, STR("resource"), resource);
+    job->work.fetch = wire_post(job->service, job->service->token, &form, answered, job);
+    buf_finish(&form);
+    if (!job->work.fetch)
+        job_let_go(job, "the request cannot be sent");
+}
+
+static void lease_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct job *job = data;
+
+    CRASH_POINT(lease_after);
+    if (status == NOD_E_STALE) { /* another node has it, or the record is another by now */
+        job_read(&job->work);
+    } else if (work_retry(&job->work, status, OAUTH_STORE_TRIES, job_read)) {
+        return; /* whether it is ours is read */
+    } else if (status != NOD_OK) {
+        job_fail(job, NOD_E_STORE, "The store cannot be reached.");
+    } else {
+        job->version = reply->version;
+        job_ask(job);
+    }
+}
+
+static void lease_ready(void *data, const char *why)
+{
+    struct job *job = data;
+    struct oauth *oauth = job->work.oauth;
+
+    if (why) {
+        snprintf(job->message, sizeof(job->message), STR_FMT " cannot be reached: %s.",
+                 STR_ARG(job->service->spec.title), why);
+        if (left_of(job) > 0)
+            job_give(job);
+        else
+            job_fail(job, NOD_E_IO, job->message);
+        return;
+    }
+    id_random(&job->lease);
+    job->account.lease = id_str(&job->lease);
+    job->account.lease_until_ms = oauth_now(oauth) + OAUTH_LEASE_MS;
+    CRASH_POINT(lease_before);
+    account_put(oauth, key_of(job), &job->account, job->version, 0, lease_done, job);
+}
+
+/* The endpoints are found before the lease is taken, so that its time is for the refresh. */
+static void job_lease(struct work *work)
+{
+    service_await(job_of(work)->service, &work->ready, lease_ready, work);
+}
+
+/* --- the beginning --- */
+
+static void tell_now(void *data)
+{
+    struct oauth_wait *wait = data;
+    struct oauth_token token = { .status = wait->status };
+
+    token.message = wait->status == NOD_E_LIMIT ? STR("Too many calls wait for a token.")
+                                                : STR("This server knows no such service: "
+                                                      "see --oauth and nod_oauth.");
+    wait_tell(wait, &token);
+}
+
+static struct job *job_new(struct oauth *oauth, struct service *service, struct str key)
+{
+    struct job *job = job_of(work_begin(oauth, sizeof(struct job)));
+
+    job->work.freed = job_freed;
+    job->service = service;
+    job->until_ms = loop_now(oauth->opts.loop) + OAUTH_WAIT_MS;
+    memcpy(job->key, key.at, key.len);
+    job->key_len = key.len;
+    list_init(&job->waits);
+    map_add(&oauth->jobs, key_of(job), job);
+    job_read(&job->work);
+    return job;
+}
+
+static bool want_fits(const struct oauth_want *want)
+{
+    return want->scopes.len <= OAUTH_TEXT_MAX && want->ask_id.len <= ID_LEN;
+}
+
+struct oauth_wait *oauth_token(struct oauth *oauth, const struct oauth_want *want,
+                               oauth_token_done *done, void *data)
+{
+    struct service *service = service_find(oauth, want->service);
+    struct oauth_wait *wait = MEM_NEW(struct oauth_wait);
+    char text[OAUTH_KEY_MAX];
+
+    *wait = (struct oauth_wait){ .oauth = oauth, .done = done, .data = data };
+    list_init(&wait->link);
+    if (!service || !want_fits(want))
+        wait->status = NOD_E_USAGE;
+    else if (oauth->wait_count >= OAUTH_WAITS_MAX)
+        wait->status = NOD_E_LIMIT;
+    oauth->wait_count++;
+    if (wait->status != NOD_OK) {
+        timer_set(oauth->opts.loop, &wait->timer, 0, tell_now, wait);
+        return wait;
+    }
+    snprintf(wait->scopes, sizeof(wait->scopes), STR_FMT, STR_ARG(want->scopes));
+    snprintf(wait->ask_id, sizeof(wait->ask_id), STR_FMT, STR_ARG(want->ask_id));
+    struct str key = account_key(text, want->principal, want->service);
+    struct job *job = map_get(&oauth->jobs, key);
+    if (!job)
+        job = job_new(oauth, service, key);
+    list_append(&job->waits, &wait->link);
+    return wait;
+}

@@ -1,0 +1,131 @@
+/*
+ * provider/handler_credential: the access token of an account that the call's person has connected.
+ *
+ * The token is a value that no journal holds (core/need.h). What the journal does hold is that the
+ * person was asked to connect an account, and how that ended. So a run first goes over the times
+ * that they were asked, then fetches the token, and asks once more if there is none: the first time
+ * because no account was connected, later because the service has refused it since, or it was
+ * revoked.
+ */
+#include "core/need.h"
+#include "json/write.h"
+#include "provider/local_inside.h"
+
+enum {
+    CONNECT_ASKS_MAX = 8,      /* times that one call asks for the same account */
+    CONNECT_NAME_MAX = 32,     /* bytes of the name of a service */
+    CONNECT_SCOPES_MAX = 1024, /* bytes of scopes */
+    CONNECT_DETAIL_MAX = 4096, /* bytes of what the page is told */
+};
+
+static nod_status check(nod_call *call, const char *name, const char *scopes)
+{
+    size_t len = name ? strlen(name) : 0;
+
+    if (len && len <= CONNECT_NAME_MAX && (!scopes || strlen(scopes) <= CONNECT_SCOPES_MAX) &&
+        (!scopes || !strpbrk(scopes, "\n\r\t\"")))
+        return NOD_OK;
+    run_bug(call->run,
+            "The %s " STR_FMT " calls nod_credential without the name of a service, or with a name "
+            "or scopes that cannot be one",
+            call_what(call), STR_ARG(call_name(call)));
+    return NOD_E_USAGE;
+}
+
+/* The n-th time that the person is asked. */
+static nod_status connect_spec(nod_call *call, const char *name, int n,
+                               const struct nod_credential_opts *opts, struct ask_spec *spec)
+{
+    struct arena *arena = &call->run->arena;
+    struct json_writer w;
+    struct buf detail;
+
+    buf_init(&detail, CONNECT_DETAIL_MAX);
+    json_writer_init(&w, &detail);
+    jw_object(&w);
+    jw_key_str(&w, STR("service"), str_of(name));
+    jw_key_str(&w, STR("scopes"), call_text(call, opts->scopes));
+    jw_end(&w);
+    *spec = (struct ask_spec){
+        .kind = ASK_URL,
+        .page = PAGE_CONNECT,
+        .key = arena_fmt(arena, RUN_RESERVED_PREFIX "credential.%s.%d", name, n),
+        .message =
+            opts->message
+                ? call_text(call, opts->message)
+                : arena_fmt(arena, "Connect your account at %s, which the %s " STR_FMT " uses.",
+                            name, call_what(call), STR_ARG(call_name(call))),
+        .detail = arena_str(arena, buf_str(&detail)),
+        .ttl_ms = opts->ttl_ms,
+        .wait_done = true,
+    };
+    bool fine = json_writer_done(&w) && !arena->exhausted;
+    buf_finish(&detail);
+    return fine ? NOD_OK
+                : run_fail(call->run, NOD_E_LIMIT, NULL, STR("The run has used up its memory"));
+}
+
+/* Asks, or gives the journalled answer. NOD_OK: the person has connected an account. */
+static nod_status connect(nod_call *call, const char *name, int n,
+                          const struct nod_credential_opts *opts, struct str *ask_id)
+{
+    const struct entry *entry;
+    struct ask_spec spec;
+
+    NOD_TRY(connect_spec(call, name, n, opts, &spec));
+    nod_status status = run_ask(call->run, &spec, &entry);
+    call->stopped |= status == NOD_PENDING;
+    if (status != NOD_OK)
+        return status;
+    *ask_id = entry->ask_id;
+    if (entry->state == ASK_ACCEPTED)
+        return NOD_OK;
+    return run_fail(call->run, NOD_E_REFUSED, NULL,
+                    arena_fmt(&call->run->arena, "No account at %s was connected", name));
+}
+
+static bool was_asked(nod_call *call, const char *name, int n)
+{
+    struct str key = arena_fmt(&call->run->arena, RUN_RESERVED_PREFIX "credential.%s.%d", name, n);
+
+    return run_knows(call->run, ENTRY_ASK, key);
+}
+
+nod_status nod_credential_with(nod_call *call, const char **token, const char *name,
+                               const struct nod_credential_opts *given)
+{
+    struct nod_credential_opts opts;
+    struct str ask_id = STR_NONE, value;
+    nod_status status;
+    int n = 1;
+
+    OPTS_READ(opts, given);
+    NOD_TRY(call_place(call, "nod_credential", token));
+    *token = NULL;
+    if (!call_may_ask(call, "nod_credential", &status))
+        return status;
+    if (opts.message)
+        NOD_TRY(call_message(call, "nod_credential", opts.message));
+    NOD_TRY(check(call, name, opts.scopes));
+    for (; n <= CONNECT_ASKS_MAX && was_asked(call, name, n); n++)
+        NOD_TRY(connect(call, name, n, &opts, &ask_id));
+    status = call_need(
+        call,
+        &(struct need_spec){ .source = STR("credential"),
+                             .name = str_of(name),
+                             .detail = arena_fmt(&call->run->arena, "%s\n" STR_FMT,
+                                                 opts.scopes ? opts.scopes : "", STR_ARG(ask_id)) },
+        &value);
+    if (status == NOD_OK)
+        *token = value.at;
+    if (status != NOD_E_NOT_FOUND)
+        return status;
+    if (n > CONNECT_ASKS_MAX)
+        return run_fail(call->run, NOD_E_LIMIT, NULL,
+                        arena_fmt(&call->run->arena,
+                                  "The account at %s was connected %d times in this call, and its "
+                                  "service does not accept it",
+                                  name, CONNECT_ASKS_MAX));
+    status = connect(call, name, n, &opts, &ask_id);
+    return status == NOD_OK ? NOD_PENDING : status; /* it is always pending here */
+}

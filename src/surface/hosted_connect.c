@@ -1,0 +1,94 @@
+/*
+ * surface/hosted_connect: a page that leads to an authorization server, and back.
+ *
+ * A handler needs an account of its person's that is not connected (nod_credential). The link of
+ * the question leads the person, once they are known to be the one it was put to, to the service's
+ * own page; the service sends them back to /a/return. What comes back is exchanged for tokens by
+ * this server (oauth/), which keeps them. The answer to the question has no content: it says that
+ * an account was connected, and nothing more.
+ *
+ * If it fails, the question still waits, and its link can be opened again.
+ */
+#include "oauth/oauth.h"
+#include "surface/hosted.h"
+
+static struct oauth_flow flow_of(struct hosted_visit *visit)
+{
+    const struct json *detail = json_parse(&visit->arena, visit->ask.detail, NULL, NULL);
+    struct engine *engine = hosted_opts(visit->hosted)->engine;
+
+    return (struct oauth_flow){
+        .ask_id = visit->ask.id,
+        .principal = visit->ask.principal,
+        .service = json_get_str(detail, STR("service")),
+        .scopes = json_get_str(detail, STR("scopes")),
+        .redirect_uri = hosted_return_url(visit),
+        .ttl_ms = visit->ask.expires_ms - engine_now(engine),
+    };
+}
+
+static void done(void *data, const struct oauth_flow_result *result)
+{
+    struct hosted_visit *visit = data;
+
+    switch (result->end) {
+    case OAUTH_FLOW_GO:
+        hosted_redirect(visit, result->url);
+        break;
+    case OAUTH_FLOW_CONNECTED:
+        hosted_answer(visit, ASK_ACCEPTED, NULL);
+        break;
+    case OAUTH_FLOW_DECLINED:
+        hosted_answer(visit, ASK_DECLINED, NULL);
+        break;
+    case OAUTH_FLOW_REFUSED:
+        hosted_refuse(visit, 403, result->message);
+        break;
+    case OAUTH_FLOW_FAILED:
+        hosted_refuse(visit, 502, result->message);
+        break;
+    }
+}
+
+static void opened(struct hosted_visit *visit)
+{
+    struct oauth_flow flow = flow_of(visit);
+    struct buf state;
+
+    buf_init(&state, HOSTED_STATE_MAX);
+    if (!hosted_state(visit, &state)) {
+        buf_finish(&state);
+        hosted_refuse(visit, 500, STR("The address of the service would be too long."));
+        return;
+    }
+    flow.state = buf_str(&state);
+    oauth_begin(hosted_opts(visit->hosted)->oauth, &flow, done, visit);
+    buf_finish(&state);
+}
+
+static struct str member(const struct hosted_visit *visit, struct str name, bool *given)
+{
+    for (size_t i = 0; i < visit->query_count; i++) {
+        if (str_eq(visit->query[i].name, name)) {
+            *given = true;
+            return visit->query[i].value;
+        }
+    }
+    *given = false;
+    return STR_NONE;
+}
+
+static void returned(struct hosted_visit *visit)
+{
+    struct oauth_flow flow = flow_of(visit);
+    bool given;
+
+    flow.code = member(visit, STR("code"), &given);
+    flow.error = member(visit, STR("error"), &given);
+    flow.iss = member(visit, STR("iss"), &flow.has_iss);
+    oauth_return(hosted_opts(visit->hosted)->oauth, &flow, done, visit);
+}
+
+const struct hosted_kind hosted_connect = { .name = STR_INIT("connect"),
+                                            .opened = opened,
+                                            .returned = returned };

@@ -1,0 +1,158 @@
+// Killed at every point of a connected account's life, on SQLite and, where nodes share a store, through the other of two on
+// Redis: the question still waits or is answered, the account is there or is not, nothing is lost and nothing happens twice.
+import { suite, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { freePort, pause, startHttp, within, PATIENCE_MS } from './harness.js';
+import { Api, token, tokenFile } from './inbox.js';
+import { Modern, accepted, retryOf } from './modern.js';
+import { stores } from './stores.js';
+import { AuthorizationServer } from './authorization-server.js';
+import { Person, SECRET, URL_MODE, numberOf, oauthFile } from './accounts.js';
+
+const FULL = process.env.NOD_SOAK === '1';
+const newest = (service) => numberOf([...service.accesses.keys()].at(-1));
+const until = (what, is, ms = PATIENCE_MS) =>
+  within(ms, what, (async () => {
+    while (!(await is())) await pause(10);
+  })());
+
+// A server that dies at a point, and others after it, at the same address or at another one of the same store.
+class House {
+  static async open(t, { store = 'sqlite', settings = {} } = {}) {
+    const made = new House();
+    made.t = t;
+    made.service = await AuthorizationServer.start(t, settings);
+    made.store = await stores.find(({ name }) => name === store).create(t);
+    made.file = oauthFile(t, made.service.section());
+    made.tokens = tokenFile(t);
+    made.port = await freePort();
+    return made;
+  }
+
+  async start(crash, port = this.port) {
+    const env = { ...SECRET, ...this.service.env, ...(crash ? { NOD_CRASH_AT: crash } : {}) };
+    const server = await startHttp(this.t, 'accounts', { port, env, args: ['--token-file', this.tokens, '--store', this.store.address, '--oauth', this.file] });
+    this.server = server;
+    return server;
+  }
+
+  // It has died of itself: the harness does not expect it to end well.
+  async dead(server = this.server) {
+    await until('the server dies', () => fetch(new URL('/healthz', server.url)).then(() => false, () => true));
+    await server.kill();
+  }
+
+  client(server = this.server) {
+    return new Modern(server.url, { token: token('ada'), capabilities: URL_MODE });
+  }
+
+  accounts() {
+    return new Api(this.server, 'ada').get('/api/credentials').then(({ json }) => json.items);
+  }
+}
+
+const linkOf = (asked) => Object.values(asked.inputRequests)[0].params.url;
+const answered = (asked) => retryOf(asked, Object.fromEntries(Object.keys(asked.inputRequests).map((key) => [key, accepted()])));
+
+// Opens the link of a question, and goes as far as there is to go.
+async function goThrough(person, link) {
+  const { status, to, html } = await person.page(link);
+  if (status === 200) return assert.match(html, /This is done/);
+  const end = await person.comeBack(await person.decide(to));
+  assert.match(end.html, /This is done/);
+}
+
+// Connects an account with a server that lives. -> its person
+async function connected(house) {
+  const server = await house.start();
+  const ada = await Person.at(server, 'ada');
+  const asked = await house.client().asked('use');
+  await ada.connect(linkOf(asked));
+  assert.equal(await house.client().ended('use', {}, answered(asked)), newest(house.service));
+  await server.stop();
+  return ada;
+}
+
+suite('killed at every point', { concurrency: 3 }, () => {
+  // What it takes to get there a second time: codes that are exchanged.
+  for (const [point, codes] of Object.entries({ flow_before: 1, flow_after: 1, connect_before: 2, connect_after: 1, page_before: 1, page_after: 1 }))
+    test(`sqlite: killed at ${point}, an account is connected all the same, and the call goes on once`, async (t) => {
+      const house = await House.open(t);
+      await house.start(point);
+      const ada = await Person.at(house.server, 'ada');
+      const asked = await house.client().asked('use');
+      await assert.rejects(goThrough(ada, linkOf(asked)));
+      await house.dead();
+      await house.start();
+      await goThrough(ada, linkOf(asked));
+      assert.equal(await house.client().ended('use', {}, answered(asked)), newest(house.service));
+      assert.equal(await house.client().ended('use'), newest(house.service));
+      assert.deepEqual([house.service.asked.code, (await house.accounts()).length], [codes, 1]);
+    });
+
+  // How often the service is asked, in all; and whether the person has to connect the account again.
+  const refreshes = {
+    lease_before: { refreshes: 1 },
+    lease_after: { refreshes: 1 },
+    'refresh_before, and the service takes the old token once more': { point: 'refresh_before', forgiving: true, refreshes: 2 },
+    'refresh_before, and the service does not': { point: 'refresh_before', refreshes: 2, again: true },
+    refresh_after: { refreshes: 1 },
+  };
+  for (const [name, { point = name, forgiving = false, again = false, refreshes: count }] of Object.entries(refreshes))
+    test(`sqlite: killed at ${name}, a token is refreshed all the same`, async (t) => {
+      const house = await House.open(t, { settings: { lasts: 1, forgiving } });
+      const { service } = house;
+      const ada = await connected(house);
+      await pause(1000);
+      service.lasts = 3600;
+      await house.start(point);
+      await assert.rejects(house.client().ended('use'));
+      await house.dead();
+      await house.start();
+      if (again) {
+        const asked = await house.client().asked('use');
+        await goThrough(ada, linkOf(asked));
+        assert.equal(await house.client().ended('use', {}, answered(asked)), newest(service));
+      } else {
+        assert.equal(await house.client().ended('use'), newest(service));
+      }
+      assert.deepEqual([service.asked.refresh, service.asked.authorize], [count, again ? 2 : 1]);
+      assert.equal((await house.accounts()).length, 1);
+    });
+
+  for (const [point, stays] of Object.entries({ revoke_before: true, revoke_marked: false, revoke_after: false }))
+    test(`sqlite: killed at ${point}, an account is disconnected, and its service is told`, async (t) => {
+      const house = await House.open(t);
+      const { service } = house;
+      await connected(house);
+      await house.start(point);
+      const [{ id }] = await house.accounts();
+      const revoke = () => new Api(house.server, 'ada').request('DELETE', `/api/credentials/${id}`);
+      await revoke().catch(() => {});
+      await house.dead();
+      await house.start();
+      assert.equal((await house.accounts()).length, stays ? 1 : 0);
+      if (stays) assert.equal((await revoke()).status, 204);
+      await until('the service is told', () => service.asked.revoke > 0);
+      assert.equal(service.asked.revoke, 1);
+      assert.deepEqual([await house.accounts(), service.accesses.size], [[], 0]);
+      assert.equal((await house.client().asked('use')).resultType, 'input_required', 'the next call asks again');
+    });
+
+  // The node that refreshes dies; another one of the same store waits until its word has run out.
+  for (const point of FULL ? ['lease_after', 'refresh_after', 'refresh_before'] : ['refresh_after'])
+    test(`two nodes of redis: killed at ${point}, the other one goes on`, { timeout: 120000 }, async (t) => {
+      const house = await House.open(t, { store: 'redis', settings: { lasts: 1, forgiving: true } });
+      const { service } = house;
+      await connected(house);
+      const other = await house.start(null, 0);
+      await pause(1000);
+      service.lasts = 3600;
+      const first = await house.start(point);
+      await assert.rejects(house.client(first).ended('use'));
+      await house.dead(first);
+      const said = await Promise.all(Array.from({ length: 10 }, () => house.client(other).ended('use')));
+      assert.deepEqual([...new Set(said)], [newest(service)]);
+      assert.deepEqual([service.asked.refresh, service.asked.authorize], [point === 'refresh_before' ? 2 : 1, 1]);
+    });
+});

@@ -1,0 +1,353 @@
+// Connected accounts: a whole code flow with PKCE against an authorization server that runs here: connect, use, refresh once on
+// whatever node, refuse, revoke; and what must not lead anywhere: another state, a code again, another issuer, another person.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { runOnce, pause, within, PATIENCE_MS } from './harness.js';
+import { Api, houses, mute, token } from './inbox.js';
+import { AuthorizationServer } from './authorization-server.js';
+import { Person, SECRET, callAndConnect, clients, numberOf, oauthFile, openAccounts } from './accounts.js';
+
+const FULL = process.env.NOD_SOAK === '1';
+const CALLS = 50;
+const redis = houses.find(({ nodes }) => nodes === 2);
+const sqlite = houses.find(({ name }) => name === 'sqlite');
+
+const until = (what, is) =>
+  within(PATIENCE_MS, what, (async () => {
+    while (!(await is())) await pause(10);
+  })());
+const newest = (service) => numberOf([...service.accesses.keys()].at(-1));
+const accountsOf = async (server, who) => (await new Api(server, who).get('/api/credentials')).json.items;
+
+// Nothing of what the service has given out is in any of these texts.
+function assertNowhere(service, texts) {
+  assert.ok(service.given.length > 0);
+  for (const [where, text] of Object.entries(texts))
+    for (const one of service.given) assert.ok(!text.includes(one), `${one} is in ${where}`);
+}
+
+for (const [name, open] of Object.entries(clients))
+  test(`${name}: a person connects an account, and the tool is given its token from then on`, async (t) => {
+    const { server, service } = await openAccounts(t, { section: { title: 'GitHub', scopes: 'read:user', resource: 'https://api.example/a', parameters: 'prompt=consent' } });
+    const ada = await Person.at(server, 'ada');
+    const session = await open(t, server, 'ada');
+    const call = session.text('use', { scopes: 'repo' });
+    const question = await session.question();
+    assert.deepEqual([question.params.mode, question.params.message], ['url', 'This tool needs your account.']);
+    const link = question.params.url;
+    assert.equal(new URL(link).origin, new URL(server.url).origin, 'the client is given our own page, never the service');
+    question.accept();
+    const to = new URL(await ada.go(link));
+    const asked = to.searchParams;
+    assert.equal(`${to.origin}${to.pathname}`, `${service.issuer}/authorize`);
+    assert.deepEqual(
+      ['response_type', 'client_id', 'redirect_uri', 'code_challenge_method', 'scope', 'resource', 'prompt'].map((key) => asked.get(key)),
+      ['code', service.client.id, new URL('/a/return', server.url).href, 'S256', 'read:user repo', 'https://api.example/a', 'consent']);
+    assert.match(asked.get('code_challenge'), /^[\w-]{43}$/);
+    assert.doesNotMatch(Buffer.from(asked.get('state'), 'base64url').toString('latin1'), /ada|github/);
+    assert.equal((await ada.go(link)).split('code_challenge=')[1].slice(0, 43), asked.get('code_challenge'), 'the page is opened twice, and it is one flow');
+    assert.equal(service.asked.code, 0);
+    const { html } = await ada.comeBack(await ada.decide(to));
+    assert.match(html, /You can close this page/);
+    assert.equal(await call, newest(service));
+    assert.equal(await session.text('use', { scopes: 'repo' }), newest(service), 'nobody is asked again');
+    assert.equal(await session.text('use_blocking'), newest(service));
+    assert.deepEqual([service.asked.code, service.asked.refresh, service.asked.authorize], [1, 0, 1]);
+
+    const ours = await new Api(server, 'ada').describe();
+    const list = await ours.get('/api/credentials');
+    const [account] = list.json.items;
+    assert.deepEqual([account.name, account.title, account.principal, account.scopes, account.state], ['github', 'GitHub', 'ada', 'read:user repo', 'connected']);
+    assert.deepEqual((await ours.as('bob').get('/api/credentials')).json.items, [], 'an account is its principal\'s');
+    assert.equal((await ours.as('root').get('/api/credentials')).json.items.length, 1);
+    assertNowhere(service, { log: server.stderr(), list: list.text, history: (await ours.list({ state: 'ended' })).text, page: html });
+    assert.equal((await ours.as('bob').request('DELETE', `/api/credentials/${account.id}`)).status, 404);
+    assert.equal((await ours.request('DELETE', `/api/credentials/${account.id}`)).status, 204);
+    await until('the service is told', () => service.asked.revoke === 1);
+    assert.equal(service.accesses.size, 0);
+    assert.deepEqual((await ours.get('/api/credentials')).json.items, []);
+    assert.equal((await ours.request('DELETE', `/api/credentials/${account.id}`)).status, 404);
+    assert.equal(await callAndConnect(session, ada), newest(service), 'the next call asks again');
+  });
+
+for (const house of [houses[0], sqlite, redis])
+  test(`${house.name}: ${CALLS} calls want a token at the same instant that has run out: it is refreshed once`, async (t) => {
+    const { servers, service } = await openAccounts(t, { house, settings: { lasts: 1, delay: 100 } });
+    const ada = await Person.at(servers[0], 'ada');
+    const sessions = await Promise.all(servers.map((server) => clients['v1, 2025'](t, server, 'ada')));
+    assert.equal(await callAndConnect(sessions[0], ada), newest(service));
+    for (let round = 1; round <= (FULL ? 5 : 1); round++) {
+      const access = [...service.accesses.values()].at(-1);
+      await pause(Math.max(0, access.until - Date.now() + 10));
+      const said = await Promise.all(Array.from({ length: CALLS }, (_, i) => sessions[i % sessions.length].text('use')));
+      assert.equal(service.asked.refresh, round);
+      assert.deepEqual([...new Set(said)], [newest(service)]);
+    }
+    assert.equal(service.asked.authorize, 1);
+    const [account] = await accountsOf(servers.at(-1), 'ada');
+    assert.ok(account.refreshedAt && account.expiresAt);
+    if (house !== houses[0]) assertNowhere(service, Object.fromEntries(servers.map((server, i) => [`log ${i}`, server.stderr()])));
+  });
+
+test('a token is refreshed after a question, too: the run after it is given the new one', async (t) => {
+  const { server, service } = await openAccounts(t, { settings: { lasts: 2 } });
+  const ada = await Person.at(server, 'ada');
+  const session = await mute(t, server, 'ada', { capabilities: { elicitation: { url: {}, form: {} } } });
+  assert.equal(await callAndConnect(session, ada), newest(service));
+  const call = session.text('use_twice');
+  const question = await session.question();
+  await pause(2000);
+  question.accept();
+  assert.equal(await call, `yes ${newest(service)}`);
+  assert.ok(service.asked.refresh >= 1);
+});
+
+test('a refresh that is refused asks the person again; a service that fails, or is away, does not', async (t) => {
+  const { server, service } = await openAccounts(t, { settings: { lasts: 1 } });
+  const ada = await Person.at(server, 'ada');
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  await callAndConnect(session, ada);
+  await pause(1000);
+
+  service.failing = 503;
+  const failed = await session.call('use');
+  assert.equal(failed.isError, true);
+  assert.match(failed.content[0].text, /github does not renew its access token: it answers with the status 503/);
+  service.failing = 400; // "server_error": nothing about this grant
+  assert.match((await session.call('use')).content[0].text, /it says server_error/);
+  assert.equal((await accountsOf(server, 'ada'))[0].state, 'connected');
+  service.failing = null;
+  assert.equal(await session.text('use'), newest(service), 'the account was kept, and nobody was asked');
+  assert.equal(service.asked.authorize, 1);
+
+  service.end([...service.refreshes.values()][0]);
+  await pause(1000);
+  const call = session.text('use');
+  const question = await session.question();
+  assert.equal((await accountsOf(server, 'ada'))[0].state, 'refused');
+  question.accept();
+  await ada.connect(question.params.url);
+  assert.equal(await call, newest(service));
+  assert.deepEqual([service.asked.refused, service.asked.authorize], [1, 2]);
+});
+
+test('more scopes than were granted: the person is asked again, for all of them; a service that grants fewer is not asked for ever', async (t) => {
+  const { server, service } = await openAccounts(t);
+  const ada = await Person.at(server, 'ada');
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  await callAndConnect(session, ada, 'use', { scopes: 'repo' });
+  assert.equal(await callAndConnect(session, ada, 'use', { scopes: 'gist' }), newest(service));
+  assert.deepEqual(service.requests.map(({ scope }) => scope), ['repo', 'gist repo']);
+  assert.equal(await session.text('use', { scopes: 'repo gist' }), newest(service));
+  service.grants = (wanted) => wanted.replace(/ ?admin/, '');
+  const call = session.call('use', { scopes: 'admin' });
+  const question = await session.question();
+  question.accept();
+  await ada.connect(question.params.url);
+  const result = await call;
+  assert.equal(result.isError, true);
+  assert.match(result.content[0].text, /connected with fewer permissions than are needed/);
+  assert.equal(await session.text('use', { scopes: 'repo' }), newest(service));
+  service.grants = () => null; // it does not say, so it is what was asked for
+  assert.equal(await callAndConnect(session, ada, 'use', { scopes: 'admin' }), newest(service));
+});
+
+test('who does not agree is not asked again, and the tool is told', async (t) => {
+  const { server, service } = await openAccounts(t, { settings: { decision: 'deny' } });
+  const ada = await Person.at(server, 'ada');
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  const call = session.call('use');
+  const question = await session.question();
+  question.accept();
+  const end = await ada.comeBack(await ada.decide(await ada.go(question.params.url)));
+  assert.match(end.html, /declined/);
+  assert.match((await call).content[0].text, /No account at github was connected/);
+  assert.deepEqual([service.asked.code, await accountsOf(server, 'ada')], [0, []]);
+});
+
+// Each changes what comes back, or who comes back with it.
+const wrongReturns = {
+  'another state': { status: 404, change: (back) => back.searchParams.set('state', flip(back.searchParams.get('state'))) },
+  'no state': { status: 404, change: (back) => back.searchParams.delete('state') },
+  'the state of the page itself': { status: 404, change: (back, { link }) => back.searchParams.set('state', link.split('/').at(-1)) },
+  'another issuer': { status: 403, change: (back) => back.searchParams.set('iss', 'https://evil.example') },
+  'no issuer, although the service says it names itself': { status: 403, change: (back) => back.searchParams.delete('iss') },
+  'no code': { status: 403, change: (back) => back.searchParams.delete('code') },
+  'a code of nobody': { status: 502, change: (back) => back.searchParams.set('code', 'made-up') },
+  'two codes': { status: [400, 404], change: (back) => back.searchParams.append('code', 'second') },
+  'another person': { status: 404, who: 'bob', change: () => {} },
+  'an administrator': { status: 404, who: 'root', change: () => {} },
+};
+const flip = (text) => text.slice(0, 40) + (text[40] === 'A' ? 'B' : 'A') + text.slice(41);
+
+test('what comes back and is not what was begun is refused, and the question still waits', async (t) => {
+  const { server, service } = await openAccounts(t);
+  const people = Object.fromEntries(await Promise.all(['ada', 'bob', 'root'].map(async (who) => [who, await Person.at(server, who)])));
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  const call = session.text('use');
+  const question = await session.question();
+  question.accept();
+  const link = question.params.url;
+  for (const who of ['bob', 'root']) assert.equal((await people[who].page(link)).status, 404, `${who} opens the page of ada`);
+  for (const [name, { status, change, who = 'ada' }] of Object.entries(wrongReturns)) {
+    const back = new URL(await people.ada.decide(await people.ada.go(link)));
+    change(back, { link });
+    const end = await people[who].page(back.href);
+    assert.ok([status].flat().includes(end.status), `${name}: ${end.status} ${end.html}`);
+    assert.deepEqual(await accountsOf(server, 'root'), [], name);
+  }
+  assert.equal(service.accesses.size, 0);
+  const { back } = await people.ada.connect(link);
+  assert.equal(await call, newest(service));
+  const codes = service.asked.code;
+
+  const again = await people.ada.page(back);
+  assert.match(again.html, /This is done/, 'the same return again shows how it ended');
+  const second = session.text('use', { scopes: 'more' });
+  const other = await session.question();
+  other.accept();
+  const mixed = new URL(await people.ada.decide(await people.ada.go(other.params.url)));
+  mixed.searchParams.set('code', new URL(back).searchParams.get('code'));
+  const replayed = await people.ada.page(mixed.href);
+  assert.equal(replayed.status, 502, 'a code that was used: the service refuses it');
+  assert.equal((await people.ada.page(mixed.href)).status, 403, 'and the flow is used up: it is not even asked');
+  assert.equal(service.asked.code, codes + 1);
+  await people.ada.connect(other.params.url);
+  assert.equal(await second, newest(service));
+});
+
+test('two returns at the same instant: one code is exchanged, once', async (t) => {
+  const { server, service } = await openAccounts(t, { settings: { delay: 200 } });
+  const ada = await Person.at(server, 'ada');
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  const call = session.text('use');
+  const question = await session.question();
+  question.accept();
+  const back = await ada.decide(await ada.go(question.params.url));
+  const ends = await Promise.all([ada.page(back), ada.page(back), ada.page(back)]);
+  assert.deepEqual(ends.map(({ status }) => status).sort(), [200, 403, 403]);
+  assert.equal(service.asked.code, 1);
+  assert.equal(await call, newest(service));
+});
+
+test('a description of another issuer is not used, and neither is one without PKCE; with endpoints none is read', async (t) => {
+  for (const [change, why] of [
+    [(made) => ({ ...made, issuer: 'https://evil.example' }), /names another issuer/],
+    [(made) => ({ ...made, code_challenge_methods_supported: ['plain'] }), /does not know PKCE with S256/],
+    [(made) => ({ ...made, token_endpoint: 'http://evil.example/token' }), /has an address that cannot be used/],
+  ]) {
+    const { server, service } = await openAccounts(t);
+    const made = service.metadata();
+    service.metadata = () => change(made);
+    const ada = await Person.at(server, 'ada');
+    const session = await clients['v1, 2025'](t, server, 'ada');
+    const call = session.text('use');
+    const question = await session.question();
+    question.accept();
+    const end = await ada.page(question.params.url);
+    assert.equal(end.status, 502);
+    assert.match(end.html, why);
+    service.metadata = () => made;
+    await ada.connect(question.params.url);
+    assert.equal(await call, newest(service));
+  }
+  const service = await AuthorizationServer.start(t, { path: '/tenant/7', namesIssuer: false });
+  const { server } = await openAccounts(t, {
+    section: { issuer: null, authorization_endpoint: `${service.issuer}/authorize`, token_endpoint: `${service.issuer}/token`, allow: service.target, client_auth: 'post' },
+  });
+  const ada = await Person.at(server, 'ada');
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  assert.equal(await callAndConnect(session, ada), newest(service));
+  assert.equal(service.asked.metadata, 0);
+});
+
+test('a service that is at no public address, and is not named, is not reached', async (t) => {
+  const { server } = await openAccounts(t, { section: { allow: null } });
+  const ada = await Person.at(server, 'ada');
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  session.text('use').catch(() => {});
+  const question = await session.question();
+  const end = await ada.page(question.params.url);
+  assert.equal(end.status, 502);
+  assert.match(end.html, /127\.0\.0\.1 is not a public address/);
+});
+
+test('a service that nobody has set up is an error that says so', async (t) => {
+  const { server } = await openAccounts(t);
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  const result = await session.call('use_named', { name: 'gitlab' });
+  assert.equal(result.isError, true);
+  assert.match(result.content[0].text, /knows no such service: see --oauth and nod_oauth/);
+});
+
+test('a client without URL mode: the inbox shows the question and links to its page', async (t) => {
+  const { server, service } = await openAccounts(t);
+  const ada = await Person.at(server, 'ada');
+  const session = await mute(t, server, 'ada');
+  const call = session.text('use');
+  const [item] = await new Api(server, 'ada').pending(1);
+  assert.equal(item.message, 'This tool needs your account.');
+  await ada.connect(item.page);
+  assert.equal(await call, newest(service));
+});
+
+test('connect-github says whose account it is, and reads it with the token', async (t) => {
+  const { server, service } = await openAccounts(t, { program: 'connect-github', env: ({ origin }) => ({ GITHUB_API: origin }) });
+  const ada = await Person.at(server, 'ada');
+  const session = await clients['v2, 2026'](t, server, 'ada');
+  assert.equal(await callAndConnect(session, ada, 'who_am_i'), 'You are octocat, with 8 public repositories.');
+  assert.equal(await session.text('who_am_i'), 'You are octocat, with 8 public repositories.');
+  assert.deepEqual([service.asked.user, service.requests[0].scope], [2, 'read:user']);
+});
+
+test('the terminal lists accounts, and disconnects them', async (t) => {
+  const { server, service } = await openAccounts(t, { section: { title: 'GitHub' } });
+  const ada = await Person.at(server, 'ada');
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  await callAndConnect(session, ada, 'use', { scopes: 'repo' });
+  const nod = (...words) => runOnce('nod', ['inbox', new URL(server.url).origin, ...words], { NOD_TOKEN: token('ada') });
+  const [account] = (await nod('credentials', '--json')).stdout.trim().split('\n').map(JSON.parse);
+  assert.match((await nod('credentials')).stdout, new RegExp(`^${account.id} GitHub +ada +repo\n$`));
+  assert.equal((await nod('disconnect', account.id)).stdout, 'Disconnected.\n');
+  assert.equal((await nod('credentials')).stdout, 'No account is connected.\n');
+  assert.equal((await nod('disconnect', account.id)).code, 4);
+  await until('the service is told', () => service.asked.revoke === 1);
+});
+
+test('without a secret accounts are kept in memory, which the log says, and nothing of them is in the file', async (t) => {
+  let store;
+  const house = { ...sqlite, create: async (where) => (store = await sqlite.create(where)) };
+  const { server, service } = await openAccounts(t, { house, env: { MCP_ELICITATION_SECRET: '' } });
+  const ada = await Person.at(server, 'ada');
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  assert.equal(await callAndConnect(session, ada), newest(service));
+  assert.equal(await session.text('use'), newest(service));
+  assert.match(server.stderr(), /connected accounts of people are kept in the memory of this process/);
+  assertNowhere(service, Object.fromEntries(store.bytes().map(({ name, bytes }) => [name, bytes.toString('latin1')])));
+});
+
+// What --oauth FILE refuses, and what it says then.
+const wrongFiles = [
+  ['[github]\nissuer = https://a.example\nclient_id = x\ncolour = red\n', /oauth\.ini:4: \[github\] has no key colour; known keys: title, issuer, authorization_endpoint, /],
+  ['[github]\nissuer = https://a.example\nclient_id = x\nclient_secret = x\n', /oauth\.ini:4: \[github\] has no key client_secret; known keys: .*client_secret_env, client_secret_file/],
+  ['[github]\nclient_id = x\n', /oauth\.ini:1: \[github\]: it needs an issuer, or an authorization_endpoint and a token_endpoint/],
+  ['\n[github]\nissuer = https://a.example\n', /oauth\.ini:2: \[github\]: it needs a client_id/],
+  ['[github]\nissuer = http://a.example\nclient_id = x\n', /oauth\.ini:1: \[github\]: an address begins with https:\/\/, or with http:\/\/ on this machine/],
+  ['[GitHub]\nissuer = https://a.example\nclient_id = x\n', /\[GitHub\]: the name of a service has 1 to 32 characters of a-z/],
+  ['[github]\nissuer = https://a.example\nclient_id = x\nclient_secret_env = NOT_SET_AT_ALL\n', /the variable that client_secret_env names is not set/],
+  ['[github]\nissuer = https://a.example\nclient_id = x\nclient_secret_file = \/nowhere\n', /the file client_secret_file cannot be read/],
+  ['[github]\nissuer = https://a.example\nclient_id = x\nclient_auth = jwt\n', /client_auth is basic or post/],
+  ['[github]\nissuer = https://a.example\nclient_id = x\nparameters = state=1\n', /may not be one that the flow itself has/],
+  ['[github]\nissuer = https://a.example\nclient_id = x\nallow = localhost:80\n', /allow is an address and a port/],
+  ['issuer = https://a.example\n', /oauth\.ini:1: issuer stands before the first section/],
+];
+
+test('a file of services is read strictly: what is wrong is said with its line, and nothing is served', async (t) => {
+  for (const [text, expected] of wrongFiles) {
+    const { code, stderr } = await runOnce('accounts', ['--http', '0', '--oauth', oauthFile(t, text)]);
+    assert.equal(code, 1, text);
+    assert.match(stderr, expected);
+  }
+  const { code, stderr } = await runOnce('accounts', ['--http', '0', '--oauth', '/nowhere.ini']);
+  assert.deepEqual([code, /\/nowhere\.ini: the file cannot be read/.test(stderr)], [1, true], stderr);
+});
