@@ -68,8 +68,11 @@ struct signin {
 /* The look for those whose token is gone: sweep.c. */
 struct sweep {
     struct timer again;
-    size_t kind;  /* of the records that are looked at */
-    size_t count; /* how many have ended */
+    size_t kind;     /* of the records that are looked at */
+    size_t count;    /* how many have ended */
+    size_t removing; /* and are still being removed */
+    bool looked;     /* at everything */
+    bool failed;     /* the store did */
     bool busy;
     bool stale; /* the token file was read again meanwhile */
 };

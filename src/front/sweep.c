@@ -11,7 +11,7 @@
  * removes for all. A server without tokens removes nothing.
  *
  * Holds always: at most one look is under way, and one that began after the file was last read
- * follows.
+ * follows. It is over when what it removes is gone; only then the log says so.
  */
 #include "base/log.h"
 #include "core/store.h"
@@ -31,14 +31,46 @@ static void try_again(struct front *front)
     timer_set(front->opts.loop, &front->signins->sweep.again, SWEEP_AGAIN_MS, begin, front);
 }
 
-static void removed(void *data, nod_status status, const struct store_reply *reply)
+/* Everything was looked at, and what had to go is gone. */
+static void finish_if_done(struct front *front)
 {
-    struct front *front = data;
+    struct sweep *sweep = &front->signins->sweep;
 
-    (void)reply;
-    front->signins->removals++;
-    if (status != NOD_OK && status != NOD_E_NOT_FOUND)
+    if (!sweep->looked || sweep->removing)
+        return;
+    if (sweep->count)
+        LOG_INFO("sign-ins and links whose token is gone have ended",
+                 LOG_INT("count", sweep->count));
+    sweep->busy = false;
+    if (sweep->failed)
         try_again(front);
+    else if (sweep->stale)
+        begin(front);
+}
+
+static void one_removed(struct front *front, nod_status status)
+{
+    struct sweep *sweep = &front->signins->sweep;
+
+    if (status != NOD_OK && status != NOD_E_NOT_FOUND)
+        sweep->failed = true;
+    sweep->removing--;
+    finish_if_done(front);
+}
+
+static void link_removed(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)reply;
+    one_removed(data, status);
+}
+
+/* By then it was forgotten here again, in case that somebody has used it meanwhile. */
+static void signin_removed(struct signin_op *op, nod_status status)
+{
+    struct front *front = op->front;
+
+    signin_op_free(op);
+    one_removed(front, status);
 }
 
 static void look_at(void *data, const struct store_row *row)
@@ -55,13 +87,19 @@ static void look_at(void *data, const struct store_row *row)
     arena_finish(&arena);
     if (!fine || !holder_is_lost(front, &holder))
         return;
-    if (hex_decode(row->value->key, digest.bytes, DIGEST_LEN)) {
-        struct signin *signin = map_get(&front->signins->by_digest, digest_str(&digest));
-        if (signin)
-            signin_forget(front, signin, watch_lost);
-    }
     sweep->count++;
-    store->ops->del(store, kinds[sweep->kind], row->value->key, removed, front);
+    sweep->removing++;
+    if (sweep->kind || !hex_decode(row->value->key, digest.bytes, DIGEST_LEN)) {
+        store->ops->del(store, kinds[sweep->kind], row->value->key, link_removed, front);
+        return;
+    }
+    struct signin *signin = map_get(&front->signins->by_digest, digest_str(&digest));
+    if (signin)
+        signin_forget(front, signin, watch_lost);
+    struct signin_op *op = signin_op_new(front, NULL, NULL);
+    op->digest = digest;
+    op->done = signin_removed;
+    signin_remove(op);
 }
 
 static void looked(void *data, nod_status status, const struct store_reply *reply);
@@ -87,14 +125,9 @@ static void looked(void *data, nod_status status, const struct store_reply *repl
         look(front, reply->cursor);
         return;
     }
-    if (sweep->count)
-        LOG_INFO("sign-ins and links whose token is gone have ended",
-                 LOG_INT("count", sweep->count));
-    sweep->busy = false;
-    if (status != NOD_OK)
-        try_again(front);
-    else if (sweep->stale)
-        begin(front);
+    sweep->looked = true;
+    sweep->failed |= status != NOD_OK;
+    finish_if_done(front);
 }
 
 static void begin(void *data)
@@ -106,6 +139,7 @@ static void begin(void *data)
     if (sweep->busy)
         return;
     sweep->busy = true;
+    sweep->looked = sweep->failed = false;
     sweep->kind = 0;
     sweep->count = 0;
     look(front, STR_NONE);
