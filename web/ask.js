@@ -113,7 +113,7 @@ export function makeAsk(item, on) {
   const remember = offers.length > 0 && select('Remember this approval', [['', 'Only this time'], ...offers.map((offer, i) => [i, offer.label])]);
   const bar = el('footer.bar', why, note, el('div.buttons', no, more, off, el('span.yes', remember, yes)),
     el('p.meaning', 'If you decline, the agent is told so, and goes on without your yes.'));
-  const body = el('div.body', message(item), item.page ? el('p.help', 'This is answered on a page of its own.') : item.url && address(item), given(item), form.fields.length > 0 && section('Your answer', form.node), details(item));
+  const body = el('div.body', message(item), item.page ? el('p.help', item.secret && ['The secret ', said(item.secret, 'code'), ' is asked for. '], 'This is answered on a page of its own.') : item.url && address(item), given(item), form.fields.length > 0 && section('Your answer', form.node), details(item));
   view.node = el('article.ask', { 'aria-label': said(nameOf(item)).textContent }, head(item), body, bar);
 
   function showReason() {

@@ -333,6 +333,10 @@ void draw_item(const struct terminal *terminal, const struct json *item, bool fo
     }
     fputc('\n', out);
     safe_block(out, message_of(item), "  | ");
+    if (json_get(item, STR("secret"))) {
+        heading(terminal, "secret");
+        safe_block(out, json_get_str(item, STR("secret")), "  | ");
+    }
     if (url.len) {
         heading(terminal, json_get(item, STR("page")) ? "answered on this page" : "page");
         safe_block(out, url, "  | ");

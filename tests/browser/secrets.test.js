@@ -4,7 +4,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { PEOPLE, pagesOf, person, button } from './browser.js';
+import { PEOPLE, pagesOf, person, asks, ask, button, ready, shot } from './browser.js';
 import { startHttp, textOf, within, PATIENCE_MS, pause } from '../wire/harness.js';
 import { scratchFolder } from '../wire/modern.js';
 import { tokenFile } from '../wire/credentials.js';
@@ -96,9 +96,39 @@ for (const house of houses)
     assert.ok(existsSync(path.join(folder, 'deeds')) && things().length > 20, 'there is something to look at');
     assert.deepEqual(whereIs(value, things()), []);
     assert.notDeepEqual(whereIs('The key of the payment service', [{ name: 'the wire', bytes: wire.bytes() }]), [], 'the message is where it should be');
+
+    // The person sees its name, and deletes it.
+    await page.goto(`${last.origin}/secrets`);
+    await page.locator('.rows li', { hasText: 'stripe' }).waitFor();
+    await shot(page, 'secrets');
+    await button(page, 'Delete').click();
+    await button(page, 'Press again to delete').click();
+    await page.getByText('Deleted. Whoever needs it next asks for it.').waitFor();
+    assert.deepEqual((await new Api(last, 'ada').get('/api/secrets')).json.items, []);
+
     await kept.settle();
     assert.deepEqual(whereIs(value, kept.bytes()), []);
     await session.stop();
+    await page.close(); // before its server goes
     for (const server of servers) await server.stop();
     assert.deepEqual(whereIs(value, things()), []);
   });
+
+test('a client that cannot open links: the inbox shows message and name, and leads to the page', async (t) => {
+  const { first } = await openNodes(t, houses[0]);
+  const session = await clients['v1, 2025'](t, first, 'ada', {});
+  const page = await person(t, first, 'ada');
+  const call = session.text('use');
+  await asks(page, 'The key of the payment service, please.');
+  await ask(page).locator('.help code', { hasText: 'stripe' }).waitFor();
+  await ready(page);
+  const [hosted] = await Promise.all([page.context().waitForEvent('page'), button(page, 'Open the page').click()]);
+  await hosted.locator('#secret').fill('one line');
+  await button(hosted, 'It has several lines').click();
+  assert.equal(await hosted.locator('textarea#secret').inputValue(), 'one line');
+  await hosted.locator('#secret').fill('two\nlines');
+  await shot(hosted, 'secret-page');
+  await button(hosted, 'Submit').click();
+  await hosted.getByText('You can close this page.').waitFor();
+  assert.equal(await call, used('two\nlines'));
+});

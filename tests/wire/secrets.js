@@ -39,7 +39,10 @@ function disguises(value) {
 // In which of these things, [{ name, bytes }], is it found, in whatever form?
 export function whereIs(value, things) {
   const forms = disguises(value);
-  return things.filter(({ bytes }) => forms.some((form) => Buffer.from(bytes).includes(form))).map(({ name }) => name);
+  return things.filter(({ bytes }) => {
+    const all = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes);
+    return forms.some((form) => all.includes(form));
+  }).map(({ name }) => name);
 }
 
 // A core dump of the server as it is now, made by gdb. Under AddressSanitizer that would be terabytes of shadows: then it is
