@@ -58,6 +58,10 @@ bool request_send(struct terminal *terminal, const char *method, const char *pat
 /* GET without a word if the server was not reached. */
 bool request_quietly(struct terminal *terminal, const char *path, struct reply *reply);
 void reply_finish(struct reply *reply);
+/* Everything that waits, one page after the other, up to TERMINAL_PAGE_MAX items. *more: there are
+ * others. False: it ended before, after a word about it unless `quietly`. */
+bool request_waiting(struct terminal *terminal, bool quietly,
+                     void (*item)(void *data, const struct json *item), void *data, bool *more);
 /* Says what the server says, and returns the exit code for it. */
 int reply_refused(struct terminal *terminal, const struct reply *reply);
 /* Adds to a path, which stays within TERMINAL_PATH_MAX; as it is, or escaped. */
@@ -75,6 +79,8 @@ void draw_ink(const struct terminal *terminal, enum draw_ink ink);
 void draw_item(const struct terminal *terminal, const struct json *item, bool folded);
 /* One line, with its id; with `columns`, one that fits into them, without the id. */
 void draw_row(const struct terminal *terminal, const struct json *item, size_t columns);
+/* What draw_row needs of an item, which may be large, in the arena. */
+struct json *draw_row_of(struct arena *arena, const struct json *item);
 void draw_credential(const struct terminal *terminal, const struct json *account);
 void draw_grant(const struct terminal *terminal, const struct json *grant);
 void draw_secret(const struct terminal *terminal, const struct json *secret);

@@ -21,6 +21,7 @@ enum {
     DRAW_TOOL_COLUMNS = 20,  /* of a tool in a row */
     DRAW_WHO_COLUMNS = 12,   /* of a principal in a row */
     DRAW_LEFT_COLUMNS = 8,   /* of the time left in a row */
+    DRAW_ROW_MAX = 4096,     /* bytes of a message that are kept for a row */
 };
 
 struct tree {
@@ -392,6 +393,25 @@ void draw_row(const struct terminal *terminal, const struct json *item, size_t c
         buf_add(&line, STR(" ..."));
     safe_text(out, buf_str(&line), columns ? columns - used : 0);
     buf_finish(&line);
+}
+
+struct json *draw_row_of(struct arena *arena, const struct json *item)
+{
+    static const struct str names[] = { STR_INIT("id"), STR_INIT("state"), STR_INIT("tool"),
+                                        STR_INIT("principal"), STR_INIT("expiresAt") };
+    struct json *row = json_new_object(arena);
+    struct str message = message_of(item), first, rest = STR_NONE;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        json_set(arena, row, names[i], json_new_str(arena, json_get_str(item, names[i])));
+    str_cut(message, '\n', &first, &rest);
+    bool cut = first.len > DRAW_ROW_MAX;
+    if (cut)
+        first.len = DRAW_ROW_MAX;
+    message =
+        arena_fmt(arena, STR_FMT "%s", STR_ARG(first), cut || !str_blank(rest) ? "\n..." : "");
+    json_set(arena, row, STR("message"), json_new_str(arena, message));
+    return row;
 }
 
 void draw_secret(const struct terminal *terminal, const struct json *secret)

@@ -127,22 +127,23 @@ static void watch_changed(void *data, const struct json *changes)
     fflush(stdout);
 }
 
-/* Everything that waits, after the server has said that it is not known what was missed. */
-static bool watch_list(struct watch *watch)
+static void watch_item(void *data, const struct json *item)
 {
-    struct reply reply;
-    bool fine =
-        request_send(watch->terminal, "GET", "/api/elicitation?limit=200", STR_NONE, &reply) &&
-        reply.status == 200;
+    const struct watch *watch = data;
+
+    tell(watch->terminal, "+ ", item);
+}
+
+/* Everything that waits, after the server has said that it is not known what was missed. */
+static void watch_list(struct watch *watch)
+{
+    bool more;
 
     watch->feed.reset = false;
-    if (fine && watch->terminal->json)
+    if (watch->terminal->json)
         puts("{\"event\":\"reset\"}");
-    JSON_EACH (item, fine ? json_get(reply.json, STR("items")) : NULL)
-        tell(watch->terminal, "+ ", item);
+    request_waiting(watch->terminal, false, watch_item, watch, &more);
     fflush(stdout);
-    reply_finish(&reply);
-    return fine;
 }
 
 int watch_inbox(struct terminal *terminal)

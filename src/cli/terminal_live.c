@@ -29,7 +29,9 @@ enum {
 struct live {
     struct terminal *terminal;
     struct feed feed;
-    struct reply list; /* status 0: none yet */
+    struct arena arena; /* of the list */
+    struct json *list;  /* what each row needs of its item */
+    bool more;          /* others wait behind them */
     struct reply me;
     size_t count;
     size_t chosen;
@@ -111,8 +113,7 @@ static void draw_head(const struct live *live, size_t columns)
     const struct json *server = json_get(live->me.json, STR("server"));
     char waits[64];
 
-    snprintf(waits, sizeof(waits), "%zu%s waiting  ", live->count,
-             json_get_str(live->list.json, STR("next")).len ? " or more" : "");
+    snprintf(waits, sizeof(waits), "%zu%s waiting  ", live->count, live->more ? " or more" : "");
     draw_ink(live->terminal, INK_BOLD);
     size_t used = safe_text(stdout, str_of(waits), columns - 1);
     if (used + 4 < columns)
@@ -155,7 +156,7 @@ static void draw(const struct live *live)
         fputs("Nothing waits for you.", stdout);
         end_line();
     }
-    JSON_EACH (item, json_get(live->list.json, STR("items"))) {
+    JSON_EACH (item, live->list) {
         size_t index = at++;
         if (index < first || index >= first + room)
             continue;
@@ -175,7 +176,7 @@ static void draw(const struct live *live)
 
 static const struct json *chosen_item(const struct live *live)
 {
-    return json_at(json_get(live->list.json, STR("items")), live->chosen);
+    return json_at(live->list, live->chosen);
 }
 
 static void choose(struct live *live, size_t index)
@@ -188,10 +189,9 @@ static void choose(struct live *live, size_t index)
 /* The same question stays chosen; if it is gone, the one that has its place. */
 static void choose_again(struct live *live)
 {
-    const struct json *items = json_get(live->list.json, STR("items"));
     size_t index = live->chosen, at = 0;
 
-    JSON_EACH (item, items) {
+    JSON_EACH (item, live->list) {
         if (str_eq(json_get_str(item, STR("id")), str_of(live->chosen_id)))
             index = at;
         at++;
@@ -200,19 +200,35 @@ static void choose_again(struct live *live)
     choose(live, index < at ? index : at ? at - 1 : 0);
 }
 
+struct looking {
+    struct arena arena;
+    struct json *list;
+};
+
+static void look_at(void *data, const struct json *item)
+{
+    struct looking *looking = data;
+
+    json_push(looking->list, draw_row_of(&looking->arena, item));
+}
+
 static void look(struct live *live)
 {
-    struct reply fresh;
+    struct looking fresh;
+    bool more;
 
+    arena_init(&fresh.arena, TERMINAL_TREE_MAX);
+    fresh.list = json_new_array(&fresh.arena);
     live->dirty = live->feed.reset = false;
-    if (request_quietly(live->terminal, "/api/elicitation?limit=200", &fresh) &&
-        fresh.status == 200) {
-        reply_finish(&live->list);
-        live->list = fresh;
-        choose_again(live);
-    } else {
-        reply_finish(&fresh); /* the feed says what is wrong */
+    if (!request_waiting(live->terminal, true, look_at, &fresh, &more)) {
+        arena_finish(&fresh.arena); /* the feed says what is wrong */
+        return;
     }
+    arena_finish(&live->arena);
+    live->arena = fresh.arena;
+    live->list = fresh.list;
+    live->more = more;
+    choose_again(live);
 }
 
 static void live_changed(void *data, const struct json *changes)
@@ -306,6 +322,7 @@ int live_inbox(struct terminal *terminal)
         return code;
     }
     catch_signals();
+    arena_init(&live.arena, TERMINAL_TREE_MAX);
     live.feed.terminal = terminal;
     live.feed.changed = live_changed;
     live.feed.data = &live;
@@ -313,7 +330,7 @@ int live_inbox(struct terminal *terminal)
     feed_open(&live.feed);
     code = live_run(&live);
     feed_close(&live.feed);
-    reply_finish(&live.list);
+    arena_finish(&live.arena);
     reply_finish(&live.me);
     return code;
 }

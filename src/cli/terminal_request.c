@@ -58,6 +58,39 @@ void reply_finish(struct reply *reply)
     buf_finish(&reply->text);
 }
 
+bool request_waiting(struct terminal *terminal, bool quietly,
+                     void (*item)(void *data, const struct json *item), void *data, bool *more)
+{
+    char path[TERMINAL_PATH_MAX], limit[32];
+    size_t count = 0;
+    bool fine = true;
+
+    path[0] = '\0';
+    *more = true;
+    for (int page = 0; fine && *more && count < TERMINAL_PAGE_MAX && page < TERMINAL_PAGE_MAX;
+         page++) {
+        struct reply reply;
+        char all[TERMINAL_PATH_MAX] = "/api/elicitation?";
+        snprintf(limit, sizeof(limit), "limit=%d", TERMINAL_PAGE_MAX - (int)count);
+        path_add(all, str_of(limit));
+        path_add(all, str_of(path));
+        fine = (quietly ? request_quietly(terminal, all, &reply)
+                        : request_send(terminal, "GET", all, STR_NONE, &reply)) &&
+               reply.status == 200;
+        JSON_EACH (each, fine ? json_get(reply.json, STR("items")) : NULL) {
+            item(data, each);
+            count++;
+        }
+        struct str next = json_get_str(reply.json, STR("next"));
+        *more = next.len > 0;
+        path[0] = '\0';
+        path_add(path, STR("&cursor="));
+        path_escape(path, next);
+        reply_finish(&reply);
+    }
+    return fine;
+}
+
 static void say_winner(const struct json *problem)
 {
     const struct json *answer = json_get(problem, STR("answer"));

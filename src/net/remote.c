@@ -151,6 +151,10 @@ void remote_explain(const struct remote *remote, CURL *easy, CURLcode code, cons
     case CURLE_UNSUPPORTED_PROTOCOL: /* bytes that are not HTTP are taken for HTTP/0.9 */
         how = "does not answer in HTTP; if it speaks TLS, write https://: ";
         break;
+    case CURLE_WRITE_ERROR:
+        how = "sends too much: ";
+        words = "its reply is larger than is taken here";
+        break;
     default:
         break;
     }

@@ -13,7 +13,7 @@
 
 enum {
     REMOTE_MS = 10000,           /* time for a request */
-    REMOTE_REPLY_MAX = 16 << 20, /* bytes of a reply */
+    REMOTE_REPLY_MAX = 32 << 20, /* bytes of a reply; a nod server sends 24 MiB at most */
     REMOTE_URL_MAX = 4096,       /* bytes of an address */
     REMOTE_WHY_MAX = 512,        /* bytes of a message */
 };

@@ -29,6 +29,7 @@ enum {
     INBOX_ARENA_MAX = 24 << 20,      /* memory of one of them */
     INBOX_REPLY_MAX = 24 << 20,      /* bytes of its reply */
     INBOX_PAGE_MAX = 200,            /* asks of one page of a list */
+    INBOX_PAGE_BYTES = 8 << 20,      /* bytes of one, if it has more than one ask */
     INBOX_PAGE_USUAL = 50,           /* asks of a page, if nobody says otherwise */
     INBOX_SCANS_MAX = 400,           /* pages of the store that one request looks through */
     INBOX_TEXT_SEARCH_MAX = 1000,    /* asks, from the first of a list, that are searched for `q` */
@@ -79,6 +80,7 @@ struct shown_ask {
     struct str args;       /* JSON object, or empty */
     struct str client;     /* JSON object with name and version, or empty */
     struct str result;     /* the outcome of the call, as the store keeps it */
+    size_t bytes;          /* of all its texts, also if there was no memory for them */
 };
 
 /* Asks that are read from the store for one reply. The exchange may go away meanwhile. */
@@ -94,6 +96,7 @@ struct shown {
     size_t waiting;        /* replies of the store that are still to come */
     bool failed;           /* the store did */
     struct search *search; /* what is looked for; NULL: nothing */
+    bool bare;             /* nothing of the calls is read */
     bool
         everybody; /* it is read for several viewers: all asks are, with what any of them may see */
     void (*done)(struct shown *shown);
@@ -156,8 +159,8 @@ void events_destroy(struct events *events);
 
 void listing_serve(const struct front_request *request, void *data);
 void listing_serve_one(const struct front_request *request, void *data);
-/* The first `limit` that wait, for a page: drawn() answers the exchange. If the store fails there
- * are none. `more`: there are others behind them. */
+/* The first `limit` that wait, without their calls, for a page: drawn() answers the exchange. If
+ * the store fails there are none. `more`: there are others behind them. */
 void listing_draw(const struct front_request *request, struct inbox *inbox, size_t limit,
                   void (*drawn)(struct shown *shown, bool more));
 void resolve_serve(const struct front_request *request, void *data);

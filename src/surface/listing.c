@@ -10,7 +10,8 @@
  * looked for in the first INBOX_TEXT_SEARCH_MAX asks of the list: in the message, the tool, the
  * principals, the reason and the arguments (search.c).
  *
- * If a page is larger than the memory of a request, it is made again with half as many asks.
+ * If a page is larger than INBOX_PAGE_BYTES, it is made again with as many asks as fit, at least
+ * one: readers hold a page in memory, and one large ask must not keep them from all others.
  */
 #include "base/mem.h"
 #include "surface/search.h"
@@ -175,8 +176,8 @@ static void listing_begin(struct listing *listing)
 }
 
 /* The texts of the request are at the beginning of the arena: what was read behind them is left
- * there, and half a page is tried with a fresh one. */
-static void listing_again(struct listing *listing)
+ * there, and a smaller page is tried with a fresh one. */
+static void listing_again(struct listing *listing, size_t limit)
 {
     struct shown *shown = &listing->shown;
     struct arena fresh;
@@ -188,8 +189,18 @@ static void listing_again(struct listing *listing)
     listing->from = listing->params[PARAM_CURSOR].value;
     arena_finish(&shown->arena);
     shown->arena = fresh;
-    listing->limit /= 2;
+    listing->limit = limit;
     listing_begin(listing);
+}
+
+/* How many asks, from the first on, are not more than a page may have. */
+static size_t fitting(const struct shown *shown)
+{
+    size_t count = 0, bytes = 0;
+
+    while (count < shown->count && (bytes += shown->asks[count].bytes) <= INBOX_PAGE_BYTES)
+        count++;
+    return count ? count : 1;
 }
 
 /* The calls of what was found are here. */
@@ -204,8 +215,11 @@ static void listing_done(struct shown *shown)
     } else if (!shown->exchange || shown->failed) {
         if (shown->exchange)
             api_problem(shown->exchange, 503, STR("The store cannot be reached."));
+    } else if (fitting(shown) < shown->count) {
+        listing_again(listing, fitting(shown));
+        return;
     } else if (full && listing->limit > 1) {
-        listing_again(listing);
+        listing_again(listing, listing->limit / 2);
         return;
     } else if (full) {
         api_problem(shown->exchange, 500, STR("This question is larger than a reply may be."));
@@ -333,6 +347,7 @@ void listing_draw(const struct front_request *request, struct inbox *inbox, size
     listing->until = INT64_MAX;
     listing->limit = limit;
     listing->drawn = drawn;
+    shown->bare = true;
     shown->done = listing_done;
     http_release(request->exchange);
     listing_begin(listing);

@@ -91,8 +91,12 @@ bool shown_add(struct shown *shown, const struct ask_record *ask)
 {
     if (shown->count == shown->room || is_over(shown))
         return false;
-    shown->asks[shown->count++] =
-        (struct shown_ask){ .ask = ask_record_copy(&shown->arena, ask), .kept = true };
+    shown->asks[shown->count++] = (struct shown_ask){
+        .ask = ask_record_copy(&shown->arena, ask),
+        .kept = true,
+        .bytes = ask->message.len + ask->detail.len + ask->url.len + ask->remember.len +
+                 ask->content.len + ask->note.len,
+    };
     shown_hold(shown, 0);
     return true;
 }
@@ -105,9 +109,12 @@ static void call_fill(struct shown *shown, struct shown_ask *to, const struct ca
     to->state = call->state;
     to->args = arena_str(&shown->arena, call->args);
     to->client = arena_str(&shown->arena, call->client);
+    to->bytes += call->args.len + call->client.len;
     if (to->ask.state != ASK_PENDING &&
-        (shown->everybody || viewer_sees_all(&shown->viewer, &to->ask)))
+        (shown->everybody || viewer_sees_all(&shown->viewer, &to->ask))) {
         to->result = arena_str(&shown->arena, call->result);
+        to->bytes += call->result.len;
+    }
     shown_hold(shown, 0);
 }
 
@@ -170,16 +177,22 @@ void shown_load(struct shown *shown)
         shown->done(shown);
         return;
     }
-    shown->waiting = count;
+    size_t first = shown->loaded;
+    shown->waiting = 1; /* until all are asked for */
     for (size_t i = 0; i < count; i++) {
-        const struct ask_record *ask = &shown->asks[shown->loaded + i].ask;
-        loading[i] = (struct loading){ shown, shown->loaded + i };
-        store->ops->load_call(store, ask->call_id, call_loaded, &loading[i]);
+        const struct ask_record *ask = &shown->asks[first + i].ask;
+        loading[i] = (struct loading){ shown, first + i };
+        if (!shown->bare) {
+            shown->waiting++;
+            store->ops->load_call(store, ask->call_id, call_loaded, &loading[i]);
+        }
         if (!engine_turn_may_be_early(inbox->opts.engine, ask, &inbox->surface))
             continue;
         shown->waiting++;
         engine_turn_load(inbox->opts.engine, ask->id, turn_loaded, &loading[i]);
     }
+    if (--shown->waiting == 0)
+        all_loaded(shown);
 }
 
 /* --- asks by their ids --- */

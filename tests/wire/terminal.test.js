@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { environment, freePort, Inbox, program, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { Browser } from './credentials.js';
 import { Api, mute, openHouse, token, tokenFile } from './inbox.js';
 import { scratchFolder } from './modern.js';
 
@@ -381,6 +382,40 @@ test('the live list: what comes is there, it is answered and declined, the windo
   assert.equal(await screen.end(), 0);
   assert.match(screen.shown, /\x1b\[\?25h\x1b\[\?1049l$/);
   assert.deepEqual((await Promise.all(calls)).map(textOf), ['decline', 'decline', 'accept {"name":"Ada"}']);
+});
+
+test('large questions of one caller fill pages, not the list: everybody else is still listed', async (t) => {
+  const { first } = await openHouse(t, memory);
+  const root = new Api(first, 'root');
+  const hers = await mute(t, first, 'ada');
+  const calls = Array.from({ length: 3 }, (_, i) => hers.call('ask', { message: `large ${i}`, more: 'A'.repeat(3900000) }, { timeout: 60000 }));
+  const pages = async () => { // of how many items
+    const counts = [];
+    for (let cursor; cursor !== null;) {
+      const { json, text } = await root.list(cursor ? { cursor } : {});
+      assert.ok(text.length < 9 << 20, `${text.length} bytes in one page`);
+      counts.push(json.items.length);
+      cursor = json.next;
+    }
+    return counts;
+  };
+  await within(PATIENCE_MS, 'three large ones', (async () => {
+    while (`${await pages()}` !== '2,1');
+  })());
+  calls.push((await mute(t, first, 'bob')).call('ask', { message: 'of bob' }, { timeout: 60000 }));
+  await new Api(first, 'bob').pending();
+  const wanted = ['large 0', 'large 1', 'large 2', 'of bob'];
+  const rows = (await inbox(first, 'root', [])).lines.map((line) => line.replace(/.* (?=large|of bob)/, ''));
+  assert.deepEqual(rows.sort(), wanted);
+  const screen = new Screen(t, first, 'root', []);
+  await screen.until(/4 waiting [^]*of bob/);
+  screen.type('q');
+  assert.equal(await screen.end(), 0);
+  const browser = new Browser(origin(first)); // the page as the server draws it
+  await browser.signIn(token('root'));
+  assert.equal((await (await browser.fetch('/')).text()).match(/large \d|of bob/g).length, 4);
+  while ((await root.list()).json.items.length) for (const { id } of (await root.list()).json.items) await root.resolve(id, { approved: false });
+  await Promise.all(calls);
 });
 
 test('what only the server can tell does not fit is asked for again, by its path', async (t) => {
