@@ -48,9 +48,13 @@ static bool tool_is_listed(const struct target *target, const struct audience *a
 static bool tool_read(const struct attach_tool *tool, const struct json *args, struct arena *arena,
                       struct attach_wish *out, struct schema_problems *problems)
 {
-    (void)tool, (void)arena, (void)problems;
+    (void)tool, (void)arena;
     out->call_id = json_get_str(args, STR("callId"));
-    return true; /* a call without a name is one that is not known */
+    if (!out->call_id.len)
+        problems->at[problems->count++] =
+            (struct schema_problem){ STR("/callId"),
+                                     STR("must be the callId of a pending result") };
+    return problems->count == 0;
 }
 
 static const struct attach_tool_ops tool_ops = { .read = tool_read };

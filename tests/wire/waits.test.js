@@ -187,6 +187,7 @@ test('2025: a call that waits elsewhere returns a pending result, and waitForPer
   assert.equal(callId, offer.call);
   assert.deepEqual(waitingFor, [offer.message]);
   assert.equal(waitWith, 'waitForPerson');
+  assert.match(failureOf((await (await callTool(peer, 'waitForPerson', {})).reply()).result), /callId: must be the callId of a pending result/);
   assert.ok(textOf(result).includes(callId), textOf(result));
   const again = await (await callTool(peer, 'waitForPerson', { callId })).reply();
   assert.equal(pendingOf(again.result).callId, callId, 'it has a soft deadline too');
@@ -250,7 +251,7 @@ test('a handle is of no use to another principal, or if it is made up', async (t
   const bob = await rawPeer(t, 'http', 'toy-surface', { server, token: BOB, ...MUTE });
   const { callId } = pendingOf((await (await callTool(ada, 'word', { tag: 'a' })).reply()).result);
   const offer = await server.toy.offer('a');
-  for (const id of [callId, 'AAAAAAAAAAAAAAAAAAAAAA', '', 'x'.repeat(1000)])
+  for (const id of [callId, 'AAAAAAAAAAAAAAAAAAAAAA', 'x'.repeat(1000)])
     assert.match(failureOf((await (await callTool(bob, 'waitForPerson', { callId: id })).reply()).result), /No call of yours/);
   const modern = new Modern(server.url, { token: BOB, ...MUTE });
   assert.match(failureOf((await modern.call('waitForPerson', { callId })).result), /No call of yours/);
@@ -375,6 +376,7 @@ test('2026: a pending result, and waitForPerson', async (t) => {
   assert.equal(result.resultType, 'complete');
   const offer = await server.toy.offer('a');
   assert.equal(pendingOf((await modern.call('waitForPerson', { callId })).result).callId, callId);
+  for (const args of [{}, { callId: 7 }, { callId: '' }]) assert.match(failureOf((await modern.call('waitForPerson', args)).result), /callId: must be the callId of a pending result/);
   const waits = [modern.ended('waitForPerson', { callId }), modern.ended('waitForPerson', { callId })];
   await server.toy.answer(offer, 'toy');
   assert.deepEqual(await Promise.all(waits), ['a: toy', 'a: toy'], 'sent twice');
