@@ -206,6 +206,8 @@ void claim_call_on(struct engine *engine, const struct store_reply *reply)
         call_give_back(engine, reply->call, reply->epoch);
     if (!ours && call && list_empty(&call->asks))
         call_take(call); /* perhaps no node has taken it, or it has gone on elsewhere */
+    else if (!ours && call)
+        call_tell_offered(call); /* perhaps nothing is up at its client any more */
     if (!call && !reply->taken)
         recovery_hurry(engine);
 }

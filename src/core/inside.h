@@ -485,6 +485,8 @@ void ask_offer(struct ask *ask);
 void ask_offer_unless_carried(struct ask *ask);
 /* Sets record.turn, before the ask is stored. */
 void ask_find_turn(struct ask *ask);
+/* Where the call's asks are up has changed: see caller_ops.offered. */
+void call_tell_offered(struct call *call);
 /* It is up somewhere, or will be. */
 bool ask_waits(const struct ask *ask);
 

@@ -283,7 +283,7 @@ static void note_early(struct ask *ask, const struct plan *plan)
         ask_turn_early(ask, at);
 }
 
-static void tell_offered(struct call *call)
+void call_tell_offered(struct call *call)
 {
     if (call->caller->ops->offered)
         call->caller->ops->offered(call->caller, call);
@@ -314,7 +314,7 @@ void ask_offer(struct ask *ask)
     if (!ask->up && !call->carried && !ask->claiming)
         claim_by_engine(ask, ASK_UNSUPPORTED);
     else
-        tell_offered(call);
+        call_tell_offered(call);
 }
 
 void ask_offer_unless_carried(struct ask *ask)
@@ -425,7 +425,7 @@ static void offer_further(struct ask *ask)
     for (size_t turn = ask->turn + 1u; turn < plan->count && ask->up == before; turn++)
         put_up(ask, without_models(engine, plan->turns[turn]));
     ask->offering = false;
-    tell_offered(ask->call);
+    call_tell_offered(ask->call);
 }
 
 void ask_offered(struct ask *ask, const struct surface *surface, enum offer_result result)

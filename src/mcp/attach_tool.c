@@ -156,11 +156,16 @@ static struct outcome refusal_of(const struct mcp_server *server, struct str ask
     default:
         break;
     }
-    if (result->message.len)
+    if (result->message.len) /* a hook has said why */
         return (struct outcome){ .status = result->status,
                                  .code = result->code,
                                  .message = result->message,
                                  .details = result->problems };
+    if (result->status != NOD_E_STORE && result->status != NOD_E_STALE)
+        return (struct outcome){ .status = result->status,
+                                 .code = outcome_code(result->status),
+                                 .message = arena_fmt(arena, "The answer could not be taken: %s.",
+                                                      nod_status_name(result->status)) };
     return (struct outcome){ .status = NOD_E_STORE,
                              .code = "STORE_AWAY",
                              .message = STR("The store cannot be reached; try again later.") };

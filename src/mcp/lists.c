@@ -70,7 +70,7 @@ static bool page_start(struct request *request, enum target_kind kind, bool temp
 
 bool lists_are_public(const struct mcp_server *server)
 {
-    return !server_has_tokens(server) && !views_used(server);
+    return !server_has_tokens(server) && !views_used(server) && !server->model;
 }
 
 bool lists_show(const struct request *request, const struct target *target)

@@ -83,6 +83,18 @@ static nod_status pair(nod_call *call)
     return nod_reply_textf(call, "%s and %s", word_of(&one), word_of(&two));
 }
 
+/* A question to the person, and one to the client's model. */
+static nod_status drafted(nod_call *call)
+{
+    nod_answer one, draft;
+
+    NOD_TRY(nod_want(call, &one, .key = "one", .message = "Which word?", .form = WORD));
+    NOD_TRY(nod_want_sample(call, &draft, .key = "draft", .prompt = "A draft", .max_tokens = 10));
+    NOD_TRY(nod_await(call));
+    return nod_reply_textf(call, "%s, %s", word_of(&one),
+                           draft.action == NOD_ACCEPT ? "drafted" : "not drafted");
+}
+
 static nod_status brief(nod_call *call)
 {
     nod_answer answer;
@@ -163,6 +175,7 @@ static const nod_tool tools[] = {
     { .name = "word", .handler = word, .input = TAG },
     { .name = "word_blocking", .handler = word, .input = TAG, .blocking = true },
     { .name = "pair", .handler = pair },
+    { .name = "drafted", .handler = drafted },
     { .name = "brief", .handler = brief },
     { .name = "typed",
       .handler = typed,

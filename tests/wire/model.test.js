@@ -24,11 +24,13 @@ const clients = {
   '2026, v2': (t, kind, options) => connectModern(t, kind, SERVER, { ...MUTE, ...options }),
 };
 
-// A test with each client on each transport.
+// A test with each client on each transport; by default with each generation, each on one of them, in turn.
+let turn = 0;
 function onAll(name, body) {
+  turn++;
   for (const [client, open] of Object.entries(clients))
     for (const kind of ['stdio', 'http']) {
-      if (!SOAK && client === '2025, v2' && kind === 'http') continue; // as v1
+      if (!SOAK && (client === '2025, v2' || (kind === 'http') !== (turn % 2 === (client === '2026, v2' ? 0 : 1)))) continue;
       test(`${client}, ${kind}: ${name}`, (t) => body(t, (options = {}) => open(t, kind, { ...options, args: [...(kind === 'http' ? OFF : []), ...(options.args ?? [])] })));
     }
 }
@@ -83,6 +85,8 @@ onAll('invalid, then valid: the error has paths, and the question still waits', 
   assert.deepEqual(tooMany._meta.details.map(({ path }) => path), ['/people']);
   assert.match(refusalOf(await session.call(TOOL, accept(people.elicitId, {})), 'INVALID_INPUT'), /People: is required/);
   refusalOf(await session.call(TOOL, accept(people.elicitId)), 'INVALID_INPUT');
+  refusalOf(await session.call(TOOL, accept(people.elicitId, { people: 'x'.repeat(1 << 20) })), 'INVALID_INPUT');
+  refusalOf(await session.call(TOOL, accept(people.elicitId, { people: 3, [`\0${'y'.repeat(1000)}`]: {} })), 'INVALID_INPUT');
   for (const [args, path] of [[{ elicitId: people.elicitId }, '/action'], [{ action: 'accept' }, '/elicitId'], [{ ...accept(people.elicitId), action: 'yes' }, '/action'], [{ ...accept(people.elicitId), content: 'x' }, '/content'], [{ elicitId: 7, action: 'accept' }, '/elicitId']]) {
     const result = await session.call(TOOL, args);
     refusalOf(result, 'INVALID_INPUT');
@@ -119,6 +123,24 @@ onAll('a blocking handler, and one whose result has a schema', async (t, open) =
   assert.equal(outputSchema.anyOf.length, 2, 'a pending result fits, too');
   const typed = questionOf(await session.call('typed')); // the client checks it against the listed schema
   assert.deepEqual((await session.call(TOOL, accept(typed.elicitId, { word: 'b' }))).structuredContent, { word: 'b' });
+});
+
+const SAMPLING = { capabilities: { sampling: {} } };
+const DRAFT = { role: 'assistant', model: 'm', content: { type: 'text', text: 'a draft' } };
+
+test('2025: a question to the model of the client is answered first, and the one to its person comes with the result', async (t) => {
+  const peer = await rawPeer(t, 'http', SERVER, { ...SAMPLING, args: OFF });
+  const call = await callTool(peer, 'drafted');
+  const sample = await peer.next(({ method }) => method === 'sampling/createMessage', 'the sample');
+  await peer.send({ id: sample.id, result: DRAFT });
+  const { elicitId } = questionOf((await call.reply()).result);
+  assert.equal(textOf((await (await callTool(peer, TOOL, accept(elicitId, { word: 'a' }))).reply()).result), 'a, drafted');
+});
+
+test('2026: a question to the model of the client is answered first, and the one to its person comes with the result', async (t) => {
+  const session = await connectModern(t, 'http', SERVER, { ...SAMPLING, args: OFF, sample: () => DRAFT });
+  const { elicitId } = questionOf(await session.call('drafted'));
+  assert.equal(await session.text(TOOL, accept(elicitId, { word: 'a' })), 'a, drafted');
 });
 
 onAll('a question expires, and its id with it', async (t, open) => {
