@@ -67,6 +67,11 @@ NOD_API void nod_test_cancel(nod_test *test, const char *key);
 NOD_API void nod_test_expire(nod_test *test, const char *key);
 /* The page of a nod_elicit_url with .wait_done was opened, and is done. */
 NOD_API void nod_test_page_done(nod_test *test, const char *key);
+/*
+ * The person has given this secret before: nod_secret has it. NULL: it was deleted. A secret that
+ * nobody has given cannot be asked for, because a test has no pages: NOD_E_NOT_SUPPORTED.
+ */
+NOD_API void nod_test_secret(nod_test *test, const char *name, const char *value);
 /* From now on the client cannot be asked in this way: nod_supports says no. */
 NOD_API void nod_test_cannot(nod_test *test, nod_mode mode);
 

@@ -74,7 +74,8 @@ bool secrets_keyring(struct keyring **out)
                                          "MCP_SESSION_SECRET and MCP_SERVER_SECRET is");
         LOG_WARN(
             "no secret is set: calls that wait in a client's hands (requestState) cannot go on "
-            "after a restart, nor on another node",
+            "after a restart, nor on another node, and secrets that people give are kept in memory "
+            "only",
             LOG_CSTR("set", names[0]));
         return true;
     }

@@ -13,13 +13,14 @@
 #include <stdatomic.h>
 
 #include "cli/host.h"
-#include "core/run.h"
+#include "core/need.h"
 
 enum {
     KIT_ANSWERS_MAX = 4096,      /* of one script */
     KIT_QUESTIONS_MAX = 4096,    /* of one call */
     KIT_STEPS_MAX = 4096,        /* different ones, of one call */
     KIT_CRASHES_MAX = 100000,    /* of one nod_test_every_crash */
+    KIT_SECRETS_MAX = 64,        /* that were given */
     KIT_WAIT_MS = 10000,         /* real time that a call may need for one step */
     KIT_ARENA_BYTES = 256 << 20, /* memory of what a test and its last call have said */
 };
@@ -45,6 +46,11 @@ struct kit_question {
     bool up;
 };
 
+struct kit_secret {
+    char *name;
+    char *value; /* NULL: it was deleted */
+};
+
 struct kit_step {
     struct str key;
     size_t runs;
@@ -68,6 +74,10 @@ struct nod_test {
     struct arena script;
     struct kit_answer answers[KIT_ANSWERS_MAX];
     size_t answer_count;
+
+    struct need_source secrets; /* gives those that follow */
+    struct kit_secret secret[KIT_SECRETS_MAX];
+    size_t secret_count;
 
     /* Crashes. */
     enum kit_crash crash;

@@ -101,7 +101,24 @@ static nod_status open_page(nod_call *call)
     return nod_reply_text(call, answer.action == NOD_ACCEPT ? "signed in" : "not signed in");
 }
 
+static nod_status use_key(nod_step_run *step, void *arg)
+{
+    nod_step_result(step, nod_int(nod_step_call(step), (int64_t)((nod_bytes *)arg)->len));
+    return NOD_OK;
+}
+
+static nod_status with_key(nod_call *call)
+{
+    const nod_json *len;
+    nod_bytes key;
+
+    NOD_TRY(nod_secret(call, &key, .name = "key", .message = "The key, please."));
+    NOD_TRY(nod_step(call, "use", use_key, &key, &len));
+    return nod_reply_textf(call, "%d bytes", (int)nod_as_int(len));
+}
+
 static const nod_tool tools[] = {
+    { .name = "with_key", .handler = with_key },
     { .name = "buy", .handler = buy },
     { .name = "buy_blocking", .handler = buy, .blocking = true },
     { .name = "pay_once", .handler = pay_once },
@@ -173,6 +190,25 @@ static void content_that_does_not_fit_is_refused_and_asked_for_again(void **stat
     nod_test_call(t, "buy", "{}");
     NOD_EXPECT_CODE(t, "INVALID_INPUT");
     assert_int_equal(nod_test_refused(t), 2);
+    assert_int_equal(nod_test_end(t), 0);
+}
+
+static void a_secret_is_given_to_the_handler_and_can_be_deleted(void **state)
+{
+    nod_test *t = nod_test_new(tools);
+
+    (void)state;
+    nod_test_secret(t, "key", "sk_1");
+    nod_test_call(t, "with_key", NULL);
+    NOD_EXPECT_TEXT(t, "4 bytes");
+    nod_test_secret(t, "key", "sk_other");
+    nod_test_crash_after_step(t, 1);
+    nod_test_call(t, "with_key", NULL);
+    NOD_EXPECT_TEXT(t, "8 bytes");
+    assert_int_equal(nod_test_step_runs(t, "use"), 1);
+    nod_test_secret(t, "key", NULL);
+    nod_test_call(t, "with_key", NULL);
+    NOD_EXPECT_CODE(t, "ELICITATION_NOT_SUPPORTED");
     assert_int_equal(nod_test_end(t), 0);
 }
 
@@ -470,6 +506,7 @@ int main(void)
         cmocka_unit_test(a_call_is_answered_from_the_script),
         cmocka_unit_test(no_dismissed_and_too_late_are_told_apart),
         cmocka_unit_test(content_that_does_not_fit_is_refused_and_asked_for_again),
+        cmocka_unit_test(a_secret_is_given_to_the_handler_and_can_be_deleted),
         cmocka_unit_test(pages_and_clients_that_cannot_be_asked),
         cmocka_unit_test(a_crash_in_a_step_does_it_again_and_after_it_does_not),
         cmocka_unit_test(at_every_point_of_a_crash_the_end_is_the_same),
