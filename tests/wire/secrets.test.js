@@ -3,12 +3,14 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
+import https from 'node:https';
 import path from 'node:path';
 import { pause, runOnce, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
-import { Modern, accepted, retryOf, scratchFolder } from './modern.js';
+import { Modern, VERSION, accepted, metaOf, retryOf, scratchFolder } from './modern.js';
 import { Api, houses, openHouse, token, tokenFile } from './inbox.js';
 import { stores } from './stores.js';
-import { Visitor, SECRET, URL_MODE, clients, plant, used } from './secrets.js';
+import { Visitor, SECRET, URL_MODE, clients, coreOf, plant, used, whereIs } from './secrets.js';
+import { certificate, overTls } from './tls.js';
 
 const open = (t, house, more = {}) => openHouse(t, house, { program: 'secrets', env: SECRET, ...more });
 
@@ -272,4 +274,24 @@ test('the example refund', async (t) => {
   await (await Visitor.of(first)).give(link, 'sk_live_1');
   assert.equal(await call, 'Refunded p-1.');
   assert.equal(await session.text('refund', { payment: 'p-2' }), 'Refunded p-2.');
+});
+
+test('over TLS nothing of it is left in the server either', async (t) => {
+  const { cert, key, ca } = certificate(scratchFolder(t), 'localhost');
+  const server = await startHttp(t, 'secrets', { env: SECRET, args: ['--token-file', tokenFile(t), '--store', 'memory:', '--tls-cert', cert, '--tls-key', key] });
+  const agent = new https.Agent({ ca, keepAlive: true });
+  t.after(() => agent.destroy());
+  const fetchIt = overTls(ca, agent);
+  const own = { Authorization: `Bearer ${token('ada')}`, 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+  const origin = new URL(server.url).origin;
+  const call = (retry = {}) => fetchIt(server.url, { method: 'POST', headers: { ...own, 'MCP-Protocol-Version': VERSION, 'Mcp-Method': 'tools/call', 'Mcp-Name': 'use' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'use', arguments: {}, ...retry, _meta: metaOf(URL_MODE) } }) }).then((reply) => reply.json());
+  const { result: asked } = await call();
+  const [[name, { params }]] = Object.entries(asked.inputRequests);
+  const value = plant();
+  const reply = await fetchIt(origin + new URL(params.url).pathname, { method: 'POST', headers: own, body: JSON.stringify({ action: 'accept', content: { secret: value } }) });
+  assert.equal(reply.status, 200, await reply.text());
+  const { result } = await call(retryOf(asked, { [name]: accepted() }));
+  assert.equal(textOf(result), used(value));
+  assert.deepEqual(whereIs(value, [{ name: 'core', bytes: await coreOf(t, server) }]), []);
 });
