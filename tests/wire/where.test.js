@@ -17,9 +17,9 @@ const capabilities = {
   views: { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } },
   nothing: {},
 };
-const tools = { data: 'data', 'a yes': 'yes', 'a link': 'link' };
+const tools = { data: ['data'], 'a yes': ['yes'], 'a link': ['link'], 'a page': ['page', 'secret'] };
 
-// Every cell: { options, era, client, what, where }.
+// Every cell: { options, era, client, tool, where }.
 function cells() {
   const found = [];
   let heads = null;
@@ -35,7 +35,7 @@ function cells() {
       const [, era, client] = /^(2025|2026): (.*)$/.exec(of['the client declares']);
       assert.ok(capabilities[client], `an unknown client: ${client}`);
       for (const what of heads.filter((head) => tools[head]))
-        found.push({ options: of.option?.replaceAll('`', '') ?? '', era, client, what, where: of[what] });
+        for (const tool of tools[what]) found.push({ options: of.option?.replaceAll('`', '') ?? '', era, client, tool, where: of[what] });
     }
   }
   return found;
@@ -48,9 +48,8 @@ function modeOf(server, params) {
 }
 
 // Where a call's question comes up: what the client is given, and what the inbox lists meanwhile.
-async function places(server, { era, client, what }) {
+async function places(server, { era, client, tool: name }) {
   const seen = new Set();
-  const name = tools[what];
   // The same call of another client of ada's would find the one that waits already.
   const args = client === 'views' ? { era } : {};
   const inbox = new Api(server, 'root');
@@ -101,7 +100,7 @@ for (const options of new Set(all.map((cell) => cell.options))) {
       args: ['--token-file', tokenFile(t), '--soft-deadline', SOFT, ...(options ? options.split(' ') : [])],
     });
     for (const cell of all.filter((one) => one.options === options))
-      await t.test(`${cell.era}: ${cell.client}: ${cell.what}: ${cell.where}`, async () => {
+      await t.test(`${cell.era}: ${cell.client}: ${cell.tool}: ${cell.where}`, async () => {
         const seen = await within(PATIENCE_MS, 'the call', places(server, cell));
         assert.deepEqual([...seen].sort(), cell.where.split(' and ').sort());
       });

@@ -42,12 +42,31 @@ static nod_status ask_link(nod_call *call)
     return told(call, status, answer.action);
 }
 
+static nod_status ask_page(nod_call *call)
+{
+    nod_answer answer = { 0 };
+    nod_status status = nod_elicit_page(call, &answer, .message = "Which word?",
+                                        .form = NOD_FORM(NOD_TEXT("word", .required = true)));
+
+    return told(call, status, answer.action);
+}
+
+static nod_status ask_secret(nod_call *call)
+{
+    nod_bytes secret = { 0 };
+
+    return told(call, nod_secret(call, &secret, .name = "key", .message = "The key, please."),
+                NOD_ACCEPT);
+}
+
 int main(int argc, char **argv)
 {
     const nod_tool tools[] = {
         { .name = "data", .handler = ask_data, .asks = true },
         { .name = "yes", .handler = ask_yes, .asks = true },
         { .name = "link", .handler = ask_link, .asks = true },
+        { .name = "page", .handler = ask_page, .asks = true },
+        { .name = "secret", .handler = ask_secret, .asks = true },
     };
     nod_server *server = nod_server_new(.name = "where", .version = NOD_VERSION);
 
