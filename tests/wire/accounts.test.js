@@ -2,8 +2,11 @@
 // whatever node, refuse, revoke; and what must not lead anywhere: another state, a code again, another issuer, another person.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { runOnce, pause, within, PATIENCE_MS } from './harness.js';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { runOnce, pause, startHttp, within, PATIENCE_MS } from './harness.js';
 import { Api, houses, mute, token } from './inbox.js';
+import { scratchFolder } from './modern.js';
 import { AuthorizationServer } from './authorization-server.js';
 import { Person, SECRET, callAndConnect, clients, numberOf, oauthFile, openAccounts } from './accounts.js';
 
@@ -341,6 +344,16 @@ const wrongFiles = [
   ['[github]\nissuer = https://a.example\nclient_id = x\nallow = localhost:80\n', /allow is an address and a port/],
   ['issuer = https://a.example\n', /oauth\.ini:1: issuer stands before the first section/],
 ];
+
+test('the file of docs/credentials.md is read', async (t) => {
+  const page = readFileSync(new URL('../../docs/credentials.md', import.meta.url), 'utf8');
+  const [, text] = /```text\n(; services\.ini\n[^]*?)```/.exec(page);
+  const secret = path.join(scratchFolder(t), 'calendar');
+  writeFileSync(secret, 'a secret\n');
+  const file = oauthFile(t, text.replace('/run/secrets/calendar', secret));
+  const server = await startHttp(t, 'accounts', { env: { GITHUB_CLIENT_SECRET: 'x' }, args: ['--oauth', file] });
+  assert.match(server.url, /^http/);
+});
 
 test('a file of services is read strictly: what is wrong is said with its line, and nothing is served', async (t) => {
   for (const [text, expected] of wrongFiles) {
