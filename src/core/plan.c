@@ -368,8 +368,8 @@ bool engine_asks_together(struct engine *engine, struct target *target)
 bool engine_waits_for_people(struct engine *engine, struct target *target, unsigned kinds)
 {
     return engine_asks_people_elsewhere(engine, target) &&
-           (engine_asks_together(engine, target) || !(kinds & 1u << ASK_FORM) ||
-            !client_consents(engine, target));
+           (engine_asks_together(engine, target) || !engine_asks_client(engine, target) ||
+            !(kinds & 1u << ASK_FORM) || !client_consents(engine, target));
 }
 
 bool engine_waits_elsewhere(struct engine *engine, struct target *target, unsigned kinds)

@@ -110,7 +110,8 @@ bool lists_any(const struct request *request, enum target_kind kind, bool templa
 }
 
 /* A client that may get a pending result is told so by the output schema, and one that shows views
- * is given the tool's. */
+ * is given the tool's. In the 2025 era any client may refuse a prompt with an error, and then its
+ * call waits elsewhere. */
 static struct str descriptor_for(const struct request *request, struct target *target)
 {
     unsigned can = request->meta ? request->meta->can : request->session->can;
@@ -119,7 +120,8 @@ static struct str descriptor_for(const struct request *request, struct target *t
 
     if (target->kind != TARGET_TOOL)
         return descriptor;
-    if (pending_may_come(request->server, target, can))
+    if (pending_may_come(request->server, target, can) ||
+        (!request->meta && engine_asks_people_elsewhere(request->server->opts.engine, target)))
         descriptor = pending_widen(arena, descriptor);
     return views_listing(arena, target, can, descriptor);
 }

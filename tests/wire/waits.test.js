@@ -321,6 +321,27 @@ test('only clients that may get pending results are told of them, and the schema
   assert.equal(schema.anyOf.length, 2);
 });
 
+test('a client with forms that may get a pending result all the same is shown schemas that it fits', async (t) => {
+  const only = await toys(t, ['--surfaces', 'toy', '--soft-deadline', '1s']); // the client is not asked at all
+  const listed = (tools, tool) => tools.find(({ name }) => name === tool).outputSchema.anyOf?.length;
+  const toolsOf = async (peer) => {
+    await peer.send({ id: 'list', method: 'tools/list' });
+    return (await peer.next(({ id }) => id === 'list', 'the tools')).result.tools;
+  };
+  assert.equal(listed((await new Modern(only.url).request('tools/list')).result.tools, 'typed'), 2);
+  const peer = await rawPeer(t, 'http', 'toy-surface', { server: only });
+  assert.equal(listed(await toolsOf(peer), 'typed'), 2);
+  pendingOf((await (await callTool(peer, 'typed', { tag: 'a' })).reply()).result);
+  await only.toy.answer(await only.toy.offer('a'), 'toy');
+
+  // As usual the client is asked, and the inbox if it refuses the prompt with an error.
+  const usual = await rawPeer(t, 'http', 'probe', { args: ['--soft-deadline', '1s'] });
+  assert.equal(listed(await toolsOf(usual), 'structured'), 2);
+  const call = await callTool(usual, 'ask_plain');
+  await usual.send({ id: (await nextAsk(usual)).id, error: { code: -32601, message: 'No.' } });
+  pendingOf((await call.reply()).result);
+});
+
 test('2025: the official client takes the pending result of a tool with an output schema', async (t) => {
   const server = await toys(t, SOFT);
   const client = new Client({ name: 'mute', version: '1' });
