@@ -1,7 +1,7 @@
 /*
  * sign-in: what must not go through a form goes through a page.
  *
- * What it shows: nod_elicit_url, for secrets and for things that need a browser. The client shows
+ * What it shows: nod_elicit_url, for things that need a browser. The client shows
  * the person a link, they do what is needed on that page, and the page tells the server. And
  * nod_require_url, for a tool that cannot even begin before that: it ends the call with "open this
  * first".

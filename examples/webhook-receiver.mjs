@@ -18,6 +18,7 @@ function isReal({ 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signatur
 async function api(path, body) {
   const headers = { Authorization: `Bearer ${NOD_TOKEN}`, 'Content-Type': 'application/json' };
   const response = await fetch(`${NOD_URL}/api/elicitation/${path}`, { method: body ? 'POST' : 'GET', headers, body: body && JSON.stringify(body) });
+  if (!response.ok) throw new Error(`${path}: ${(await response.json()).detail}`);
   return response.json();
 }
 
@@ -34,7 +35,7 @@ const server = createServer(async (request, response) => {
   const real = isReal(request.headers, body);
   response.writeHead(real ? 204 : 401).end(); // first: a receiver that takes long is asked again
   const event = real && !seen.has(request.headers['webhook-id']) && JSON.parse(body);
-  seen.add(request.headers['webhook-id']);
+  if (real) seen.add(request.headers['webhook-id']); // a forged one must not stand in the way of the real one
   if (event?.type === 'elicitation.created') decide(event.data).catch((error) => console.error(error.message));
 });
 server.listen(Number(process.argv[2] ?? 9000), '127.0.0.1', () => console.log(`listening on ${server.address().port}`));

@@ -148,7 +148,7 @@ typedef nod_status nod_handler(nod_call *call);
  *              NOD_CHOICE("size", NOD_OPTIONS({ "s", "Small" }, { "l", "Large" })))
  *
  * Secrets never go through a form. A field that asks for a password, key or token is refused; nod
- * looks at its name, title and description, and at the message above it. Use nod_elicit_url instead.
+ * looks at its name, title and description, and at the message above it. Use nod_secret instead.
  * If a field only looks like a secret, an operator can allow it with --allow-field TOOL.FIELD.
  */
 typedef enum nod_field_kind {
