@@ -65,6 +65,8 @@
     X(revoke_before)        /* an account is about to be marked as revoked */                      \
     X(revoke_marked)        /* it is marked, and its service was not told */                       \
     X(revoke_after)         /* its service was told, and the record is gone */                     \
+    X(view_before)          /* a question is about to be stored for views to fetch */              \
+    X(view_after)           /* it is stored, and no view has it */                                 \
     X(sqlite_commit_before) /* SQLite: a batch has been written, and not committed */              \
     X(sqlite_commit_after)  /* SQLite: it is committed, and no completion has left */              \
     X(redis_send_before)    /* Redis: an operation is about to be sent */                          \

@@ -10,6 +10,7 @@
  *
  * Holds always: while a question is up here, its record is in the store, or being written.
  */
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
@@ -239,6 +240,7 @@ static void offer_put(struct mcp_server *server, void *data, nod_status status)
     if (!offer)
         return;
     if (status == NOD_OK) {
+        CRASH_POINT(view_after);
         view_questions_look(server->views);
         return;
     }
@@ -264,6 +266,7 @@ static void offer_known(struct mcp_server *server, void *data, nod_status status
         offer->record.fetched_ms = record->fetched_ms;
     }
     const struct ask_record *asked = ask_record(offer->ask);
+    CRASH_POINT(view_before);
     int64_t left = asked->expires_ms ? asked->expires_ms - server_now(server) : asked->ttl_ms;
     view_record_put(server, &offer->record, 0, left, offer_put, ask);
 }
@@ -399,7 +402,8 @@ static const char questions_listing[] =
     "seconds.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{"
     "\"tool\":{\"type\":\"string\"},\"arguments\":{\"type\":\"object\"},"
     "\"requestId\":{\"type\":[\"string\",\"integer\"]},\"callId\":{\"type\":\"string\"},"
-    "\"known\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":64},\"now\":{\"type\":\"boolean\"}}},"
+    "\"known\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":64},\"now\":{"
+    "\"type\":\"boolean\"}}},"
     "\"annotations\":{\"title\":\"Questions for a person\",\"readOnlyHint\":true,"
     "\"openWorldHint\":false},\"_meta\":{\"ui\":{\"visibility\":[\"app\"]}}}";
 

@@ -16,6 +16,7 @@
  * Holds always: a request that is refused learns nothing of the question. A content that does not
  * fit leaves the question pending.
  */
+#include "base/crash.h"
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "core/note.h"
@@ -39,6 +40,7 @@ struct answering {
     enum ask_state action;
     const struct json *content;
     bool too_large;
+    bool same; /* it was given before, just as it is */
     struct view_record record;
     struct handle handle;
     struct timer timer;
@@ -213,6 +215,7 @@ static void collected(void *data, nod_status status)
     struct answering *answering = data;
 
     answering->busy--;
+    CRASH_POINT(collect_after);
     if (answering->run && status == NOD_OK) {
         struct store *store = engine_store(answering->views->server->opts.engine);
         answering->busy++;
@@ -234,6 +237,7 @@ static void call_finished(struct caller *caller, struct call *call, const struct
         handle.held_until = 0;
         handle.collected_ms = server_now(server);
         answering->busy++;
+        CRASH_POINT(collect_before);
         handle_put(server, &handle, 0, engine_store(server->opts.engine)->keep_ms, collected,
                    answering);
     }
@@ -334,6 +338,13 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     answering_settle(answering);
 }
 
+/* The result was handed out already. Whoever sends the same answer again has not got it. */
+static bool is_again(const struct answering *answering, const struct handle *handle)
+{
+    return answering->same && handle->collected_ms &&
+           server_now(answering->views->server) - handle->collected_ms < HANDLE_AGAIN_MS;
+}
+
 /* A pending result was given out, and nobody waits for the call since then? */
 static bool is_nobodys(const struct answering *answering, const struct handle *handle)
 {
@@ -353,6 +364,10 @@ static void handle_found(void *data, nod_status status, const struct handle *han
         answering->handle = handles[0];
         store->ops->load_call(store, id_str(&answering->record.call), call_loaded, answering);
         return; /* which is busy as this was */
+    }
+    if (answering->run && status == NOD_OK && count && is_again(answering, &handles[0])) {
+        collected(answering, NOD_OK);
+        return;
     }
     if (answering->run)
         was_taken(answering);
@@ -415,6 +430,8 @@ static void answered(void *data, const struct answer_result *result)
     if (result->status == NOD_OK && !result->pending && answering->run)
         view_over(views, &answering->record);
     if (answering->run && taken) {
+        CRASH_POINT(attach_after);
+        answering->same = result->same;
         struct store *store = engine_store(views->server->opts.engine);
         store->ops->load_call(store, id_str(&answering->record.call), call_known, answering);
         return; /* which is busy as this was */

@@ -221,9 +221,9 @@ static nod_status deed_first_tool(nod_call *call)
 #define INPUT NOD_FORM(NOD_TEXT("tag", .required = true), NOD_INT("slow_ms"))
 
 static const nod_tool tools[] = {
-    { .name = "deed", .handler = deed_tool, .input = INPUT },
-    { .name = "deed_blocking", .handler = deed_tool, .input = INPUT, .blocking = true },
-    { .name = "deed_once", .handler = once_tool, .input = INPUT },
+    { .name = "deed", .handler = deed_tool, .input = INPUT, .asks = true },
+    { .name = "deed_blocking", .handler = deed_tool, .input = INPUT, .asks = true, .blocking = true },
+    { .name = "deed_once", .handler = once_tool, .input = INPUT, .asks = true },
     { .name = "deed_task", .handler = deed_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
     { .name = "deed_blocking_task",
       .handler = deed_tool,
@@ -240,9 +240,9 @@ static const nod_tool tools[] = {
       .task = NOD_TASK_OPTIONAL,
       .task_asks_first = true },
     { .name = "deed_first", .handler = first_tool, .input = INPUT },
-    { .name = "deed_early", .handler = early_tool, .input = INPUT },
+    { .name = "deed_early", .handler = early_tool, .input = INPUT, .asks = true },
     { .name = "deed_page", .handler = page_tool, .input = INPUT },
-    { .name = "deed_pair", .handler = pair_tool, .input = INPUT },
+    { .name = "deed_pair", .handler = pair_tool, .input = INPUT, .asks = true },
     { .name = "deed_long", .handler = long_tool, .input = INPUT },
     { .name = "deed_retry", .handler = retry_tool, .input = INPUT },
     { .name = "word", .handler = word_tool, .input = INPUT },
