@@ -130,6 +130,7 @@ async function rest() {
   }
   if (mine !== turn) return;
   for (const nonce of left) if (pending(nonce)) asks.delete(nonce);
+  for (const one of asks.values()) if (one.item.call?.state === 'running') close(one, { call: null });
   draw();
 }
 

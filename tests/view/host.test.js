@@ -123,26 +123,28 @@ inSoak('the host\'s theme and colours, in the light and in the dark', async (t, 
 inSoak('pictures, to look at', async (t, era) => {
   for (const theme of ['light', 'dark']) {
     const chat = await openChat(t, era, { look: { theme } });
+    await chat.host.setViewportSize({ width: 760, height: 2100 }); // what is outside of it is not painted
     await chat.host.evaluate((back) => (document.body.style.background = back), theme === 'dark' ? '#101216' : '#fff');
-    const take = async (name) => {
-      await chat.host.waitForTimeout(700);
-      await chat.host.screenshot({ path: path.join(SHOTS, `view-${era}-${theme}-${name}.png`), fullPage: true });
-    };
-    const calls = [chat.begin('kinds'), chat.begin('erase')];
-    await chat.show(calls[0], { toolInfo: false, input: false, result: false });
+    const take = (name) => chat.host.screenshot({ path: path.join(SHOTS, `view-${era}-${theme}-${name}.png`) });
+    const form = chat.begin('kinds');
+    await chat.show(form);
+    await chat.view.locator('.primary[aria-disabled=false]').waitFor();
+    await take('form');
+    const erase = chat.begin('erase', {});
+    await chat.show(form, { toolInfo: false, input: false, result: false });
     await chat.view.locator('.asks').waitFor();
     await take('several');
-    await chat.show(calls[0]);
-    await chat.asks('Where shall');
-    await take('form');
+    await chat.show(form);
     await chat.press('Decline');
     await chat.verdict('Declined by you');
+    await form.told;
     await take('over');
-    await chat.show(calls[1]);
-    await chat.asks('Erase the disk?');
+    await chat.show(erase);
+    await chat.press('Approve');
+    await chat.button('Press again to approve').waitFor();
     await take('destructive');
     await chat.press('Decline');
-    await Promise.all(calls.map((call) => call.result));
+    assert.equal(await soon('it is kept', chat.text(erase)), 'Nothing was erased.');
   }
 });
 
