@@ -96,6 +96,11 @@ extern const struct hosted_kind hosted_form, hosted_foreign, hosted_secret, host
 
 /* Answers the ask, and shows what became of it. The content is copied; it may be NULL. */
 void hosted_answer(struct hosted_visit *visit, enum ask_state action, const struct json *content);
+/* What the person has given answers their other questions as well that are on such a page, and for
+ * which same() is true. Before hosted_answer; the visit goes on. */
+void hosted_answer_others(const struct hosted_visit *visit,
+                          bool (*same)(struct arena *arena, const struct ask_record *mine,
+                                       const struct ask_record *other));
 /* What was sent does not fit; errors: JSON [{path, message}]. The ask still waits. */
 void hosted_unfit(struct hosted_visit *visit, struct str detail, struct str errors);
 /* It cannot be done: a status of HTTP, and a sentence for the person. */

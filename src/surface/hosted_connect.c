@@ -7,7 +7,8 @@
  * this server (oauth/), which keeps them. The answer to the question has no content: it says that
  * an account was connected, and nothing more.
  *
- * If it fails, the question still waits, and its link can be opened again.
+ * A person who has connected an account is not asked for it a second time (hosted_others.c). If it
+ * fails, the question still waits, and its link can be opened again.
  */
 #include "oauth/oauth.h"
 #include "surface/hosted.h"
@@ -27,6 +28,18 @@ static struct oauth_flow flow_of(struct hosted_visit *visit)
     };
 }
 
+/* Another question for the same account, which asks for no more than was asked for here. */
+static bool is_same(struct arena *arena, const struct ask_record *mine,
+                    const struct ask_record *other)
+{
+    const struct json *one = json_parse(arena, mine->detail, NULL, NULL);
+    const struct json *two = json_parse(arena, other->detail, NULL, NULL);
+
+    return json_is(one, JSON_OBJECT) &&
+           str_eq(json_get_str(one, STR("service")), json_get_str(two, STR("service"))) &&
+           oauth_scopes_within(json_get_str(two, STR("scopes")), json_get_str(one, STR("scopes")));
+}
+
 static void done(void *data, const struct oauth_flow_result *result)
 {
     struct hosted_visit *visit = data;
@@ -36,6 +49,7 @@ static void done(void *data, const struct oauth_flow_result *result)
         hosted_redirect(visit, result->url);
         break;
     case OAUTH_FLOW_CONNECTED:
+        hosted_answer_others(visit, is_same);
         hosted_answer(visit, ASK_ACCEPTED, NULL);
         break;
     case OAUTH_FLOW_DECLINED:

@@ -7,73 +7,19 @@
  * stays.
  *
  * A person who has given a secret is not asked for it a second time: what else waits for the same
- * one is answered with it.
+ * one is answered with it (hosted_others.c).
  */
-#include "base/mem.h"
 #include "core/secret.h"
 #include "surface/hosted.h"
 
-enum {
-    OTHERS_MAX = 64,       /* other asks that wait for the same secret and are answered with it */
-    OTHERS_SCAN_MAX = 200, /* asks of the person that are looked at */
-    OTHERS_ARENA = 1 << 20,
-};
-
-/* --- what else waits for it --- */
-
-struct others {
-    struct engine *engine;
-    struct arena arena;
-    struct str principal, name, but;
-    struct id ids[OTHERS_MAX];
-    size_t count;
-};
-
-static void others_row(void *data, const struct store_row *row)
+static bool is_same(struct arena *arena, const struct ask_record *mine,
+                    const struct ask_record *other)
 {
-    struct others *others = data;
-    const struct ask_record *ask = row->ask;
-    struct secret_asked asked;
+    struct secret_asked one, two;
 
-    if (ask->page == PAGE_SECRET && !str_eq(ask->id, others->but) && ask->id.len == ID_LEN &&
-        str_eq(ask->principal, others->principal) && others->count < OTHERS_MAX &&
-        secret_asked_read(&others->arena, ask->detail, &asked) && str_eq(asked.name, others->name))
-        memcpy(others->ids[others->count++].text, ask->id.at, ID_LEN);
+    return secret_asked_read(arena, mine->detail, &one) &&
+           secret_asked_read(arena, other->detail, &two) && str_eq(one.name, two.name);
 }
-
-static void others_found(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct others *others = data;
-
-    (void)status, (void)reply;
-    for (size_t i = 0; i < others->count; i++)
-        ask_page_answer(others->engine, id_str(&others->ids[i]),
-                        &(struct answer){
-                            .action = ASK_ACCEPTED, .by = others->principal, .roles = ROLE_ANSWER },
-                        NULL, NULL);
-    arena_finish(&others->arena);
-    MEM_DELETE(others);
-}
-
-static void others_answer(const struct hosted_visit *visit, struct str name)
-{
-    struct engine *engine = hosted_opts(visit->hosted)->engine;
-    struct store *store = engine_store(engine);
-    struct others *others = MEM_NEW(struct others);
-
-    others->engine = engine;
-    arena_init(&others->arena, OTHERS_ARENA);
-    others->principal = arena_str(&others->arena, visit->ask.principal);
-    others->name = arena_str(&others->arena, name);
-    others->but = arena_str(&others->arena, visit->ask.id);
-    store->ops->scan(store,
-                     &(struct store_scan){ .index = STORE_ASKS_PENDING,
-                                           .key = others->principal,
-                                           .limit = OTHERS_SCAN_MAX },
-                     others_row, others_found, others);
-}
-
-/* --- the page --- */
 
 static void secret_draw(struct hosted_visit *visit, struct json_writer *w)
 {
@@ -88,11 +34,9 @@ static void secret_draw(struct hosted_visit *visit, struct json_writer *w)
 static void given(void *data, nod_status status)
 {
     struct hosted_visit *visit = data;
-    struct secret_asked asked;
 
     if (status == NOD_OK) {
-        secret_asked_read(&visit->arena, visit->ask.detail, &asked);
-        others_answer(visit, asked.name);
+        hosted_answer_others(visit, is_same);
         hosted_answer(visit, ASK_ACCEPTED, NULL);
     } else {
         hosted_refuse(visit, 503, STR("The store cannot be reached. Send it again."));

@@ -219,6 +219,23 @@ test('what comes back and is not what was begun is refused, and the question sti
   assert.equal(await second, newest(service));
 });
 
+test('many calls ask for the same account: it is connected once, and all of them go on', async (t) => {
+  const { server, service } = await openAccounts(t);
+  const ada = await Person.at(server, 'ada');
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  const calls = Array.from({ length: 10 }, () => session.text('use', { scopes: 'repo' }));
+  const questions = [];
+  while (questions.length < 10) questions.push(await session.question());
+  const other = session.text('use', { scopes: 'gist' });
+  questions.push(await session.question());
+  for (const question of questions) question.accept();
+  await ada.connect(questions[3].params.url);
+  assert.deepEqual([...new Set(await Promise.all(calls))], [newest(service)]);
+  await ada.connect(questions[10].params.url); // what wants more still asks
+  assert.equal(await other, newest(service));
+  assert.deepEqual(service.requests.map(({ scope }) => scope), ['repo', 'gist repo']);
+});
+
 test('two returns at the same instant: one code is exchanged, once', async (t) => {
   const { server, service } = await openAccounts(t, { settings: { delay: 200 } });
   const ada = await Person.at(server, 'ada');
