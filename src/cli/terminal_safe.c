@@ -12,6 +12,7 @@
 
 enum {
     SAFE_MARK_MAX = 16, /* bytes of a mark */
+    SAFE_PILE_MAX = 4,  /* accents and the like on one character; further ones are marks */
     SAFE_DOTS = 3,      /* columns of what stands for the rest of a line */
 };
 
@@ -28,6 +29,7 @@ struct piece {
     size_t len;
     uint32_t code;
     bool broken;
+    bool piled; /* on as many others that take no column as one character has at most */
 };
 
 static struct piece piece_at(const char *at, const char *end)
@@ -36,18 +38,18 @@ static struct piece piece_at(const char *at, const char *end)
     size_t len = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
 
     if (!len)
-        return (struct piece){ 1, (unsigned char)*at, true };
+        return (struct piece){ 1, (unsigned char)*at, true, false };
     uint32_t code = (unsigned char)*at & lead[len];
     for (size_t i = 1; i < len; i++)
         code = code << 6 | ((unsigned char)at[i] & 0x3f);
-    return (struct piece){ len, code, false };
+    return (struct piece){ len, code, false, false };
 }
 
 static bool needs_mark(struct piece piece)
 {
     if (piece.code >= ' ' && piece.code <= '~')
         return false;
-    return piece.broken || !is_utf8_terminal || unseen(piece.code) ||
+    return piece.broken || piece.piled || !is_utf8_terminal || unseen(piece.code) ||
            wcwidth((wchar_t)piece.code) < 0;
 }
 
@@ -71,11 +73,17 @@ static size_t draw(FILE *out, const char *at, struct piece piece)
 static size_t draw_within(FILE *out, struct str text, size_t columns, bool *fits)
 {
     const char *at = text.at, *end = text.at + text.len;
-    size_t used = 0;
+    size_t used = 0, pile = 0;
 
     while (at < end) {
         struct piece piece = piece_at(at, end);
         size_t more = draw(NULL, at, piece);
+        pile = more ? 0 : pile + 1;
+        if (pile > SAFE_PILE_MAX) {
+            pile = SAFE_PILE_MAX;
+            piece.piled = true;
+            more = draw(NULL, at, piece);
+        }
         if (columns && used + more > columns)
             break;
         used += draw(out, at, piece);

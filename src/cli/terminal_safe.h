@@ -3,8 +3,9 @@
  *
  * Messages, arguments, titles and names come from tools, clients and models, and may hold anything.
  * Here they become text that stays where it is put: a character that is not seen, that moves the
- * cursor, or that turns the direction of what follows is drawn as its number, <U+001B>. Whatever
- * `nod inbox` draws from outside goes through this file.
+ * cursor, or that turns the direction of what follows is drawn as its number, <U+001B>. So are
+ * accents beyond a few on one character, which would cover the lines around it. Whatever `nod
+ * inbox` draws from outside goes through this file.
  *
  * If the locale is not UTF-8, every character outside of ASCII is drawn by its number: such a
  * terminal could take a byte of it for a control character.

@@ -215,6 +215,21 @@ test('hostile text moves nothing: it is drawn with marks, and JSON says the same
   await call;
 });
 
+test('accents that pile up on one character are drawn by number past the fourth', async (t) => {
+  const { first } = await openHouse(t, memory);
+  const client = await mute(t, first, 'ada');
+  const call = client.call('ask', { message: `e${'\u0301'.repeat(500)} and e\u0323\u0302t\u00e9` });
+  const [item] = await new Api(first, 'ada').pending();
+  for (const args of [['list'], ['show', item.id]]) {
+    const { stdout } = await inbox(first, 'ada', args);
+    assert.equal(/\p{M}{5}/u.test(stdout), false);
+    assert.ok(stdout.includes(`e${'\u0301'.repeat(4)}<U+0301>`), 'what is there is still said');
+    assert.ok(stdout.includes(' and e\u0323\u0302t\u00e9'), 'accents of a language are');
+  }
+  await inbox(first, 'ada', ['answer', item.id, '--decline']);
+  await call;
+});
+
 test('before an answer, large arguments are folded; s shows all of them', async (t) => {
   const { first } = await openHouse(t, memory);
   const client = await mute(t, first, 'ada');
