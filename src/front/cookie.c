@@ -2,8 +2,10 @@
  * front/cookie: the cookie of a sign-in, and what keeps other pages from using it.
  *
  * Its name has the port, because cookies do not know ports: two servers on one machine would
- * overwrite each other's. A browser sends it only from our own pages (SameSite=Strict), no script
- * can read it (HttpOnly), and where links begin with https it is sent over TLS alone (Secure, and
+ * overwrite each other's. If the public address has a path, the name has its digest too: there may
+ * be another server at another path, and a cookie that begins with __Host- is for all paths. A
+ * browser sends it only from our own pages (SameSite=Strict), no script can read it (HttpOnly), and
+ * where links begin with https it is sent over TLS alone (Secure, and
  * __Host-, so that no other host of the domain can set it).
  *
  * A browser may send several of our name: another server of this host can have set one for a path,
@@ -40,13 +42,24 @@ static int port_of(const struct front *front)
     return front_port(front, which);
 }
 
-enum { COOKIE_NAME_MAX = 32 }; /* bytes of a cookie's name, with a NUL */
+enum {
+    COOKIE_NAME_MAX = 32, /* bytes of a cookie's name, with a NUL */
+    COOKIE_PLACE_LEN = 8, /* of them, for the digest of a path */
+};
 
 static struct str name_of(const struct front *front, char out[COOKIE_NAME_MAX])
 {
-    int len = snprintf(out, COOKIE_NAME_MAX, "%snod-%d", front_is_secure(front) ? "__Host-" : "",
-                       port_of(front));
+    struct str path = front->public_url.path;
+    char place[CSRF_LEN] = ""; /* a digest, too */
+    struct digest digest;
 
+    if (path.len) {
+        digest_of_parts(&path, 1, &digest);
+        base64url_encode(digest_str(&digest), place);
+    }
+    int len =
+        snprintf(out, COOKIE_NAME_MAX, "%snod-%d%s%.*s", front_is_secure(front) ? "__Host-" : "",
+                 port_of(front), path.len ? "-" : "", COOKIE_PLACE_LEN, place);
     return str_n(out, (size_t)len);
 }
 

@@ -571,7 +571,7 @@ static struct str found_in(const char *value)
 static void a_cookie_is_found_by_its_name_and_shape(void **state)
 {
     (void)state;
-    open_front("https://nod.example:8443/x");
+    open_front("https://nod.example:8443");
     assert_true(str_eq(found_in("__Host-nod-8443=" GOOD), STR(GOOD)));
     assert_true(str_eq(found_in("a=b; __Host-nod-8443=" GOOD "; c"), STR(GOOD)));
     assert_true(str_eq(found_in("__Host-nod-8443=;__Host-nod-8443=" GOOD), STR(GOOD)));
@@ -593,6 +593,30 @@ static void a_cookie_is_found_by_its_name_and_shape(void **state)
         cookie_line(front, STR(GOOD), &arena),
         STR("__Host-nod-8443=" GOOD "; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure")));
     close_front();
+}
+
+/* Two servers behind one host, by path: neither takes the other's cookie for its own, or overwrites
+ * it. */
+static void servers_at_two_paths_of_one_host_have_two_cookies(void **state)
+{
+    const char *const places[] = { "https://nod.example/a", "https://nod.example/b" };
+    char lines[2][256];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        open_front(places[i]);
+        struct str line = cookie_line(front, STR(GOOD), &arena);
+        assert_true(str_starts(line, STR("__Host-nod-443-")));
+        assert_true(str_find(line, STR("; Path=/; ")) > 0);
+        snprintf(lines[i], sizeof(lines[i]), STR_FMT, STR_ARG(line));
+        close_front();
+    }
+    for (size_t i = 0; i < 2; i++) {
+        open_front(places[i]);
+        assert_true(str_eq(found_in(lines[i]), STR(GOOD)));
+        assert_int_equal(found_in(lines[1 - i]).len, 0);
+        close_front();
+    }
 }
 
 static bool from_us(const char *host, const char *origin)
@@ -654,6 +678,7 @@ int main(void)
         cmocka_unit_test(a_watch_ends_with_its_sign_in_once),
         cmocka_unit_test(a_watch_ends_when_its_token_gets_another_owner),
         cmocka_unit_test(a_cookie_is_found_by_its_name_and_shape),
+        cmocka_unit_test(servers_at_two_paths_of_one_host_have_two_cookies),
         cmocka_unit_test(a_change_comes_from_our_own_origin),
         cmocka_unit_test(the_csrf_text_is_of_one_cookie_and_does_not_tell_it),
     };
