@@ -95,7 +95,8 @@ bool host_open_inbox_beside_stdio(nod_server *server, const struct options *opti
     if (status != NOD_OK) {
         LOG_WARN("the inbox cannot be opened at this address; the server goes on without it",
                  LOG_STR("host", host), LOG_INT("port", options->inbox.port),
-                 LOG_CSTR("why", nod_status_name(status)));
+                 LOG_CSTR("why", status == NOD_E_STALE ? "the address is taken by another program"
+                                                       : nod_status_name(status)));
         front_destroy(server->front);
         server->front = NULL;
         return true;

@@ -370,7 +370,10 @@ static bool listen_all(nod_server *server, const struct options *options)
         nod_status status = front_listen(server->front, listen_host(listen), listen->port);
         if (status != NOD_OK) {
             LOG_ERROR("cannot serve over HTTP", LOG_STR("host", listen_host(listen)),
-                      LOG_INT("port", listen->port), LOG_CSTR("why", nod_status_name(status)));
+                      LOG_INT("port", listen->port),
+                      LOG_CSTR("why", status == NOD_E_STALE
+                                          ? "the address is taken by another program"
+                                          : nod_status_name(status)));
             return false;
         }
     }

@@ -143,8 +143,8 @@ struct http_opts {
     void *data;
 };
 
-/* host: an address, "localhost", or "unix:PATH". Port 0 takes a free one. NOD_E_IO, logged: it
- * failed. */
+/* host: an address, "localhost", or "unix:PATH". Port 0 takes a free one. NOD_E_STALE,
+ * logged: it is taken. NOD_E_IO, logged: it failed otherwise. */
 nod_status http_listen(struct loop *loop, struct str host, int port, const struct http_opts *opts,
                        struct http_server **out);
 /* A server without a socket of its own: http_attach hands it connections. */

@@ -256,7 +256,7 @@ nod_status listener_open(struct loop *loop, struct str host, int port,
                   LOG_STR("host", host), LOG_INT("port", port),
                   LOG_CSTR("error", uv_strerror(uv_translate_sys_error(error))));
         listener_close(listener);
-        return NOD_E_IO;
+        return error == EADDRINUSE ? NOD_E_STALE : NOD_E_IO;
     }
     *out = listener;
     return NOD_OK;

@@ -19,7 +19,7 @@ typedef void listener_accepted_fn(struct stream *stream, const struct peer *peer
 enum { LISTENER_BACKLOG = 1024 };
 
 /* accepted() owns the stream it is given; the peer is valid during the call. Port 0 takes a free
- * one. NOD_E_IO, logged: it failed. */
+ * one. NOD_E_STALE, logged: it is taken. NOD_E_IO, logged: it failed otherwise. */
 nod_status listener_open(struct loop *loop, struct str host, int port,
                          listener_accepted_fn *accepted, void *data, struct listener **out);
 /* The port it got; 0 for a Unix socket. */

@@ -570,7 +570,7 @@ static void a_unix_socket_is_for_this_user_and_replaces_a_stale_one(void **state
     assert_int_equal(stat(address.sun_path, &info), 0);
     assert_int_equal(info.st_mode & 0777, 0600);
     struct http_server *second = NULL;
-    assert_int_equal(http_listen(f->loop, buf_str(&host), 0, &opts, &second), NOD_E_IO);
+    assert_int_equal(http_listen(f->loop, buf_str(&host), 0, &opts, &second), NOD_E_STALE);
 
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
@@ -595,7 +595,7 @@ static void an_address_that_cannot_be_had_is_an_error(void **state)
 
     start(f);
     assert_int_equal(http_listen(f->loop, STR("127.0.0.1"), http_port(f->server), &opts, &second),
-                     NOD_E_IO);
+                     NOD_E_STALE);
     assert_int_equal(http_listen(f->loop, STR("no address"), 0, &opts, &second), NOD_E_IO);
     assert_int_equal(http_listen(f->loop, STR("127.0.0.1"), 70000, &opts, &second), NOD_E_IO);
     assert_int_equal(http_listen(f->loop, STR("unix:"), 0, &opts, &second), NOD_E_IO);
