@@ -42,10 +42,14 @@ static unsigned bits_of(const struct plan *plan)
     return bits;
 }
 
+/* The client first, also if another surface was added before it: a server on stdio has its inbox
+ * earlier than its protocol. */
 static void plan_by_default(const struct engine *engine, struct plan *out)
 {
-    for (size_t i = 0; i < engine->surface_count; i++)
-        out->turns[out->count++] = (uint8_t)(1u << i);
+    for (int client = 1; client >= 0; client--)
+        for (size_t i = 0; i < engine->surface_count; i++)
+            if (engine->surfaces[i]->ops->client == (client == 1))
+                out->turns[out->count++] = (uint8_t)(1u << i);
 }
 
 static struct str trimmed(struct str text)

@@ -3,6 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { CreateMessageRequestSchema, ListRootsRequestSchema, UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js';
 import { connect, onBoth, rawPeer, callTool, nextAsk, answer, accept, resultOf, textOf, within, PATIENCE_MS, withoutInbox } from './harness.js';
+import { fillIn } from './visitor.js';
 
 withoutInbox();
 
@@ -202,19 +203,17 @@ onBoth(test, 'roots are asked of the client', async (t, kind) => {
 });
 
 test('http: notifications/elicitation/complete reaches the official client', async (t) => {
-  const session = await connect(t, 'http', 'sign-in', {
-    capabilities: { elicitation: { url: {} } },
-    answer: () => ({ action: 'accept' }),
-  });
+  const session = await connect(t, 'http', 'sign-in', { capabilities: { elicitation: { url: {} } }, inbox: true });
   let told;
   const complete = new Promise((resolve) => (told = resolve));
   session.client.fallbackNotificationHandler = async (notification) => {
     if (notification.method === 'notifications/elicitation/complete') told(notification.params.elicitationId);
   };
   const call = session.text('sign_in');
-  while (session.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
-  const { elicitationId } = session.asked[0];
-  await session.text('finish_sign_in', { elicitationId });
+  const question = await session.question();
+  question.accept();
+  const { elicitationId, url } = question.params;
+  await fillIn(url, { name: 'Ada', number: 'R-1815' });
   assert.equal(await call, 'You are signed in.');
   assert.equal(await within(PATIENCE_MS, 'complete', complete), elicitationId);
 });

@@ -6,6 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { connect, startHttp, textOf, withoutInbox } from './harness.js';
 import { accepted, connectModern, onBothAndBothEras, scratchFolder } from './modern.js';
+import { fillIn } from './visitor.js';
 
 withoutInbox();
 
@@ -153,14 +154,13 @@ onBothAndBothEras(test, 'house-rules asks at the gate, keeps the card to itself,
 
 onBothAndBothEras(test, 'sign-in goes through a page', async (t, kind, how) => {
   const pages = { elicitation: { url: {} } };
-  const session = await connectModern(t, kind, 'sign-in', { ...how, capabilities: pages });
+  const session = await connectModern(t, kind, 'sign-in', { ...how, capabilities: pages, inbox: true, args: kind === 'stdio' ? ['--inbox', '127.0.0.1:0'] : [] });
   const call = session.text('sign_in');
   const question = await session.question();
   assert.equal(question.params.mode, 'url');
-  const id = new URL(question.params.url).searchParams.get('elicitation');
   if (!how.legacy) assert.equal('elicitationId' in question.params, false);
   question.accept();
-  await session.text('finish_sign_in', { elicitationId: id });
+  assert.equal((await fillIn(question.params.url, { name: 'Grace', number: 'R-1906' })).status, 200);
   assert.equal(await call, 'You are signed in.');
   assert.equal(await session.text('read_archive'), 'The archive says: everything is fine.');
 });
@@ -203,12 +203,12 @@ test('a capability that is missing: an error by code in 2026, a failed call in 2
 
 test('what needs a page first is a round in 2026 and an error by code in 2025', async (t) => {
   const capabilities = { elicitation: { url: {} } };
-  const modern = await connectModern(t, 'http', 'sign-in', { capabilities, answer: () => ({ action: 'decline' }) });
-  const refused = await modern.call('read_archive');
+  const modern = await connectModern(t, 'http', 'probe', { capabilities, answer: () => ({ action: 'decline' }) });
+  const refused = await modern.call('require_url');
   assert.equal(refused.isError, true);
   assert.equal(modern.asked[0].mode, 'url');
-  const legacy = await connectModern(t, 'http', 'sign-in', { capabilities, legacy: true });
-  await assert.rejects(legacy.call('read_archive'), (error) => error.code === -32042);
+  const legacy = await connectModern(t, 'http', 'probe', { capabilities, legacy: true });
+  await assert.rejects(legacy.call('require_url'), (error) => error.code === -32042);
 });
 
 test('a client that negotiates by itself finds the 2026 era', async (t) => {

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js';
 import { connect, onBoth, withoutInbox } from './harness.js';
+import { fillIn } from './visitor.js';
 
 withoutInbox();
 
@@ -214,14 +214,21 @@ onBoth(test, 'delete-file touches nothing outside of its folder', async (t, kind
   assert.equal((await nowhere.call('delete_file', { name: 'x' })).isError, true);
 });
 
-onBoth(test, 'sign-in goes through a page, and what needs it says so before', async (t, kind) => {
-  const session = await connect(t, kind, 'sign-in', { capabilities: { elicitation: { url: {} } } });
-  await assert.rejects(session.call('read_archive'), (error) => error instanceof UrlElicitationRequiredError);
+onBoth(test, 'sign-in goes through a page of the server, and only the tool sees what is entered there', async (t, kind) => {
+  const session = await connect(t, kind, 'sign-in', { capabilities: { elicitation: { url: {} } }, inbox: true, args: kind === 'stdio' ? ['--inbox', '127.0.0.1:0'] : [] });
+  assert.equal((await session.call('read_archive')).isError, true);
   const call = session.text('sign_in');
   const question = await session.question();
-  assert.match(question.params.url, new RegExp(`^https://archive\\.example/sign-in\\?elicitation=${question.params.elicitationId}$`));
+  assert.match(question.params.url, /^http:\/\/127\.0\.0\.1:\d+\/a\/[\w-]+$/);
   question.reply({ action: 'accept' });
-  await session.text('finish_sign_in', { elicitationId: question.params.elicitationId });
+  const unfit = await fillIn(question.params.url, { name: 'Ada', number: '1815' });
+  assert.deepEqual([unfit.status, unfit.body.errors.map(({ path }) => path)], [422, ['/number']]);
+  assert.equal((await fillIn(question.params.url, { name: 'Ada', number: 'R-1906' })).status, 200);
+  const again = await session.question();
+  assert.match(again.params.message, /^There is no such reader/);
+  again.reply({ action: 'accept' });
+  assert.equal((await fillIn(again.params.url, { name: 'Ada', number: 'R-1815' })).status, 200);
   assert.equal(await call, 'You are signed in.');
   assert.equal(await session.text('read_archive'), 'The archive says: everything is fine.');
+  assert.doesNotMatch(JSON.stringify(session.asked), /R-1815/);
 });

@@ -144,8 +144,8 @@ class Watched {
 export const watchStderr = (name, stderr) => new Watched(name, stderr);
 
 // Starts a server on a free port. Resolves to { url, stop, stderr() }.
-export async function startHttp(t, name, { env = {}, args = [], port = 0 } = {}) {
-  const child = spawn(program(name), ['--http', `127.0.0.1:${port}`, ...always, ...args, ...storeArgs(t, args)], {
+export async function startHttp(t, name, { env = {}, args = [], port = 0, inbox = false } = {}) {
+  const child = spawn(program(name), ['--http', `127.0.0.1:${port}`, ...(inbox ? [] : always), ...args, ...storeArgs(t, args)], {
     env: environment(env),
     stdio: ['ignore', 'inherit', 'pipe'],
   });
@@ -238,7 +238,7 @@ export async function connect(t, kind, name, options = {}) {
 
   let stop;
   if (kind === 'stdio') {
-    session.transport = new StdioClientTransport({ command: program(name), args: [...always, ...args, ...storeArgs(t, args)], env: environment(env), stderr: 'pipe' });
+    session.transport = new StdioClientTransport({ command: program(name), args: [...(options.inbox ? [] : always), ...args, ...storeArgs(t, args)], env: environment(env), stderr: 'pipe' });
     await options.before?.(session);
     const watched = new Watched(name, session.transport.stderr);
     await client.connect(session.transport).catch((error) => {
@@ -252,7 +252,7 @@ export async function connect(t, kind, name, options = {}) {
       await client.close();
     };
   } else {
-    session.server = server ?? (await startHttp(t, name, { env, args }));
+    session.server = server ?? (await startHttp(t, name, { env, args, inbox: options.inbox }));
     session.transport = new StreamableHTTPClientTransport(new URL(options.url ?? session.server.url), {
       fetch: options.fetch,
       requestInit: token ? { headers: { Authorization: `Bearer ${token}` } } : undefined,

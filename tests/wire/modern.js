@@ -196,7 +196,7 @@ export async function connectModern(t, kind, name, options = {}) {
   };
   let stop;
   if (kind === 'stdio') {
-    session.transport = new StdioClientTransport({ command: program(name), args: [...always, ...args, ...storeArgs(t, args)], env: environment(env), stderr: 'pipe' });
+    session.transport = new StdioClientTransport({ command: program(name), args: [...(options.inbox ? [] : always), ...args, ...storeArgs(t, args)], env: environment(env), stderr: 'pipe' });
     const watched = watchStderr(name, session.transport.stderr);
     await client.connect(session.transport).catch((error) => {
       throw new Error(`${error.message}\n${watched.stderr}`);
@@ -209,7 +209,7 @@ export async function connectModern(t, kind, name, options = {}) {
       await client.close();
     };
   } else {
-    session.server = server ?? (await startHttp(t, name, { env, args }));
+    session.server = server ?? (await startHttp(t, name, { env, args, inbox: options.inbox }));
     session.transport = new StreamableHTTPClientTransport(new URL(session.server.url), {
       requestInit: token ? { headers: { Authorization: `Bearer ${token}` } } : undefined,
     });

@@ -4,31 +4,12 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { HttpPeer, PATIENCE_MS, connect, startHttp, textOf, within } from './harness.js';
 import { connectModern } from './modern.js';
-import { Browser } from './credentials.js';
+import { Visitor } from './visitor.js';
 import { Api, houses, openHouse, token } from './inbox.js';
 
 const SECRET = { MCP_ELICITATION_SECRET: 'a secret of the tests of pages, long enough' };
 const URL_MODE = { elicitation: { url: {} } };
 
-// What the script of a page is told.
-const dataOf = (html) => JSON.parse(/<script[^>]*id="?data"?>(.*?)<\/script>/s.exec(html)[1]);
-
-// A browser of somebody who has signed in, or has not.
-class Visitor extends Browser {
-  async page(link) {
-    const reply = await this.fetch(link);
-    const html = await reply.text();
-    const data = /id="?data\b/.test(html) ? dataOf(html) : null;
-    if (data?.csrf) this.csrf = data.csrf;
-    return { status: reply.status, headers: reply.headers, html, data };
-  }
-
-  async submit(link, content, { action = 'accept', headers = {} } = {}) {
-    const reply = await this.fetch(link, { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify({ action, content }) });
-    const text = await reply.text();
-    return { status: reply.status, body: text ? JSON.parse(text) : null };
-  }
-}
 const signedIn = (server, who) => new Visitor(server.url).signIn(token(who));
 
 // The two generations of the official client, each in its era: the question that it is asked is a link.
