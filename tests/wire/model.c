@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 static nod_status write_deed(nod_step_run *step, void *arg)
 {
@@ -18,6 +20,8 @@ static nod_status write_deed(nod_step_run *step, void *arg)
     if (file == NULL)
         return NOD_E_IO;
     fprintf(file, "%s\n", (const char *)arg);
+    if (strstr(arg, "slow") != NULL) /* the word of a blocking tool */
+        nanosleep(&(struct timespec){ .tv_nsec = 800000000 }, NULL);
     return fclose(file) == 0 ? NOD_OK : NOD_E_IO;
 }
 

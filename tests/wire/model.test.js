@@ -214,6 +214,38 @@ test('2025: the same call again gets the same question, and not a second one', a
   assert.equal(await session.text(TOOL, accept(first.elicitId, { word: 'x' })), 'word: x');
 });
 
+// Gives up on the first request while the handler works: { call, abandon }.
+async function impatient(t, era, server) {
+  if (era === '2026') {
+    const modern = new Modern(server.url, MUTE);
+    return {
+      call: async (name, args) => (await modern.call(name, args)).result,
+      abandon: (name, args) => assert.rejects(modern.call(name, args, {}, { signal: AbortSignal.timeout(300) })),
+    };
+  }
+  const peer = await rawPeer(t, 'http', SERVER, { ...MUTE, server });
+  return {
+    call: async (name, args) => (await (await callTool(peer, name, args)).reply()).result,
+    abandon: async (name, args) => {
+      const { handle } = await callTool(peer, name, args);
+      await pause(300);
+      handle.drop();
+    },
+  };
+}
+
+for (const era of ['2025', '2026'])
+  test(`${era}: who gives up while the call works, and sends the same answer again, gets its result; it is done once`, async (t) => {
+    const deeds = deedsFile(t);
+    const server = await startHttp(t, SERVER, { args: OFF, env: { PROBE_FILE: deeds.file } });
+    const one = await impatient(t, era, server);
+    const { elicitId } = questionOf(await one.call('word_blocking'));
+    await one.abandon(TOOL, accept(elicitId, { word: 'slow' }));
+    assert.equal(textOf(await one.call(TOOL, accept(elicitId, { word: 'slow' }))), 'word: slow');
+    assert.deepEqual(deeds.lines(), ['slow']);
+    refusalOf(await one.call(TOOL, accept(elicitId, { word: 'other' })), 'ASK_ENDED');
+  });
+
 // --- consent ---
 
 onAll('confirmations, approvals, policies and what destructive tools ask are not the model\'s', async (t, open) => {
