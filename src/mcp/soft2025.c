@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "mcp/attach2025.h"
 #include "mcp/pending.h"
+#include "mcp/stdio_inside.h"
 
 enum {
     SOFT_AGAIN_MS = 1000,      /* wait before a store that did not take a handle is asked again */
@@ -138,6 +139,8 @@ static void soft_over(void *data)
     set_key(soft, session_principal(call->session), made);
     memcpy(handle.key, soft->key, sizeof(handle.key));
     soft->putting = soft->noted = true;
+    if (call->stream->pipe)
+        stdio_orphans_note(call->session); /* before the client has the handle */
     handle_put(server, &handle, 0, pending_keep_ms(server, made), soft_put, soft);
 }
 

@@ -4,13 +4,15 @@
  * Nobody can come back over stdio. When the process dies, questions that only its client could
  * answer are still in the store. So the calls that wait on the pipe are noted in one small record,
  * before their questions go out. The next process that serves the store on stdio cancels them. The
- * note may name calls that have ended since: cancelling those changes nothing.
+ * note may name calls that have ended since: cancelling those changes nothing. A call that a person
+ * can answer elsewhere, and whose handle the client has, is not noted: the next process finds it.
  *
  * With a shared store, all nodes would share the note, so there is none. There such questions end
  * when their time is up.
  */
 #include "base/mem.h"
 #include "mcp/caller2025.h"
+#include "mcp/soft2025.h"
 #include "mcp/stdio_inside.h"
 #include "mcp/work.h"
 
@@ -29,6 +31,12 @@ static void ignored(void *data, nod_status status, const struct store_reply *rep
     (void)data, (void)status, (void)reply;
 }
 
+/* By the handle of its pending result. */
+static bool is_found_again(const struct caller2025 *call)
+{
+    return (call->attach || soft2025_noted(call)) && call_asks_people_elsewhere(call->caller.call);
+}
+
 void stdio_orphans_note(struct session *session)
 {
     struct store *store = engine_store(session->server->opts.engine);
@@ -39,7 +47,7 @@ void stdio_orphans_note(struct session *session)
     buf_init(&ids, LEFT_BYTES_MAX);
     LIST_EACH (at, &session->call_list) {
         const struct caller2025 *call = LIST_OF(at, struct caller2025, link);
-        if (call->caller.call)
+        if (call->caller.call && !is_found_again(call))
             buf_add(&ids, call_id(call->caller.call));
     }
     store->ops->put(store, LEFT_KIND, LEFT_KEY, buf_str(&ids), 0, LEFT_TTL_MS, ignored, NULL);

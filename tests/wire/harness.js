@@ -447,6 +447,11 @@ export async function rawPeer(t, kind, name, options = {}) {
       child.stdin.end();
       await watched.stop(null);
     })());
+  peer.kill = async () => {
+    stopped = Promise.resolve();
+    child.kill('SIGKILL');
+    await watched.ended;
+  };
   t.after(peer.stop);
   return peer.initialize(capabilities, version);
 }

@@ -401,6 +401,20 @@ for (const store of stores.filter(({ name }) => name !== 'memory'))
       assert.deepEqual(deeds.lines(), ['a looked', 'a: Rome, 2, Monday']);
     });
 
+test('2025, stdio: a call that waits in the inbox outlives kill -9 of its server, and is found by its handle', async (t) => {
+  const { address } = await stores.find(({ name }) => name === 'sqlite').create(t);
+  const args = ['--inbox', '0', '--store', address, '--soft-deadline', '1s'];
+  const env = { MCP_ELICITATION_SECRET: 'a secret that is surely long enough for this' };
+  const first = await rawPeer(t, 'stdio', SERVER, { ...MUTE, args, env });
+  const { result } = await (await callTool(first, 'word')).reply();
+  const { callId } = result.structuredContent;
+  assert.ok(callId, textOf(result));
+  await first.kill();
+  const second = await rawPeer(t, 'stdio', SERVER, { ...MUTE, args, env });
+  const again = await (await callTool(second, 'waitForPerson', { callId })).reply();
+  assert.equal(again.result.structuredContent?.callId, callId, textOf(again.result));
+});
+
 // One client whose server moves: { call, move }.
 async function asker(t, era, url) {
   if (era === '2026') {
