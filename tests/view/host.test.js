@@ -133,6 +133,7 @@ inSoak('pictures, to look at', async (t, era) => {
     const erase = chat.begin('erase', {});
     await chat.show(form, { toolInfo: false, input: false, result: false });
     await chat.view.locator('.asks').waitFor();
+    await chat.view.locator('.primary[aria-disabled=false]').waitFor();
     await take('several');
     await chat.show(form);
     await chat.press('Decline');

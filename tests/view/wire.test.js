@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import assert from 'node:assert/strict';
 import { startHttp, textOf, pause } from '../wire/harness.js';
 import { tokenFile as tokensOf } from '../wire/credentials.js';
-import { ADA, BOB } from '../wire/modern.js';
+import { ADA, BOB, connectModern } from '../wire/modern.js';
 import { stores } from '../wire/stores.js';
 import { UI, chats } from './clients.js';
 
@@ -16,6 +16,7 @@ const inBoth = (name, fn) => {
   const mine = ++turn % 2;
   ['2025', '2026'].forEach((era, i) => (process.env.NOD_SOAK || i === mine) && test(`${era}: ${name}`, (t) => fn(t, chats[era], era)));
 };
+const inSoak = (...test) => process.env.NOD_SOAK && inBoth(...test);
 const start = (t, args = [], options = {}) => startHttp(t, 'view-server', { args, ...options });
 const metaOf = (tools, name) => tools.find((tool) => tool.name === name)?._meta;
 
@@ -192,6 +193,21 @@ inBoth('what the host tells narrows the list, and an id that nobody has narrows 
   assert.deepEqual((await Promise.all(calls)).map(textOf), ['a: w', 'b: w', 'w w w']);
 });
 
+inBoth('two calls that are alike are told apart by the id of the host\'s request', async (t, chat, era) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const params = { name: 'word', arguments: { tag: 'twin' } };
+  const begin = (id) => (era === '2026' ? ada.modern.request('tools/call', params, { id }) : ada.peer.send({ id, method: 'tools/call', params }).then(() => ada.peer.next((one) => one.id === id, 'its result')));
+  const calls = ['host-1', 'host-2'].map(begin);
+  while ((await ada.questions({ tool: 'word' })).questions.length < 2);
+  const { questions } = await ada.questions({ tool: 'word', arguments: { tag: 'twin' }, requestId: 'host-2' });
+  assert.equal(questions.length, 1);
+  await ada.word(questions[0], 'second');
+  assert.equal(textOf((await calls[1]).result), 'twin: second');
+  await ada.word(await ada.question(), 'first');
+  assert.equal(textOf((await calls[0]).result), 'twin: first');
+});
+
 inBoth('a view is told when a question that it shows has ended elsewhere', async (t, chat) => {
   const server = await start(t);
   const [ada, other] = [await chat(t, server), await chat(t, server)];
@@ -204,6 +220,34 @@ inBoth('a view is told when a question that it shows has ended elsewhere', async
   assert.equal(ended[0].nonce, question.nonce);
   assert.equal(ended[0].state, 'accepted');
   assert.equal(textOf(await call), 'a: other');
+});
+
+inSoak('a request for questions is held for twenty seconds', async (t, chat) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const began = Date.now();
+  assert.deepEqual((await ada.questions()).questions, []);
+  const ms = Date.now() - began;
+  assert.ok(ms > 19500 && ms < 25000, `${ms} ms`);
+  assert.deepEqual((await ada.questions({ now: true })).questions, [], 'and not, if it says so');
+});
+
+inBoth('over stdio, with the official client', async (t, chat, era) => {
+  const { client } = await connectModern(t, 'stdio', 'view-server', { capabilities: UI, legacy: era === '2025' });
+  const call = client.callTool({ name: 'word', arguments: { tag: 'pipe' } });
+  const { content } = await client.callTool({ name: 'nodQuestions', arguments: { tool: 'word' } });
+  const [{ nonce }] = JSON.parse(content[0].text).questions;
+  const taken = await client.callTool({ name: 'nodAnswer', arguments: { nonce, action: 'accept', content: { word: 'through' } } });
+  assert.equal(taken._meta.nod.taken, true);
+  assert.equal(textOf(await call), 'pipe: through');
+});
+
+inBoth('the example book-room is asked in the chat', async (t, chat) => {
+  const server = await startHttp(t, 'book-room');
+  const ada = await chat(t, server);
+  const call = ada.call('book_room', { room: 'Oak' });
+  await ada.answer(await ada.question({ tool: 'book_room' }), { content: { date: '2026-08-03', people: 6, projector: true } });
+  assert.equal(textOf(await call), 'Oak is booked on 2026-08-03 for 6, with a projector.');
 });
 
 // --- what is refused ---
