@@ -373,8 +373,9 @@ test('2026: a tool that may become a task asks first, through the model, and its
   const server = await startHttp(t, SERVER, { args: OFF, env: { PROBE_FILE: deeds.file } });
   const modern = new Modern(server.url, { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } });
   assert.equal((await modern.call('trip_task', { tag: 'a' })).result.resultType, 'task', 'it works before it asks');
-  const { elicitId } = questionOf((await modern.call('word')).result);
-  assert.equal(textOf((await modern.call(TOOL, accept(elicitId, { word: 'a' }))).result), 'word: a');
+  const { elicitId } = questionOf((await modern.call('word_first')).result);
+  const end = (await modern.call(TOOL, accept(elicitId, { word: 'a' }))).result;
+  assert.deepEqual([end.resultType, textOf(end)], ['complete', 'word: a']);
 });
 
 // --- durability ---
