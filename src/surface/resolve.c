@@ -222,6 +222,8 @@ static void resolve_give(struct resolve *resolve, const struct ask_record *ask)
         return;
     }
 
+    if (ask->page) /* what is entered there is no part of this answer, whatever was sent */
+        resolve->answer.content = NULL;
     if (resolve->given.len && !str_eq(resolve->given, resolve->call_id)) {
         api_invalid(shown->exchange,
                     STR("The answer is for another call; the question still waits."),

@@ -66,6 +66,9 @@ test('a client without URL mode: the inbox has the message, the name and the lin
   const bob = await Visitor.of(first, 'bob');
   assert.equal((await bob.page(item.page)).status, 404, 'it is for nobody else');
   const value = plant();
+  const here = await api.resolve(item.id, { action: 'accept', content: { secret: value } });
+  assert.deepEqual([here.status, here.json.pending, here.text.includes(value)], [200, true, false], 'that it was opened is no answer');
+  assert.equal((await api.one(item.id)).json.state, 'pending', 'it is given on the page, and nowhere else');
   assert.equal((await (await Visitor.of(first)).give(item.page, value)).status, 200);
   assert.equal(await call, used(value));
   const [ended] = (await api.list({ state: 'ended' })).json.items;
