@@ -294,6 +294,7 @@ test('over TLS nothing of it is left in the server either', async (t) => {
   const value = plant();
   const reply = await fetchIt(origin + new URL(params.url).pathname, { method: 'POST', headers: own, body: JSON.stringify({ action: 'accept', content: { secret: value } }) });
   assert.equal(reply.status, 200, await reply.text());
+  assert.deepEqual(whereIs(value, [{ name: 'core', bytes: await coreOf(t, server) }]), [], 'before anything else is read');
   const { result } = await call(retryOf(asked, { [name]: accepted() }));
   assert.equal(textOf(result), used(value));
   assert.deepEqual(whereIs(value, [{ name: 'core', bytes: await coreOf(t, server) }]), []);
