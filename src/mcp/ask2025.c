@@ -382,6 +382,16 @@ static struct ask *find_offered(struct client_surface *client, const struct sess
     return *offer ? ask : NULL;
 }
 
+/* Is it of a call of this session, and waits on this node, but not at the client (any more)? */
+static bool is_taken_back(struct client_surface *client, const struct session *session,
+                          struct str ask_id)
+{
+    const struct ask *ask = engine_ask(client->server->opts.engine, ask_id);
+    const struct caller2025 *call = ask ? caller2025_of(ask_call(ask)) : NULL;
+
+    return call && call->session == session && !offer_find(call, ask_id);
+}
+
 static void stray(const struct rpc_message *message, answered_fn *done, void *data)
 {
     LOG_DEBUG("a response answers nothing that is asked", LOG_STR("id", message->id));
@@ -505,7 +515,9 @@ void client_surface_response(struct surface *surface, struct session *session,
     bool newer = ask && survives && attempt > offer->attempt; /* put by another node */
     if (ask && (offer->attempt == attempt || newer) && (!offer->answered || survives))
         answer_here(client, ask, offer, attempt, message, done, data);
-    else if (!ask && survives && ask_id.len == ID_LEN)
+    else if (!ask && is_taken_back(client, session, ask_id) && !result_of(message))
+        stray(message, done, data); /* so clients end what was cancelled; others may still answer */
+    else if (!ask && (survives || is_taken_back(client, session, ask_id)) && ask_id.len == ID_LEN)
         answer_elsewhere(client, session, ask_id, attempt, message, done, data);
     else
         stray(message, done, data);

@@ -36,6 +36,22 @@ test('2025, in turn: who does not answer in time loses the prompt, and the next 
   assert.equal(textOf((await call.reply()).result), 'a: toy');
 });
 
+for (const name of ['memory', 'sqlite'])
+  test(`2025, in turn, ${name}: a late answer counts if nobody else has answered, and a late error is none`, async (t) => {
+    const store = name === 'memory' ? 'memory:' : (await stores.find((one) => one.name === name).create(t)).address;
+    const server = await toys(t, ['--surfaces', 'client>toy', '--next-surface', '1s', '--store', store]);
+    const peer = await rawPeer(t, 'http', 'toy-surface', { server });
+    const [one, two] = [await callTool(peer, 'word', { tag: 'a' }), await callTool(peer, 'word', { tag: 'b' })];
+    const asks = [await nextAsk(peer), await nextAsk(peer)];
+    const offers = { a: await server.toy.offer('a'), b: await server.toy.offer('b') };
+    for (const { id } of asks) await peer.next(isCancelled(id), 'the prompt is taken back');
+    await accept(peer, offers.a.id, { word: 'late' });
+    assert.equal(textOf((await one.reply()).result), 'a: late');
+    await peer.send({ id: offers.b.id, error: { code: -32800, message: 'Cancelled.' } });
+    assert.equal((await server.toy.answer(offers.b, 'toy')).status, 'ok');
+    assert.equal(textOf((await two.reply()).result), 'b: toy');
+  });
+
 test('2025, in turn: an answer in time is the client\'s, and nobody else is asked', async (t) => {
   const server = await toys(t, ['--surfaces', 'client>toy', '--next-surface', '1h']);
   const peer = await rawPeer(t, 'http', 'toy-surface', { server });
