@@ -5,4 +5,5 @@ import './reading.js';
 import './living.js';
 import './elsewhere.js';
 import './hosted.js';
+import './accounts.js';
 import './looks.js';

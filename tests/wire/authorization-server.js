@@ -13,7 +13,8 @@ export class AuthorizationServer {
   path = ''; // of the issuer
   lasts = 3600; // seconds of an access token
   grants = (wanted) => wanted; // the scopes that are granted of those that are wanted; null: not said
-  decision = 'allow'; // of the person: or deny
+  decision = 'allow'; // of the person: or deny, or ask, with a link to press
+  referers = []; // that came with authorization requests
   delay = 0; // ms before a token is given
   failing = null; // the status with which the token endpoint answers
   forgiving = false; // a refresh token may be used a second time
@@ -77,10 +78,11 @@ export class AuthorizationServer {
       this.asked.metadata++;
       return json(200, this.metadata());
     }
-    if (url.pathname === `${this.path}/authorize`) return this.#authorize(url, response);
+    if (url.pathname === `${this.path}/authorize`) return this.#authorize(url, request, response);
     if (url.pathname === `${this.path}/token`) return this.#token(request, form, json);
     if (url.pathname === `${this.path}/revoke`) return this.#revoke(request, form, json);
     if (url.pathname === '/user') return this.#user(request, json);
+    if (url.pathname === '/favicon.ico') return response.writeHead(204).end();
     return json(404, { error: 'not_found' });
   }
 
@@ -95,8 +97,9 @@ export class AuthorizationServer {
     };
   }
 
-  // The person is signed in here and decides at once.
-  #authorize(url, response) {
+  // The person is signed in here.
+  #authorize(url, request, response) {
+    if (request.headers.referer) this.referers.push(request.headers.referer);
     const query = url.searchParams;
     this.asked.authorize++;
     this.requests.push(Object.fromEntries(query));
@@ -113,6 +116,8 @@ export class AuthorizationServer {
       this.codes.set(code, { challenge: query.get('code_challenge'), redirect: query.get('redirect_uri'), scope: query.get('scope') ?? '', resource: query.getAll('resource') });
       back.searchParams.set('code', code);
     }
+    if (this.decision === 'ask')
+      return response.writeHead(200, { 'Content-Type': 'text/html' }).end(`<!doctype html><title>Service</title><a href="${back.href.replaceAll('&', '&amp;')}">Authorize</a>`);
     return response.writeHead(302, { Location: back.href }).end();
   }
 

@@ -1,0 +1,44 @@
+// An account is connected in a real browser: from the page of the question to the service, which is another site, and back;
+// then it is on the page of accounts, and is disconnected there.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connect, startHttp } from '../wire/harness.js';
+import { tokenFile } from '../wire/credentials.js';
+import { AuthorizationServer } from '../wire/authorization-server.js';
+import { SECRET, URL_MODE, numberOf, oauthFile } from '../wire/accounts.js';
+import { PEOPLE, button, live, pagesOf, shot, soon, stranger } from './browser.js';
+
+test('an account is connected at another site, listed, and disconnected', async (t) => {
+  pagesOf(t);
+  const service = await AuthorizationServer.start(t, { decision: 'ask' });
+  const elsewhere = `http://localhost:${service.port}`; // another site than 127.0.0.1
+  const file = oauthFile(t, service.section('github', {
+    title: 'GitHub', scopes: 'repo', authorization_endpoint: `${elsewhere}/authorize`, token_endpoint: `${service.issuer}/token`, revocation_endpoint: `${service.issuer}/revoke`,
+  }));
+  const server = await startHttp(t, 'accounts', { env: { ...SECRET, ...service.env }, args: ['--token-file', tokenFile(t, PEOPLE), '--oauth', file] });
+  server.origin = new URL(server.url).origin;
+  const page = await stranger(t, { server, name: 'ada' });
+  const session = await connect(t, 'http', 'accounts', { server, token: PEOPLE[0].token, capabilities: URL_MODE });
+  const call = session.text('use');
+  const question = await session.question();
+  question.accept();
+  await page.goto(question.params.url);
+  await page.waitForURL(`${elsewhere}/**`);
+  await page.getByRole('link', { name: 'Authorize' }).click();
+  await page.getByText('You can close this page.').waitFor();
+  assert.equal(await soon('the result', call), numberOf([...service.accesses.keys()].at(-1)));
+  assert.deepEqual(service.referers, [], 'the service learns nothing of where the person comes from');
+
+  await page.goto(server.origin);
+  await live(page);
+  await page.getByRole('link', { name: 'Accounts', exact: true }).click();
+  const row = page.locator('.sheet li', { hasText: 'GitHub' });
+  await row.getByText('repo').waitFor();
+  await shot(page, 'accounts');
+  await button(page, 'Disconnect').click();
+  await button(page, 'Press again to disconnect').click();
+  await page.getByText('Disconnected. Tools are given nothing of it any more.').waitFor();
+  await page.reload();
+  await page.getByText('No account is connected.').waitFor();
+  assert.equal(service.asked.revoke, 1);
+});
