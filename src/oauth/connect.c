@@ -445,7 +445,7 @@ static void start(struct oauth *oauth, const struct oauth_flow *flow, bool retur
     struct service *service = service_find(oauth, flow->service);
     struct connecting *c;
 
-    if (!service || oauth->work_count >= OAUTH_FLOWS_MAX) {
+    if (!service || oauth->work_count - oauth->jobs.count >= OAUTH_FLOWS_MAX) {
         refuse_later(oauth,
                      service ? STR("Too many people are connecting accounts. Try again.")
                              : STR("This server knows no such service any more."),

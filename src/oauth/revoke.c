@@ -275,7 +275,7 @@ static void list_row(void *data, const struct store_row *row)
     if (!account_read(oauth, &l->work.arena, row->value->key, row->value->value, &account))
         return;
     if (account.state == ACCOUNT_REVOKED) { /* its node died before the service was told */
-        if (account.access.len && oauth->work_count < OAUTH_FLOWS_MAX)
+        if (account.access.len && oauth->work_count - oauth->jobs.count < OAUTH_FLOWS_MAX)
             revoke_begin(oauth, row->value->key, STR_NONE, NULL, NULL);
         return;
     }

@@ -2,7 +2,7 @@
 // Redis: the question still waits or is answered, the account is there or is not, nothing is lost and nothing happens twice.
 import { suite, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { freePort, pause, startHttp, within, PATIENCE_MS } from './harness.js';
+import { freePort, pause, runOnce, startHttp, within, PATIENCE_MS } from './harness.js';
 import { Api, token, tokenFile } from './inbox.js';
 import { Modern, accepted, retryOf } from './modern.js';
 import { stores } from './stores.js';
@@ -138,6 +138,18 @@ suite('killed at every point', { concurrency: 3 }, () => {
       assert.deepEqual([await house.accounts(), service.accesses.size], [[], 0]);
       assert.equal((await house.client().asked('use')).resultType, 'input_required', 'the next call asks again');
     });
+
+  test('sqlite: accounts outlive a restart, and a new secret', async (t) => {
+    const house = await House.open(t);
+    await connected(house);
+    const secrets = { MCP_ELICITATION_SECRET: 'another secret of the tests of accounts', MCP_PREVIOUS_SECRETS: SECRET.MCP_ELICITATION_SECRET };
+    const run = await runOnce('nod', ['store', 'reseal', '--store', house.store.address], secrets);
+    assert.equal(run.code, 0, run.stderr);
+    const args = ['--token-file', house.tokens, '--store', house.store.address, '--oauth', house.file];
+    const server = await startHttp(t, 'accounts', { env: { ...house.service.env, MCP_ELICITATION_SECRET: secrets.MCP_ELICITATION_SECRET }, args });
+    assert.equal(await house.client(server).ended('use'), newest(house.service));
+    assert.equal(house.service.asked.authorize, 1);
+  });
 
   // The node that refreshes dies; another one of the same store waits until its word has run out.
   for (const point of FULL ? ['lease_after', 'refresh_after', 'refresh_before'] : ['refresh_after'])

@@ -8,7 +8,7 @@ import { connectModern, scratchFolder } from './modern.js';
 import { Browser } from './credentials.js';
 import { AuthorizationServer } from './authorization-server.js';
 
-export const SECRET = { MCP_ELICITATION_SECRET: 'a secret of the tests of accounts, long enough' };
+export const SECRET = { MCP_ELICITATION_SECRET: 'a secret of the tests of accounts that is long enough' };
 export const URL_MODE = { elicitation: { url: {} } };
 
 // The number that the tools of tests/wire/accounts.c say of a token.
@@ -29,7 +29,7 @@ export const memory = { name: 'memory', nodes: 1, create: async () => null };
 export async function openAccounts(t, { house = memory, settings = {}, section = {}, program = 'accounts', env = {}, args = [] } = {}) {
   const service = await AuthorizationServer.start(t, settings);
   const file = oauthFile(t, service.section('github', section));
-  const opened = await openHouse(t, house, { program, env: { ...SECRET, ...service.env, ...(typeof env === 'function' ? env(service) : env) }, args: ['--oauth', file, ...args] });
+  const opened = await openHouse(t, house, { program, env: { NOD_REPLAY_CHECK: '1', ...SECRET, ...service.env, ...(typeof env === 'function' ? env(service) : env) }, args: ['--oauth', file, ...args] });
   return { ...opened, server: opened.first, service, file };
 }
 

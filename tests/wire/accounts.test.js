@@ -312,7 +312,7 @@ test('a client without URL mode: the inbox shows the question and links to its p
 });
 
 test('connect-github says whose account it is, and reads it with the token', async (t) => {
-  const { server, service } = await openAccounts(t, { program: 'connect-github', env: ({ origin }) => ({ GITHUB_API: origin }) });
+  const { server, service } = await openAccounts(t, { program: 'connect-github', env: ({ origin }) => ({ GITHUB_API: origin, NOD_REPLAY_CHECK: '0' }) });
   const ada = await Person.at(server, 'ada');
   const session = await clients['v2, 2026'](t, server, 'ada');
   assert.equal(await callAndConnect(session, ada, 'who_am_i'), 'You are octocat, with 8 public repositories.');
