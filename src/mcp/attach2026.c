@@ -147,6 +147,8 @@ static void soft_over(void *data)
         return;
     if (!call_waiting(call)) {
         hold_for(caller, ATTACH_AGAIN_MS); /* it runs, or ends by itself */
+    } else if (round_brings_late(caller, call)) {
+        hold_for(caller, ATTACH_AGAIN_MS); /* as soon as it is taken, it runs */
     } else if (caller->part != PART_TOOL_RESULT || has_pages(caller) ||
                server->opts.portable_states || !call_waits_only_elsewhere(call)) {
         round_leave(caller, call);

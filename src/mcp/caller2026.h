@@ -72,6 +72,7 @@ struct caller2026 {
     bool tasks;                /* it may be answered with a task */
     bool resumed;              /* it came with a requestState */
     bool won;                  /* an answer of this request counted */
+    bool brought_ahead;        /* what it brought before its turn was given in its turn */
     struct attach2026 *attach; /* it finds a call that was made before: attach_tool.h; or NULL */
     int64_t began;             /* by the loop's clock */
     struct str client;         /* the name that its client gives; in the arena */
@@ -167,6 +168,9 @@ void resume_later(struct caller2026 *caller);
 void resume_refuse_answers(struct caller2026 *caller);
 /* round2026.c: the asks of a call go out, and answers come in: see caller_ops. */
 bool round_brings(struct caller *base, struct call *call);
+/* The client's turn has come while its request was held: what it brought ahead counts from now on.
+ * False: there was nothing, or it was given before. */
+bool round_brings_late(struct caller2026 *caller, struct call *call);
 void round_answered(struct caller *base, struct str ask_id, const struct answer_result *result);
 bool round_contradicted(struct caller *base, struct call *call);
 enum caller_way round_asked(struct caller *base, struct call *call);

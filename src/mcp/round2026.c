@@ -402,17 +402,26 @@ static bool is_malformed(struct caller2026 *caller, const struct call *call)
     return false;
 }
 
-static void bring(struct caller2026 *caller, struct ask *ask, const struct json *response)
+static bool answer_of(struct caller2026 *caller, struct ask *ask, const struct json *response,
+                      struct answer *answer)
 {
-    struct answer answer;
+    if (!ask2026_read(ask_record(ask), response, answer))
+        return false;
+    content_plain(caller, answer);
+    answer->by = caller->principal;
+    answer->surface = caller->server->mrtr;
+    answer->attempt = offer_of(caller, ask_record(ask)->id);
+    return true;
+}
 
-    if (!ask2026_read(ask_record(ask), response, &answer))
-        return;
-    content_plain(caller, &answer);
-    answer.by = caller->principal;
-    answer.surface = caller->server->mrtr;
-    answer.attempt = offer_of(caller, ask_record(ask)->id);
-    call_bring(ask, &answer);
+/* The response to this ask that the request has with it, if it counts now; NULL: none. */
+static const struct json *brought_for(struct caller2026 *caller, struct ask *ask)
+{
+    const struct json *response = json_get(caller_given(caller), ask_record(ask)->key);
+
+    return response && is_clients_word(caller, ask) && counts(caller, ask_record(ask), response)
+               ? response
+               : NULL;
 }
 
 bool round_brings(struct caller *base, struct call *call)
@@ -434,11 +443,32 @@ bool round_brings(struct caller *base, struct call *call)
         return false;
     }
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
-        const struct json *response = json_get(caller_given(caller), ask_record(ask)->key);
-        if (response && is_clients_word(caller, ask) && counts(caller, ask_record(ask), response))
-            bring(caller, ask, response);
+        const struct json *response = brought_for(caller, ask);
+        struct answer answer;
+        if (response && answer_of(caller, ask, response, &answer))
+            call_bring(ask, &answer);
     }
     return true;
+}
+
+bool round_brings_late(struct caller2026 *caller, struct call *call)
+{
+    struct engine *engine = caller->server->opts.engine;
+    struct ask *next;
+    bool any = false;
+
+    if (caller->brought_ahead || !caller_given(caller))
+        return false;
+    for (struct ask *ask = call_ask_first(call); ask; ask = next) {
+        const struct json *response = brought_for(caller, ask);
+        struct answer answer;
+        next = call_ask_next(call, ask);
+        if (!response || !answer_of(caller, ask, response, &answer))
+            continue;
+        any = caller->brought_ahead = true;
+        ask_answer(engine, ask_record(ask)->id, &answer, NULL, NULL);
+    }
+    return any;
 }
 
 void round_answered(struct caller *base, struct str ask_id, const struct answer_result *result)

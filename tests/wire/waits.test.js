@@ -72,6 +72,22 @@ test('2026, in turn: what a client carries comes up elsewhere in its turn, and i
   await server.toy.withdrawn(b);
 });
 
+test('2026, in turn: what a client brings ahead counts from its turn on, and the first answer wins', async (t) => {
+  const server = await toys(t, ['--surfaces', 'toy>client', '--next-surface', '1s']);
+  const modern = new Modern(server.url);
+  const ahead = { inputResponses: { first: word('ahead') } };
+  const began = Date.now();
+  const [one, two, unfit] = ['a', 'b', 'c'].map((tag) =>
+    modern.call('word', { tag }, tag === 'c' ? { inputResponses: { first: accepted({ wrong: 1 }) } } : ahead));
+  const [a, b] = [await server.toy.offer('a'), await server.toy.offer('b')];
+  assert.equal((await server.toy.answer(b, 'toy')).status, 'ok', 'before that it does not');
+  assert.equal(textOf((await two).result), 'b: toy');
+  assert.equal(textOf((await one).result), 'a: ahead');
+  assert.ok(Date.now() - began >= 900, 'not before its turn');
+  await server.toy.withdrawn(a);
+  assert.equal((await unfit).result.resultType, 'input_required', 'what does not fit is asked');
+});
+
 test('in turn: a question that was asked before a crash comes up in its turn after it', async (t) => {
   const store = await stores.find(({ name }) => name === 'sqlite').create(t);
   const args = ['--surfaces', 'client>toy', '--next-surface', '1s', '--store', store.address];
@@ -88,11 +104,11 @@ test('in turn: a question that was asked before a crash comes up in its turn aft
 
 const since = (from) => performance.now() - from;
 
-test('2026, in turn: a client is not asked before its turn, and what it brings ahead does not count', async (t) => {
+test('2026, in turn: a client is not asked before its turn', async (t) => {
   const server = await toys(t, ['--surfaces', 'toy>client', '--next-surface', '1s']);
   const modern = new Modern(server.url);
   const began = performance.now();
-  const asked = modern.asked('word', { tag: 'a' }, { inputResponses: { first: word('ahead') } });
+  const asked = modern.asked('word', { tag: 'a' });
   const offer = await server.toy.offer('a');
   const round = await asked;
   assert.ok(since(began) >= 900, `asked after ${since(began)} ms`);
