@@ -372,6 +372,8 @@ static void come_to_an_end(void)
 
 static void one_interleaving(uint64_t seed)
 {
+    static const char *const both[] = { "client", "second", NULL };
+    struct str unknown;
     uint64_t spread = seed * 0x9E3779B97F4A7C15u | 1;
 
     fate_count = effect_count = 0;
@@ -387,6 +389,7 @@ static void one_interleaving(uint64_t seed)
                                              .requires_confirmation = (spread >> 50 & 7) == 0,
                                              .seed = spread,
                                              .fault_per_mille = (spread >> 45 & 3) ? 150 : 0 });
+    assert_true(engine_use_surfaces(world.engine, both, &unknown));
     if (world.opts.requires_confirmation)
         world.target.remember = NOD_REMEMBER_PRINCIPAL | NOD_REMEMBER_TOOL;
     spied_ops = *world.store->ops;
