@@ -5,7 +5,8 @@
  *                                gets a pending result, or both get the end
  *     an answer to a question    claims the question ▶ its call, in the same way (attach_tool.h)
  *     the same tool, arguments   a handle whose result was not handed out, of a call that nobody
- *                                holds ▶ the call; otherwise a new call begins
+ *                                holds, and whose question is not up with the model of another
+ *                                session ▶ the call; otherwise a new call begins
  *
  * The request waits for the call as the one that made it did, up to its own soft deadline. When the
  * call has ended, the record of the handle says so before the client is told: no later request is
@@ -23,6 +24,7 @@
 #include "core/catalog.h"
 #include "mcp/attach_tool.h"
 #include "mcp/caller_away.h"
+#include "mcp/model.h"
 #include "mcp/pending.h"
 #include "mcp/repeat2025.h"
 
@@ -165,6 +167,21 @@ static void attach_to(struct attach *attach, const struct call_record *record)
     }
 }
 
+/* A question that the model of a session was given is answered in that session only: in another
+ * one its id would be of no use. */
+static bool is_with_other_model(const struct attach *attach, const struct call_record *record,
+                                const struct call *live)
+{
+    const struct session *session = attach->call->session;
+
+    if (record->state == CALL_STORED_FINISHED || str_eq(record->scope, session_scope(session)))
+        return false;
+    if (live && call_waiting(live))
+        return model_is_asked(attach->server, live);
+    return engine_asks_model(attach->server->opts.engine, attach->target,
+                             client_ask_kinds(session->can));
+}
+
 static void loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct attach *attach = data;
@@ -183,7 +200,8 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
     if (status == NOD_E_STORE)
         say_failure(attach, "STORE_AWAY", store_away);
     else if (!own || (!attach->by_handle &&
-                      ((live && !caller_is_away(live)) || record->state == CALL_STORED_CANCELLED)))
+                      ((live && !caller_is_away(live)) || record->state == CALL_STORED_CANCELLED ||
+                       is_with_other_model(attach, record, live))))
         look_next(attach);
     else
         attach_to(attach, record);

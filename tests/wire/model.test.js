@@ -214,6 +214,28 @@ test('2025: the same call again gets the same question, and not a second one', a
   assert.equal(await session.text(TOOL, accept(first.elicitId, { word: 'x' })), 'word: x');
 });
 
+test('2025: the same call in another session is asked a question of its own, which its own model can answer', async (t) => {
+  const deeds = deedsFile(t);
+  const { address } = await stores.find(({ name }) => name === 'sqlite').create(t);
+  const env = { PROBE_FILE: deeds.file, MCP_ELICITATION_SECRET: 'a secret that is surely long enough for this' };
+  const start = () => startHttp(t, SERVER, { args: [...OFF, '--store', address], env });
+  const server = await start();
+  const [one, two] = await Promise.all([1, 2].map(() => connect(t, 'http', SERVER, { ...MUTE, server })));
+  const first = questionOf(await one.call('word', { tag: 'a' }));
+  const second = questionOf(await two.call('word', { tag: 'a' }));
+  assert.notEqual(second.elicitId, first.elicitId);
+  assert.equal(questionOf(await two.call('word', { tag: 'a' })).elicitId, second.elicitId);
+  assert.equal(await two.text(TOOL, accept(second.elicitId, { word: 'two' })), 'word: two');
+  assert.equal(await one.text(TOOL, accept(first.elicitId, { word: 'one' })), 'word: one');
+  assert.deepEqual(deeds.lines(), ['two', 'one']);
+  const left = questionOf(await one.call('word', { tag: 'b' }));
+  await server.stop();
+  const three = await connect(t, 'http', SERVER, { ...MUTE, server: await start() }); // the call is not loaded
+  const own = questionOf(await three.call('word', { tag: 'b' }));
+  assert.notEqual(own.elicitId, left.elicitId);
+  assert.equal(await three.text(TOOL, accept(own.elicitId, { word: 'three' })), 'word: three');
+});
+
 // Gives up on the first request while the handler works: { call, abandon }.
 async function impatient(t, era, server) {
   if (era === '2026') {
