@@ -157,6 +157,7 @@ void engine_confirm_destructive(struct engine *engine, bool wanted);
 struct engine_pages {
     bool (*link)(void *data, const struct ask_record *ask, int64_t expires_ms, struct buf *url);
     void *data;
+    unsigned kinds; /* a bit (1 << enum ask_page) for each that it has; 0: it has none */
 };
 void engine_use_pages(struct engine *engine, const struct engine_pages *pages);
 struct hooks *engine_hooks(struct engine *engine);

@@ -109,11 +109,11 @@ struct run {
     unsigned supports_consent; /* the same where it counts as consent */
     unsigned supports_gate;    /* the same for what a hook asks at the gate */
     unsigned model;            /* those that a model can be asked, whether or not that counts */
-    bool pages;                /* this server has pages of its own: see engine_use_pages */
-    bool fresh_intent;         /* this node has just committed the last ENTRY_INTENT */
-    bool portable;             /* only idempotent steps: see call_spec */
-    bool carried;              /* see caller_ops.carries */
-    bool hold_steps;           /* see call_spec */
+    unsigned pages;    /* bits of the pages of its own that this server has: engine_pages.kinds */
+    bool fresh_intent; /* this node has just committed the last ENTRY_INTENT */
+    bool portable;     /* only idempotent steps: see call_spec */
+    bool carried;      /* see caller_ops.carries */
+    bool hold_steps;   /* see call_spec */
     /* not empty: the store, which does not know the call yet, is away, and why. No effect may
      * happen, because it could not be recorded */
     struct str store_away;

@@ -334,7 +334,7 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
         NOD_TRY(check_form(
             run, spec->detail,
             str_n(spec->message.at, spec->authored ? spec->authored : spec->message.len)));
-    if (spec->page && !run->pages) {
+    if (spec->page && !(run->pages & 1u << spec->page)) {
         run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
                      "This server has no pages of its own, which belong to its inbox: the operator "
                      "has to serve HTTP, or --inbox beside stdio, and not with --no-inbox or "

@@ -138,4 +138,7 @@ void kit_client_call(nod_test *test);
 void kit_fail(nod_test *test, const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The address of a page of the server (nod_elicit_page), for questions that have one. */
+bool kit_page_link(void *data, const struct ask_record *ask, int64_t expires_ms, struct buf *url);
+
 #endif

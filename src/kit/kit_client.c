@@ -280,6 +280,21 @@ static bool find_answer(nod_test *test, struct kit_question *question)
     return false;
 }
 
+bool kit_page_link(void *data, const struct ask_record *ask, int64_t expires_ms, struct buf *url)
+{
+    (void)data, (void)expires_ms;
+    buf_fmt(url, "https://page.test/a/" STR_FMT, STR_ARG(ask->id));
+    return !url->overflow;
+}
+
+/* The person fills in the page itself. */
+static bool is_on_page(const nod_test *test, const struct kit_question *question)
+{
+    const struct ask *ask = engine_ask(test->server->engine, id_str(&question->id));
+
+    return ask && ask_record(ask)->page;
+}
+
 static void answered(void *data, const struct answer_result *result)
 {
     nod_test *test = data;
@@ -288,6 +303,13 @@ static void answered(void *data, const struct answer_result *result)
         return;
     test->refused++;
     test->why_refused = arena_str(&test->said, result->problems);
+    for (size_t i = 0; i < test->question_count; i++) {
+        struct kit_question *question = &test->questions[i];
+        if (is_on_page(test, question) && !question->up) { /* it is still open there */
+            question->up = true;
+            question->answer = NULL;
+        }
+    }
 }
 
 static void give(nod_test *test, const struct kit_question *question)
@@ -302,17 +324,16 @@ static void give(nod_test *test, const struct kit_question *question)
         ask_url_done(engine, id_str(&question->id), NULL, NULL);
         return;
     }
-    ask_answer(engine, id_str(&question->id),
-               &(struct answer){
-                   .action = states[given->action],
-                   .content = given->content.len
-                                  ? json_parse(&test->said, given->content, NULL, NULL)
-                                  : NULL,
-                   .by = who,
-                   .surface = &test->surface,
-                   .attempt = question->attempt,
-               },
-               answered, test);
+    bool page = is_on_page(test, question);
+    struct answer answer = {
+        .action = states[given->action],
+        .content = given->content.len ? json_parse(&test->said, given->content, NULL, NULL) : NULL,
+        .by = who,
+        .roles = page ? ROLES_ALL : ROLES_NONE,
+        .surface = page ? NULL : &test->surface,
+        .attempt = page ? 0 : question->attempt,
+    };
+    (page ? ask_page_answer : ask_answer)(engine, id_str(&question->id), &answer, answered, test);
 }
 
 /* Questions that nobody answers are waited for, until their time is over. */

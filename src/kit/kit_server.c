@@ -201,6 +201,9 @@ bool kit_server_open(nod_test *test)
     engine_use_clock(server->engine, &test->clock.clock);
     engine_use_store(server->engine, test->store);
     engine_use_catalog(server->engine, server->catalog);
+    engine_use_pages(server->engine,
+                     &(struct engine_pages){ .link = kit_page_link,
+                                             .kinds = 1u << PAGE_FORM | 1u << PAGE_FOREIGN });
     engine_add_surface(server->engine, &test->surface);
     test->secrets = (struct need_source){ .name = SECRET_KIND, .fetch = secret_fetch };
     engine_add_need_source(server->engine, &test->secrets);

@@ -425,9 +425,12 @@ struct hosted *hosted_create(const struct hosted_opts *opts)
 
 void hosted_start(struct hosted *hosted)
 {
+    struct engine_pages pages = { .link = link_make, .data = hosted };
+
+    for (int page = 0; page < ASK_PAGES; page++)
+        pages.kinds |= kinds[page] ? 1u << page : 0;
     if (front_is_linked(hosted->opts.front))
-        engine_use_pages(hosted->opts.engine,
-                         &(struct engine_pages){ .link = link_make, .data = hosted });
+        engine_use_pages(hosted->opts.engine, &pages);
 }
 
 void hosted_destroy(struct hosted *hosted)

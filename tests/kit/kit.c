@@ -117,6 +117,16 @@ static nod_status with_key(nod_call *call)
     return nod_reply_textf(call, "%d bytes", (int)nod_as_int(len));
 }
 
+static nod_status fill_page(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit_page(call, &answer, .message = "Who is it?",
+                            .form = NOD_FORM(NOD_TEXT("name", .required = true))));
+    return nod_reply_text(call, answer.action == NOD_ACCEPT ? nod_get_str(answer.content, "name")
+                                                            : "nobody");
+}
+
 static const nod_tool tools[] = {
     { .name = "with_key", .handler = with_key },
     { .name = "buy", .handler = buy },
@@ -124,6 +134,7 @@ static const nod_tool tools[] = {
     { .name = "pay_once", .handler = pay_once },
     { .name = "visit", .handler = visit },
     { .name = "open_page", .handler = open_page },
+    { .name = "fill_page", .handler = fill_page },
     { .name = "guarded", .handler = pay_once, .requires_confirmation = true },
 };
 
@@ -220,6 +231,14 @@ static void pages_and_clients_that_cannot_be_asked(void **state)
     nod_test_page_done(t, NULL);
     nod_test_call(t, "open_page", NULL);
     NOD_EXPECT_TEXT(t, "signed in");
+    nod_test_accept(t, NULL, "{\"surname\":\"Lovelace\"}");
+    nod_test_accept(t, NULL, "{\"name\":\"Ada\"}");
+    nod_test_call(t, "fill_page", NULL);
+    NOD_EXPECT_TEXT(t, "Ada");
+    assert_int_equal(nod_test_refused(t), 1);
+    nod_test_decline(t, NULL);
+    nod_test_call(t, "fill_page", NULL);
+    NOD_EXPECT_TEXT(t, "nobody");
     nod_test_cannot(t, NOD_MODE_URL);
     nod_test_call(t, "open_page", NULL);
     NOD_EXPECT_TEXT(t, "no page");
