@@ -101,7 +101,7 @@ export async function openChat(t, era, { args, capabilities = ABLE, second = fal
   let calls = 0;
   chat.begin = (name, args = {}) => {
     const call = { name, args, id: ++calls };
-    call.result = model.client.callTool({ name, arguments: args }, { timeout: 2 * PATIENCE_MS });
+    call.result = model.client.callTool({ name, arguments: args }, { timeout: 8 * PATIENCE_MS });
     call.result.catch(() => {});
     return call;
   };

@@ -120,7 +120,16 @@ inSoak('the host\'s theme and colours, in the light and in the dark', async (t, 
   assert.equal(await soon('no parcel', chat.text(call)), 'No parcel.');
 });
 
-inSoak('pictures, to look at', async (t, era) => {
+// What axe says of what the view shows now.
+const axe = readFileSync(path.join(process.env.NOD_SOURCE_DIR, 'node_modules/axe-core/axe.min.js'), 'utf8');
+async function accessible(chat, what) {
+  const frame = chat.host.frames().at(-1);
+  await frame.evaluate(axe);
+  const { violations } = await frame.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa'] }));
+  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`), [], what);
+}
+
+inSoak('pictures, to look at, and what axe sees in them', async (t, era) => {
   for (const theme of ['light', 'dark']) {
     const chat = await openChat(t, era, { look: { theme } });
     await chat.host.setViewportSize({ width: 760, height: 2100 }); // what is outside of it is not painted
@@ -130,20 +139,24 @@ inSoak('pictures, to look at', async (t, era) => {
     await chat.show(form);
     await chat.view.locator('.primary[aria-disabled=false]').waitFor();
     await take('form');
+    await accessible(chat, `${theme}, a form`);
     const erase = chat.begin('erase', {});
     await chat.show(form, { toolInfo: false, input: false, result: false });
     await chat.view.locator('.asks').waitFor();
     await chat.view.locator('.primary[aria-disabled=false]').waitFor();
     await take('several');
+    await accessible(chat, `${theme}, a list`);
     await chat.show(form);
     await chat.press('Decline');
     await chat.verdict('Declined by you');
     await form.told;
     await take('over');
+    await accessible(chat, `${theme}, an outcome`);
     await chat.show(erase);
     await chat.press('Approve');
     await chat.button('Press again to approve').waitFor();
     await take('destructive');
+    await accessible(chat, `${theme}, a destructive one`);
     await chat.press('Decline');
     assert.equal(await soon('it is kept', chat.text(erase)), 'Nothing was erased.');
   }
