@@ -414,17 +414,22 @@ static unsigned without_models(const struct engine *engine, unsigned turn)
     return turn;
 }
 
-/* It is put up in the next place as well. The turn stays: the clock counts on from there. */
+/* It is put up in the next place as well, whose turn has come then; where it was it stays up. */
 static void offer_further(struct ask *ask)
 {
     const struct engine *engine = ask->call->engine;
     const struct plan *plan = call_plan(ask->call);
     unsigned before = ask->up;
+    size_t turn = ask->turn;
 
     ask->offering = true;
-    for (size_t turn = ask->turn + 1u; turn < plan->count && ask->up == before; turn++)
+    while (ask->up == before && ++turn < plan->count)
         put_up(ask, without_models(engine, plan->turns[turn]));
     ask->offering = false;
+    if (turn < plan->count) {
+        ask->turn = (uint8_t)turn;
+        note_early(ask, plan);
+    }
     call_tell_offered(ask->call);
 }
 

@@ -135,9 +135,11 @@ static void offer_free(struct view_offer *offer)
 
 bool view_is_up(const struct views *views, struct str ask_id)
 {
-    const struct ask *live = engine_ask(views->server->opts.engine, ask_id);
+    struct engine *engine = views->server->opts.engine;
+    const struct ask *live = engine_ask(engine, ask_id);
 
-    return !live || ask_is_up_on(live, &views->surface);
+    /* It may be the next one's turn already: who answers late is still heard. */
+    return !live || engine_asks_on(engine, ask_record(live), &views->surface);
 }
 
 void view_over(struct views *views, const struct view_record *record)
