@@ -125,7 +125,7 @@ static void a_secret_among_the_arguments_is_a_warning(void **state)
     log_end();
     expect_said("level=warn");
     expect_said("looks like a secret");
-    expect_said("nod_elicit_url");
+    expect_said("nod_secret");
     expect_said("argument=api_key");
 }
 
