@@ -425,7 +425,7 @@ void ask_page_answer(struct engine *engine, struct str ask_id, const struct answ
 
     claim->page = true;
     claim->answer.surface = NULL;
-    claim->answer.once = !done;
+    claim->answer.once |= !done;
     claim->done = done;
     claim->data = data;
     flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);

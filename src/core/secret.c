@@ -141,8 +141,9 @@ struct secret_work {
     struct arena arena;
     struct str id, principal;
     struct secret secret; /* to be stored */
+    struct str ask_id;    /* only what was stored for this question is deleted; empty: whatever */
     uint64_t version;
-    int64_t keep_ms;
+    int64_t keep_ms, asked_ms;
     int tries;
     struct need *need; /* that waits for it */
     void (*done)(void *data, nod_status status);
@@ -293,6 +294,24 @@ static void put_done(struct op *op, nod_status status, const struct store_reply 
     work_over(work, status == NOD_E_STALE ? NOD_E_STORE : status);
 }
 
+/* Does this stay, because it was given for the same question, or after that was put? What cannot be
+ * opened never does. */
+static bool stays(const struct secret_work *work, const struct secret *there, bool *same)
+{
+    struct keyring *ring = work->secrets->opts.ring;
+    struct hidden old = { 0 }, new = { 0 };
+
+    if (!str_eq(there->ask_id, work->secret.ask_id) &&
+        (!work->asked_ms || there->row.at_ms < work->asked_ms))
+        return false;
+    bool opens = inner_open(ring, STR(SECRET_KIND), work->id, there->sealed, &old) == NOD_OK &&
+                 inner_open(ring, STR(SECRET_KIND), work->id, work->secret.sealed, &new) == NOD_OK;
+    *same = opens && str_eq(hidden_str(&old), hidden_str(&new));
+    hidden_wipe(&old);
+    hidden_wipe(&new);
+    return opens;
+}
+
 /* Whatever cannot be read is replaced. */
 static void give_get_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
@@ -304,9 +323,10 @@ static void give_get_done(struct op *op, nod_status status, const struct store_r
         work_over(work, status);
         return;
     }
+    bool same;
     if (status == NOD_OK && secret_read(&work->arena, work->id, reply->value, &there) &&
-        !is_over(engine, &there) && str_eq(there.ask_id, work->secret.ask_id)) {
-        work_over(work, NOD_OK);
+        !is_over(engine, &there) && stays(work, &there, &same)) {
+        work_over(work, same ? NOD_OK : NOD_E_STALE);
         return;
     }
     work->version = status == NOD_OK ? reply->version : status == NOD_E_NOT_FOUND ? STORE_NEW : 0;
@@ -348,6 +368,7 @@ void secret_give(struct engine *engine, const struct secret_given *given,
     struct secret_work *work = work_new(engine->secrets, data);
     work->done = done;
     work->keep_ms = given->keep_ms;
+    work->asked_ms = given->asked_ms;
     work->id = id_of(&work->arena, given->principal, given->name);
     work->secret.row.principal = arena_str(&work->arena, given->principal);
     work->secret.row.name = arena_str(&work->arena, given->name);
@@ -436,7 +457,8 @@ static void delete_get_done(struct op *op, nod_status status, const struct store
     if (status == NOD_OK &&
         (!secret_read(&work->arena, work->id, reply->value, &work->secret) ||
          is_over(work->secrets->engine, &work->secret) ||
-         (work->principal.len && !str_eq(work->principal, work->secret.row.principal))))
+         (work->principal.len && !str_eq(work->principal, work->secret.row.principal)) ||
+         (work->ask_id.len && !str_eq(work->ask_id, work->secret.ask_id))))
         status = NOD_E_NOT_FOUND;
     if (status == NOD_OK)
         op_start(work->secrets->engine, &work->op, del_send, del_done);
@@ -455,6 +477,18 @@ void secret_delete(struct engine *engine, struct str id, struct str principal,
     work->done = done;
     work->id = arena_str(&work->arena, id);
     work->principal = arena_str(&work->arena, principal);
+    op_start(engine, &work->op, get_send, delete_get_done);
+}
+
+void secret_take_back(struct engine *engine, struct str principal, struct str name,
+                      struct str ask_id)
+{
+    if (!engine->secrets)
+        return;
+    struct secret_work *work = work_new(engine->secrets, NULL);
+    work->id = id_of(&work->arena, principal, name);
+    work->principal = arena_str(&work->arena, principal);
+    work->ask_id = arena_str(&work->arena, ask_id);
     op_start(engine, &work->op, get_send, delete_get_done);
 }
 

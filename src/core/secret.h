@@ -17,7 +17,8 @@
  * - The value is in the clear only in the request that brings it, in hidden memory while a run uses
  *   it, and in the hands of the handler. Lists, logs, answers and journals never have it.
  * - What was stored for a question first stays: a second tab that sends another value for the same
- *   question changes nothing.
+ *   question changes nothing, and neither does a value for another question that was put before it:
+ *   that one is answered with what is there.
  */
 #ifndef NOD_CORE_SECRET_H
 #define NOD_CORE_SECRET_H
@@ -65,12 +66,17 @@ struct secret_given {
     struct str name;
     struct str value;  /* 1 to SECRET_VALUE_MAX bytes */
     struct str ask_id; /* the question that it answers */
+    int64_t asked_ms;  /* when that was put; 0: whatever is there for another one is replaced */
     int64_t keep_ms;   /* 0: until it is deleted */
 };
-/* NOD_OK: it is stored, or another value was stored for the same question before. NOD_E_LIMIT,
- * NOD_E_USAGE: its value or name cannot be. NOD_E_STORE. */
+/* NOD_OK: it is stored. NOD_E_STALE: another value has been stored for this question, or since it
+ * was put, and stays. NOD_E_LIMIT, NOD_E_USAGE: its value or name cannot be. NOD_E_STORE. */
 void secret_give(struct engine *engine, const struct secret_given *given,
                  void (*done)(void *data, nod_status status), void *data);
+
+/* The question was not answered with it after all: what was stored for it is deleted again. */
+void secret_take_back(struct engine *engine, struct str principal, struct str name,
+                      struct str ask_id);
 
 /* As lists show it. */
 struct secret_row {

@@ -237,13 +237,23 @@ static void show_outcome(struct hosted_visit *visit)
     visit_end(visit);
 }
 
+static void settled(struct hosted_visit *visit)
+{
+    const struct hosted_kind *kind = hosted_kind_of(&visit->ask);
+
+    if (kind->settled)
+        kind->settled(visit);
+}
+
 /* How it ended is read from the store, which also knows who was faster. */
 static void outcome_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct hosted_visit *visit = data;
 
-    if (status == NOD_OK)
+    if (status == NOD_OK) {
         visit->ask = ask_record_copy(&visit->arena, reply->ask);
+        settled(visit);
+    }
     show_outcome(visit);
 }
 
@@ -254,6 +264,8 @@ static void answered(void *data, const struct answer_result *result)
 
     CRASH_POINT(page_after);
     visit->counted = result->status == NOD_OK;
+    if (result->status != NOD_OK && result->status != NOD_E_STALE && result->status != NOD_E_STORE)
+        settled(visit);
     if (result->status == NOD_OK || (result->status == NOD_E_STALE && !result->pending))
         store->ops->load_ask(store, visit->ask.id, outcome_loaded, visit);
     else if (result->problems.len && result->pending)

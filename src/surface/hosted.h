@@ -70,6 +70,7 @@ struct hosted_visit {
     bool by_link;          /* nobody has signed in: see front/routes.h */
     bool is_page;          /* it is answered with a page; otherwise with JSON */
     bool counted;          /* its answer has ended the ask */
+    bool stored;           /* PAGE_SECRET: what is kept is what this visit brought */
     struct ask_record ask; /* in the arena */
     struct hosted_param query[HOSTED_QUERY_MAX]; /* of /a/return, decoded, without state */
     size_t query_count;
@@ -88,6 +89,9 @@ struct hosted_kind {
     void (*submitted)(struct hosted_visit *visit, const struct json *content);
     /* A foreign page has sent the person back (visit->query). The same. NULL: none can. */
     void (*returned)(struct hosted_visit *visit);
+    /* It has been decided about the answer: visit->counted, which this may change, and
+     * visit->ask.state says how the ask ended, or that it waits. NULL: nothing more is to do. */
+    void (*settled)(struct hosted_visit *visit);
 };
 
 extern const struct hosted_kind hosted_form, hosted_foreign, hosted_secret, hosted_connect;
@@ -97,7 +101,7 @@ extern const struct hosted_kind hosted_form, hosted_foreign, hosted_secret, host
 /* Answers the ask, and shows what became of it. The content is copied; it may be NULL. */
 void hosted_answer(struct hosted_visit *visit, enum ask_state action, const struct json *content);
 /* What the person has given answers their other questions as well that are on such a page, and for
- * which same() is true. Before hosted_answer; the visit goes on. */
+ * which same() is true. The visit goes on. */
 void hosted_answer_others(const struct hosted_visit *visit,
                           bool (*same)(struct arena *arena, const struct ask_record *mine,
                                        const struct ask_record *other));

@@ -4,7 +4,10 @@
  * What is sent is sealed at once and stored (core/secret.h), and then the ask is answered, without
  * content. The bytes of the request are wiped when it has been answered (route.wiped, arena.wiped).
  * If the process dies between the two, the ask still waits, and the value that was stored for it
- * stays.
+ * stays. If the ask ended in another way meanwhile, it is taken back.
+ *
+ * Holds always: whoever is told that a secret was taken has sent the one that is kept, and what was
+ * refused is not kept.
  *
  * A person who has given a secret is not asked for it a second time: what else waits for the same
  * one is answered with it (hosted_others.c).
@@ -35,8 +38,8 @@ static void given(void *data, nod_status status)
 {
     struct hosted_visit *visit = data;
 
-    if (status == NOD_OK) {
-        hosted_answer_others(visit, is_same);
+    visit->stored = status == NOD_OK;
+    if (status == NOD_OK || status == NOD_E_STALE) {
         hosted_answer(visit, ASK_ACCEPTED, NULL);
     } else {
         hosted_refuse(visit, 503, STR("The store cannot be reached. Send it again."));
@@ -65,11 +68,26 @@ static void secret_submitted(struct hosted_visit *visit, const struct json *cont
                                         .name = asked.name,
                                         .value = value,
                                         .ask_id = visit->ask.id,
+                                        .asked_ms = visit->ask.asked_ms,
                                         .keep_ms = asked.keep_ms },
                 given, visit);
 }
 _Static_assert(SECRET_VALUE_MAX == 16384, "as the sentence above says");
 
+static void secret_settled(struct hosted_visit *visit)
+{
+    struct secret_asked asked;
+
+    if (visit->ask.state == ASK_ACCEPTED) { /* perhaps by another tab, which was told otherwise */
+        visit->counted = visit->stored;
+        if (visit->stored)
+            hosted_answer_others(visit, is_same);
+    } else if (visit->stored && secret_asked_read(&visit->arena, visit->ask.detail, &asked))
+        secret_take_back(hosted_opts(visit->hosted)->engine, visit->ask.principal, asked.name,
+                         visit->ask.id);
+}
+
 const struct hosted_kind hosted_secret = { .name = STR_INIT("secret"),
                                            .draw = secret_draw,
-                                           .submitted = secret_submitted };
+                                           .submitted = secret_submitted,
+                                           .settled = secret_settled };

@@ -12,6 +12,7 @@ import { stores } from './stores.js';
 import { Visitor, SECRET, URL_MODE, clients, coreOf, plant, used, whereIs } from './secrets.js';
 import { certificate, overTls } from './tls.js';
 
+const SOAK = process.env.NOD_SOAK === '1';
 const open = (t, house, more = {}) => openHouse(t, house, { program: 'secrets', env: SECRET, ...more });
 
 // The question of a client that can be sent to a page, and where it is sent.
@@ -99,6 +100,39 @@ test('whoever else waits for the same secret of the same person goes on with it;
   assert.deepEqual(await Promise.all(calls), [used(value), used(value)]);
   assert.equal((await (await Visitor.of(first, 'bob')).give(his, 'of bob')).status, 200);
   assert.equal(await bob, used('of bob'));
+});
+
+test('two values for the same secret at the same instant: the one that was taken is kept, and the other is refused', async (t) => {
+  const { first, last } = await open(t, houses[2]);
+  const sessions = await Promise.all([first, last].map((server) => clients['v1, 2025'](t, server)));
+  const adas = await Promise.all([first, last].map((server) => Visitor.of(server)));
+  const api = new Api(first, 'ada');
+  for (let round = 0; round < (SOAK ? 50 : 8); round++) {
+    const tabs = round % 2; // two questions, or two tabs of one
+    const asking = tabs ? [sessions[0]] : sessions;
+    const calls = asking.map((session) => session.text('use'));
+    const links = await Promise.all(asking.map(sent));
+    const values = ['one', 'other'].map((word) => `${word} ${round}`);
+    const replies = await Promise.all(values.map((value, i) => adas[i].give(links[tabs ? 0 : i], value)));
+    const taken = values.filter((value, i) => replies[i].status === 200);
+    assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 409]);
+    assert.deepEqual(await Promise.all(calls), calls.map(() => used(taken[0])));
+    assert.equal(await sessions[0].text('use'), used(taken[0]));
+    assert.equal((await api.request('DELETE', '/api/secrets/stripe')).status, 204);
+  }
+});
+
+test('however many wait for the same secret, all go on with it', async (t) => {
+  const { first } = await open(t, houses[1]);
+  const session = await clients['v1, 2025'](t, first);
+  const calls = [];
+  const links = [];
+  for (let i = 0; i < (SOAK ? 230 : 70); i++) {
+    calls.push(session.text('use'));
+    links.push(await sent(session));
+  }
+  assert.equal((await (await Visitor.of(first)).give(links[0], 'of all')).status, 200);
+  assert.deepEqual(new Set(await within(PATIENCE_MS, 'all of them', Promise.all(calls))), new Set([used('of all')]));
 });
 
 test('declined, dismissed, late, empty, too long: nothing is stored, and the caller is told', async (t) => {

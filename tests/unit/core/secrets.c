@@ -216,10 +216,31 @@ static void the_first_value_for_a_question_stays(void **state)
 {
     (void)state;
     assert_int_equal(give("ada", "stripe", "sk_1", "ask-1", 0), NOD_OK);
-    assert_int_equal(give("ada", "stripe", "sk_other", "ask-1", 0), NOD_OK);
+    assert_int_equal(give("ada", "stripe", "sk_other", "ask-1", 0), NOD_E_STALE);
+    assert_int_equal(give("ada", "stripe", "sk_1", "ask-1", 0), NOD_OK); /* sent again */
     assert_string_equal(said_to("ada"), "{\"said\":\"sk_1\"}");
     assert_int_equal(give("ada", "stripe", "sk_2", "ask-2", 0), NOD_OK); /* another question */
     assert_string_equal(said_to("ada"), "{\"said\":\"sk_2\"}");
+}
+
+static void what_was_stored_for_one_question_is_taken_back_for_that_one_only(void **state)
+{
+    (void)state;
+    assert_int_equal(give("ada", "stripe", "sk_1", "ask-1", 0), NOD_OK);
+    secret_take_back(w.engine, STR("ada"), STR("stripe"), STR("ask-2"));
+    secret_take_back(w.engine, STR("bob"), STR("stripe"), STR("ask-1"));
+    world_settle(&w);
+    assert_string_equal(said_to("ada"), "{\"said\":\"sk_1\"}");
+    secret_take_back(w.engine, STR("ada"), STR("stripe"), STR("ask-1"));
+    world_settle(&w);
+    char id[SECRET_ID_MAX + 1];
+    struct arena arena;
+    arena_init(&arena, 4096);
+    struct str named = secret_id(&arena, STR("ada"), STR("stripe"));
+    memcpy(id, named.at, named.len);
+    id[named.len] = '\0';
+    arena_finish(&arena);
+    assert_int_equal(delete (id, "ada"), NOD_E_NOT_FOUND);
 }
 
 static void two_at_the_same_instant_leave_one(void **state)
@@ -411,6 +432,7 @@ int main(void)
         TEST(it_is_its_principals_and_has_its_name),
         TEST(it_expires),
         TEST(the_first_value_for_a_question_stays),
+        TEST(what_was_stored_for_one_question_is_taken_back_for_that_one_only),
         TEST(two_at_the_same_instant_leave_one),
         TEST(names_and_values_are_bounded),
         TEST(its_store_never_sees_it_and_it_counts_in_its_own_place_only),
