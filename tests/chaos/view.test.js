@@ -155,7 +155,7 @@ for (const { era, store } of combinations.filter(sampled)) {
     const nodes = [await house.node({ args: ARGS }), ...(redis ? [await house.node({ args: ARGS })] : [])];
     const count = new Count();
     const client = await new ViewClient(nodes.map((node) => node.url), era, { twice: true }).connect();
-    for (let round = 0; round < (SOAK ? 40 : 1); round++) await callsOf(house, client, count, `twice-${round}`);
+    for (let round = 0; round < (SOAK ? 8 : 1); round++) await callsOf(house, client, count, `twice-${round}`);
     count.check(t, house, `view, ${era}, ${store}, twice`);
     await house.close();
   });
@@ -175,7 +175,7 @@ for (const { era } of combinations.filter(({ store }) => store === 'redis'))
       }
     })();
     const clients = await Promise.all(Array.from({ length: 4 }, () => new ViewClient(nodes.map((node) => node.url), era).connect()));
-    for (let round = 0; round < (SOAK ? 40 : 1); round++)
+    for (let round = 0; round < (SOAK ? 8 : 1); round++)
       await Promise.all(clients.map((client, i) => callsOf(house, client, count, `${i}-${round}`)));
     going = false;
     await killing;
