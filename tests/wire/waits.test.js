@@ -225,7 +225,9 @@ test('2025: a call that waits elsewhere returns a pending result, and waitForPer
   assert.equal(pendingOf(again.result).callId, callId, 'it has a soft deadline too');
   const wait = await callTool(peer, 'waitForPerson', { callId });
   assert.equal((await server.toy.answer(offer, 'toy')).status, 'ok');
-  assert.equal(textOf((await wait.reply()).result), 'a: toy');
+  const end = (await wait.reply()).result;
+  assert.equal(textOf(end), 'a: toy');
+  assert.equal(end._meta?.['nod/attached'], undefined, 'the request itself names the call');
   assert.equal(server.toy.offers.rest(() => true).length, 0, 'nobody is asked twice');
   const late = await (await callTool(peer, 'waitForPerson', { callId })).reply();
   assert.equal(textOf(late.result), 'a: toy', 'a reply may have been lost: it is given again for a while');
@@ -245,16 +247,37 @@ test('2025: a call that works at its soft deadline, and asks after it, is not he
 test('2025: calling again finds the call, and the next call after that is another one', async (t) => {
   const server = await toys(t, SOFT);
   const peer = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
+  const began = Date.now();
   const { result } = await (await callTool(peer, 'word', { tag: 'a' })).reply();
   const offer = await server.toy.offer('a');
   const { callId } = pendingOf(result);
   assert.equal((await server.toy.answer(offer, 'toy')).status, 'ok');
-  assert.equal(textOf((await (await callTool(peer, 'word', { tag: 'a' })).reply()).result), 'a: toy');
+  const before = Date.now();
+  const found = (await (await callTool(peer, 'word', { tag: 'a' })).reply()).result;
+  assert.equal(textOf(found), 'a: toy');
+  const attached = found._meta['nod/attached'];
+  assert.deepEqual(Object.keys(attached), ['callId', 'calledAt']);
+  assert.equal(attached.callId, callId, 'it says that nothing was done for this request');
+  const calledAt = Date.parse(attached.calledAt);
+  assert.ok(calledAt >= began - 10 && calledAt <= before - 500, `${attached.calledAt}: when the first call was made`);
   const other = await callTool(peer, 'word', { tag: 'a' });
   const second = await server.toy.offer('a');
   assert.notEqual(second.call, callId);
   assert.equal((await server.toy.answer(second, 'again')).status, 'ok');
-  assert.equal(textOf((await other.reply()).result), 'a: again');
+  const own = (await other.reply()).result;
+  assert.equal(textOf(own), 'a: again');
+  assert.equal(own._meta?.['nod/attached'], undefined, 'it is its own');
+});
+
+test('2025: a failure that calling again finds says of which call it is', async (t) => {
+  const server = await toys(t, SOFT);
+  const peer = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
+  const { callId } = pendingOf((await (await callTool(peer, 'word', { tag: 'a' })).reply()).result);
+  server.toy.refuse(await server.toy.offer('a'));
+  const { result } = await (await callTool(peer, 'word', { tag: 'a' })).reply();
+  failureOf(result);
+  assert.ok(result._meta.code, 'beside what it says otherwise');
+  assert.equal(result._meta['nod/attached'].callId, callId);
 });
 
 test('2025: a call that is held is not merged with another, and other arguments are another call', async (t) => {
