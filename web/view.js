@@ -103,7 +103,7 @@ async function ask() {
   let pause = AGAIN_MS;
   while (mine === turn && !over && can.serverTools && Date.now() - since < LONGEST_MS) {
     try {
-      const { content } = await serverTool('nodQuestions', { ...facts, known: [...asks.keys()].filter((nonce) => pending(nonce)) });
+      const { content } = await serverTool('nodQuestions', { ...facts, known: [...asks.keys()].filter((nonce) => pending(nonce)).slice(0, 64) });
       if (mine !== turn) return;
       const { now: at, questions, ended } = parse(texts(content));
       setNow(at);
@@ -124,7 +124,7 @@ async function rest() {
   const mine = ++turn;
   const left = [...asks].filter(([nonce, { sending }]) => pending(nonce) && !sending).map(([nonce]) => nonce);
   try {
-    if (left.length && can.serverTools) arrange([], parse(texts((await serverTool('nodQuestions', { known: left, now: true })).content)).ended);
+    if (left.length && can.serverTools) arrange([], parse(texts((await serverTool('nodQuestions', { known: left.slice(0, 64), now: true })).content)).ended);
   } catch {
     // it is not known how they ended
   }

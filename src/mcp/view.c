@@ -24,10 +24,11 @@
 #include "mcp/view_inside.h"
 
 enum {
-    VIEW_OFFERS_MAX = 100000,   /* questions that this node offers to views at the same time */
-    VIEW_SEEN_MS = 10000,       /* by then a view has fetched the question, or none is shown */
-    VIEW_CALLER_MAX = 64 << 10, /* memory to read who made a call */
-    VIEW_TIMEOUT_MS = 600000,   /* of our tools, which end by themselves long before */
+    VIEW_OFFERS_MAX = 100000,    /* questions that this node offers to views at the same time */
+    VIEW_SEEN_MS = 10000,        /* by then a view has fetched the question, or none is shown */
+    VIEW_CALLER_MAX = 64 << 10,  /* memory to read who made a call */
+    VIEW_TIMEOUT_MS = 600000,    /* of our tools, which end by themselves long before */
+    VIEW_LISTING_MAX = 64 << 10, /* memory of a listing while its schema is read */
 };
 
 struct view_offer {
@@ -415,7 +416,8 @@ static const char answer_listing[] =
     "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"nonce\":{\"type\":\"string\"},"
     "\"action\":{\"type\":\"string\",\"enum\":[\"accept\",\"decline\",\"cancel\"]},"
     "\"content\":{\"type\":[\"object\",\"string\"],\"description\":\"An object, or its JSON as "
-    "text\"},\"reason\":{\"type\":\"string\"}},\"required\":[\"nonce\",\"action\"]},"
+    "text\"},\"reason\":{\"type\":\"string\"}},\"required\":[\"nonce\",\"action\"],"
+    "\"additionalProperties\":false},"
     "\"annotations\":{\"title\":\"The answer of a person\",\"readOnlyHint\":false,"
     "\"idempotentHint\":true,\"openWorldHint\":false},"
     "\"_meta\":{\"ui\":{\"visibility\":[\"app\"]}}}";
@@ -427,6 +429,20 @@ static const char page_listing[] =
     "\",\"_meta\":{\"ui\":{\"csp\":{\"connectDomains\":[],\"resourceDomains\":[],"
     "\"frameDomains\":[],\"baseUriDomains\":[]},\"prefersBorder\":true}}}";
 
+/* The schema of the arguments, as it is listed. NULL: it takes none. */
+static struct schema *input_of(const char *listing)
+{
+    struct schema_problems problems = { 0 };
+    struct arena arena;
+
+    arena_init(&arena, VIEW_LISTING_MAX);
+    const struct json *schema =
+        json_get(json_parse(&arena, str_of(listing), NULL, NULL), STR("inputSchema"));
+    struct schema *input = schema ? schema_compile(schema, NULL, &arena, &problems) : NULL;
+    arena_finish(&arena);
+    return input;
+}
+
 static bool add(struct views *views, struct target *target, enum target_kind kind, struct str name,
                 const char *listing)
 {
@@ -435,6 +451,7 @@ static bool add(struct views *views, struct target *target, enum target_kind kin
                                .title = name,
                                .provider = &views->provider,
                                .descriptor = str_of(listing),
+                               .input = input_of(listing),
                                .listed = is_listed,
                                .inside = true,
                                .timeout_ms = VIEW_TIMEOUT_MS };
@@ -492,6 +509,8 @@ void views_destroy(struct views *views)
         catalog_remove(catalog, &views->answer);
     if (views->has_page)
         catalog_remove(catalog, &views->page);
+    schema_destroy((struct schema *)(uintptr_t)views->questions.input);
+    schema_destroy((struct schema *)(uintptr_t)views->answer.input);
     buf_finish(&views->html);
     mem_free(views);
 }

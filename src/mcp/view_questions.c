@@ -15,6 +15,9 @@
  * or ends on this node, and every VIEW_LOOK_MS for what happens on others.
  *
  * Each question is written as the inbox has it, in one text, so no number changes on the way.
+ *
+ * Holds always: a question is given to a view with all that it was asked with, or not at all. What
+ * there is no room for comes when others have been answered; those of the host's request are first.
  */
 #include "base/mem.h"
 #include "core/catalog.h"
@@ -24,19 +27,22 @@
 enum {
     VIEW_HOLD_MS = 20000,       /* how long a request of nodQuestions is held */
     VIEW_LOOK_MS = 1000,        /* between two looks at what other nodes do */
-    VIEW_SHOWN_MAX = 64,        /* questions that a view is given */
+    VIEW_SHOWN_MAX = 64,        /* questions that a view is given; as many may be `known` */
     VIEW_LISTED_MAX = 100,      /* records that are read at a time */
     VIEW_PAGES_MAX = 20,        /* times that so many are read */
     VIEW_LOOK_BYTES = 16 << 20, /* memory of one look */
+    VIEW_ARGS_BYTES = 64 << 20, /* memory of arguments while they are compared */
     VIEW_REPLY_MAX = 8 << 20,   /* bytes of a reply */
+    VIEW_MEMBERS_MAX = 8 << 10, /* bytes of a question beside its texts and its JSON */
 };
 
 struct shown {
     struct view_record record;
     struct ask_record ask; /* id empty: it is not there */
     struct str args, client;
-    bool known;  /* the view has it */
-    bool hidden; /* not one that the view is for */
+    bool known;         /* the view has it */
+    bool asked, called; /* all of the ask, and of the call, was read */
+    bool hidden;        /* not one that the view is for, or there is no room */
 };
 
 struct wait {
@@ -107,14 +113,14 @@ static bool is_pending(const struct wait *wait, const struct shown *shown)
            ask->expires_ms > server_now(wait->views->server) && view_is_up(wait->views, ask->id);
 }
 
-static bool has_arguments(const struct wait *wait, const struct shown *shown)
+static bool has_arguments(const struct wait *wait, struct str text)
 {
     struct arena arena;
 
     if (!wait->args)
         return true;
-    arena_init(&arena, VIEW_LOOK_BYTES);
-    const struct json *args = json_parse(&arena, shown->args, NULL, NULL);
+    arena_init(&arena, VIEW_ARGS_BYTES);
+    const struct json *args = json_parse(&arena, text, NULL, NULL);
     bool same = args && json_equal(args, wait->args);
     arena_finish(&arena);
     return same;
@@ -132,13 +138,32 @@ static void narrow_by_request(struct wait *wait)
             wait->shown[i].hidden = true;
 }
 
+/* What there is no room for in a reply is hidden: it comes when others have been answered. */
+static void narrow_by_room(struct wait *wait)
+{
+    size_t room = VIEW_REPLY_MAX - VIEW_REPLY_MAX / 8; /* the rest is for how others ended */
+
+    for (size_t i = 0; i < wait->count; i++) {
+        struct shown *shown = &wait->shown[i];
+        const struct ask_record *ask = &shown->ask;
+        size_t text = ask->message.len + ask->principal.len + 2 * ask->target.len;
+        size_t size =
+            shown->args.len + ask->detail.len + shown->client.len + 6 * text + VIEW_MEMBERS_MAX;
+        if (shown->hidden || size > room)
+            shown->hidden = true;
+        else
+            room -= size;
+    }
+}
+
 static void narrow(struct wait *wait)
 {
     for (size_t i = 0; i < wait->count; i++) {
         struct shown *shown = &wait->shown[i];
-        shown->hidden = !is_pending(wait, shown) || !has_arguments(wait, shown);
+        shown->hidden = !shown->asked || !shown->called || !is_pending(wait, shown);
     }
     narrow_by_request(wait);
+    narrow_by_room(wait);
 }
 
 /* --- one look: the reply --- */
@@ -223,14 +248,14 @@ static void reply(struct wait *wait)
     struct buf text, body;
     struct json_writer w;
 
-    for (size_t i = 0; i < wait->count; i++)
-        if (!wait->shown[i].hidden)
-            view_seen(wait->views, &wait->shown[i].record, wait->shown[i].ask.expires_ms);
     buf_init(&text, VIEW_REPLY_MAX);
     buf_init(&body, 2 * VIEW_REPLY_MAX);
     json_writer_init(&w, &text);
     write_all(&w, wait);
     bool fine = json_writer_done(&w);
+    for (size_t i = 0; i < wait->count; i++)
+        if (!wait->shown[i].hidden)
+            view_seen(wait->views, &wait->shown[i].record, wait->shown[i].ask.expires_ms);
     json_writer_init(&w, &body);
     jw_object(&w);
     jw_key(&w, STR("content"));
@@ -311,8 +336,11 @@ static void ask_loaded(void *data, nod_status status, const struct store_reply *
     struct loading *loading = data;
     struct wait *wait = loading->wait;
 
-    if (wait->run && status == NOD_OK)
+    if (wait->run && status == NOD_OK) {
+        wait->arena.exhausted = false; /* a smaller one may fit after a large one */
         loading->shown->ask = ask_record_copy(&wait->arena, reply->ask);
+        loading->shown->asked = !wait->arena.exhausted;
+    }
     wait->failed |= status == NOD_E_STORE;
     part_loaded(wait);
 }
@@ -322,18 +350,35 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     struct loading *loading = data;
     struct wait *wait = loading->wait;
 
-    if (wait->run && status == NOD_OK) {
+    if (wait->run && status == NOD_OK && has_arguments(wait, reply->call->args)) {
+        wait->arena.exhausted = false;
         loading->shown->args = arena_str(&wait->arena, reply->call->args);
         loading->shown->client = arena_str(&wait->arena, reply->call->client);
+        loading->shown->called = !wait->arena.exhausted;
     }
     wait->failed |= status == NOD_E_STORE;
     part_loaded(wait);
+}
+
+/* Those of the host's request are read before there is no room left. */
+static void put_request_first(struct wait *wait)
+{
+    size_t first = 0;
+
+    for (size_t i = 0; i < wait->count && wait->request.len; i++) {
+        struct shown other = wait->shown[first];
+        if (!str_eq(wait->shown[i].record.request, wait->request))
+            continue;
+        wait->shown[first++] = wait->shown[i];
+        wait->shown[i] = other;
+    }
 }
 
 static void load_all(struct wait *wait)
 {
     struct store *store = engine_store(wait->views->server->opts.engine);
 
+    put_request_first(wait);
     wait->loading = 1 + 2 * wait->count; /* one for this function */
     for (size_t i = 0; i < wait->count; i++) {
         struct loading *loading = ARENA_NEW(&wait->arena, struct loading);

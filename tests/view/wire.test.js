@@ -108,6 +108,39 @@ inBoth('numbers stay as they were typed', async (t, chat) => {
   assert.match(textOf(await call), /"account":9007199254740993,"weight":0.50/);
 });
 
+inBoth('a question is shown with all its arguments or not at all, and large ones keep no small ones away', async (t, chat) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const large = (n) => ({ n, pad: String.fromCharCode(97 + n).repeat(2 << 20) });
+  const calls = [];
+  for (let n = 0; n < 9; n++) calls.push(ada.call('erase', large(n)));
+  calls.push(ada.call('word', { tag: 'small' }));
+  let shown = [];
+  for (let looks = 0; looks < 100 && !(shown.length > 3 && shown.some(({ tool }) => tool === 'word')); looks++) shown = (await ada.questions({ now: true })).questions;
+  assert.ok(shown.some(({ tool }) => tool === 'word') && shown.length > 3, shown.map(({ tool }) => tool).join());
+  for (const { tool, arguments: args } of shown) assert.deepEqual(args, tool === 'word' ? { tag: 'small' } : large(args.n));
+  for (let n = 0; n < 9; n++) {
+    const [one, ...others] = (await ada.questions({ tool: 'erase', arguments: large(n) })).questions;
+    assert.deepEqual([one.arguments.n, one.arguments.pad.length, others], [n, 2 << 20, []]);
+    await ada.answer(one, { action: 'decline' });
+  }
+  await ada.word(shown.find(({ tool }) => tool === 'word'), 'yes');
+  assert.deepEqual((await Promise.all(calls)).map(textOf), [...Array(9).fill('Nothing was erased.'), 'small: yes']);
+});
+
+inBoth('arguments that do not fit what is listed are refused', async (t, chat) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const nonce = 'x'.repeat(44);
+  for (const [tool, args, word] of [['nodQuestions', { tool: 7 }, 'tool'], ['nodQuestions', { known: Array(65).fill(nonce) }, 'known'], ['nodQuestions', { known: [7] }, 'known'], ['nodAnswer', { nonce, action: 'accept', remember: 1 }, 'remember'], ['nodAnswer', { nonce, action: 'yes' }, 'action']]) {
+    const began = Date.now();
+    const refused = await ada.call(tool, args);
+    assert.deepEqual([refused.isError, refused._meta.code], [true, 'INVALID_ARGUMENTS'], textOf(refused));
+    assert.match(textOf(refused), new RegExp(word));
+    assert.ok(Date.now() - began < 5000, 'it is not held');
+  }
+});
+
 // --- not fetched in time ---
 
 inBoth('a call that no view fetches is pending early; the view that comes then answers, and is given its end', async (t, chat) => {
