@@ -152,7 +152,7 @@ void view_over(struct views *views, const struct view_record *record)
     view_record_put(views->server, &over, 0, VIEW_OVER_KEEP_MS, NULL, NULL);
     if (offer)
         offer_free(offer);
-    view_questions_look(views);
+    view_questions_look(views, &over);
 }
 
 void view_seen(struct views *views, const struct view_record *record, int64_t expires_ms)
@@ -244,7 +244,7 @@ static void offer_put(struct mcp_server *server, void *data, nod_status status)
         return;
     if (status == NOD_OK) {
         CRASH_POINT(view_after);
-        view_questions_look(server->views);
+        view_questions_look(server->views, &offer->record);
         return;
     }
     struct ask *ask = offer->ask;

@@ -6,11 +6,12 @@
  * its principal with one tool of ours, and answers with another; both are listed to such clients
  * only, and are no tools of the model's.
  *
- * view.c            the surface: questions that are offered to views, and what follows if none
- * looks view_record.c     what the store remembers of a question that is offered to views
- * view_questions.c  the tool nodQuestions
- * view_answer.c     the tool nodAnswer
- * view_page.c       the view as a resource, and the tools that are listed with it
+ *     view.c            the surface: questions that are offered to views, and if none looks
+ *     view_record.c     what the store remembers of a question that is offered to views
+ *     view_questions.c  the tool nodQuestions
+ *     view_write.c      a question as it is given to a view
+ *     view_answer.c     the tool nodAnswer
+ *     view_page.c       the view as a resource, and the tools that are listed with it
  *
  * Holds always: an answer counts for the principal that was asked, with the nonce of the question,
  * once, in whatever session it comes. What a view says is its client's word: the server cannot tell

@@ -77,11 +77,28 @@ bool view_is_up(const struct views *views, struct str ask_id);
 
 void view_questions_start(struct views *views, struct run *run);
 void view_questions_cancelled(struct run *run);
-/* Something came up or ended: whoever waits looks again. */
-void view_questions_look(struct views *views);
+/* It came up or ended: whoever waits for questions of its principal looks again. */
+void view_questions_look(struct views *views, const struct view_record *record);
 /* The server shuts down: whoever waits is answered. It is gone: nobody is. */
 void view_questions_stop(struct views *views);
 void view_questions_drop(struct views *views);
+
+/* --- view_write.c --- */
+
+enum view_rank { VIEW_RANK_REQUEST, VIEW_RANK_KNOWN, VIEW_RANK_OTHER, VIEW_RANKS };
+
+struct view_shown {
+    struct view_record record;
+    struct ask_record ask; /* id empty: it is not there */
+    struct str args, client;
+    enum view_rank rank; /* what is read, and given, first */
+    bool known;          /* the view has it */
+    bool hidden;         /* not one that the view is for, or it could not be read */
+};
+
+void view_write_question(struct json_writer *w, const struct views *views,
+                         const struct view_shown *shown);
+void view_write_ended(struct json_writer *w, const struct view_shown *shown);
 
 /* --- view_answer.c --- */
 

@@ -11,16 +11,17 @@
  * with `now` it is not held.
  *
  * The records in the store are the truth (view_record.c). One look lists those of the principal,
- * and reads the asks and calls of those that may be shown. There is a look when something comes up
- * or ends on this node, and every VIEW_LOOK_MS for what happens on others.
+ * and reads the asks of those that may be shown; then their calls, one after the other, those first
+ * that the host's request or the view knows. There is a look when something comes up or ends on
+ * this node, and every VIEW_LOOK_MS for what happens on others. The more requests of a principal
+ * are held, the longer each of them waits for its next look: all of them together cost no more.
+ *
+ * Holds always: a question is given with the arguments of its call, or not at all. If not all fit
+ * into a reply, it has those that do, and says that there are more.
  *
  * Each question is written as the inbox has it, in one text, so no number changes on the way.
- *
- * Holds always: a question is given to a view with all that it was asked with, or not at all. What
- * there is no room for comes when others have been answered; those of the host's request are first.
  */
 #include "base/mem.h"
-#include "core/catalog.h"
 #include "mcp/tasks.h"
 #include "mcp/view_inside.h"
 
@@ -31,18 +32,13 @@ enum {
     VIEW_LISTED_MAX = 100,      /* records that are read at a time */
     VIEW_PAGES_MAX = 20,        /* times that so many are read */
     VIEW_LOOK_BYTES = 16 << 20, /* memory of one look */
+    VIEW_READ_BYTES = 32 << 20, /* bytes of arguments that one look reads */
     VIEW_ARGS_BYTES = 64 << 20, /* memory of arguments while they are compared */
-    VIEW_REPLY_MAX = 8 << 20,   /* bytes of a reply */
-    VIEW_MEMBERS_MAX = 8 << 10, /* bytes of a question beside its texts and its JSON */
-};
-
-struct shown {
-    struct view_record record;
-    struct ask_record ask; /* id empty: it is not there */
-    struct str args, client;
-    bool known;         /* the view has it */
-    bool asked, called; /* all of the ask, and of the call, was read */
-    bool hidden;        /* not one that the view is for, or there is no room */
+    VIEW_REPLY_MAX = 8 << 20,   /* bytes of the questions of a reply */
+    VIEW_REST_MAX = 1 << 20,    /* bytes of what else is in it */
+    VIEW_ROW_BYTES = 4096,      /* bytes of a question beside its texts, at most */
+    VIEW_HELD_MAX = 64,         /* requests of one principal that are held */
+    VIEW_GAP_MS = 20,           /* between two looks of one of them, for each that is held */
 };
 
 struct wait {
@@ -55,16 +51,18 @@ struct wait {
     char owner[VIEW_OWNER_LEN + 1];
     struct timer timer;
     int64_t until;
+    int64_t looked_ms;                /* when the last look began */
+    struct id others[VIEW_SHOWN_MAX]; /* calls that have other arguments than the host's */
+    size_t other_count;
     bool looking, again, failed;
     /* One look. */
     struct arena arena;
-    struct shown *shown;
+    struct view_shown *shown;
     size_t count, loading, pages;
-};
-
-struct loading { /* in the arena */
-    struct wait *wait;
-    struct shown *shown;
+    size_t order[VIEW_SHOWN_MAX], next; /* by rank; which call is read next */
+    size_t read, bytes;                 /* of what was read, and is given */
+    bool more;                          /* something waits that is not given */
+    bool quiet;                         /* nothing is new, and no call was read */
 };
 
 static void look(struct wait *wait);
@@ -99,13 +97,16 @@ static void wait_fail(struct wait *wait, nod_status status, const char *message)
 
 static bool is_known(const struct wait *wait, const struct view_record *record)
 {
+    struct str id = view_ask_id(record); /* no secret: it is compared first, as it is faster */
+
     JSON_EACH (one, json_is(wait->known, JSON_ARRAY) ? wait->known : NULL)
-        if (json_is(one, JSON_STRING) && view_nonce_is(record, one->text))
+        if (json_is(one, JSON_STRING) && str_starts(one->text, id) &&
+            view_nonce_is(record, one->text))
             return true;
     return false;
 }
 
-static bool is_pending(const struct wait *wait, const struct shown *shown)
+static bool is_pending(const struct wait *wait, const struct view_shown *shown)
 {
     const struct ask_record *ask = &shown->ask;
 
@@ -113,6 +114,7 @@ static bool is_pending(const struct wait *wait, const struct shown *shown)
            ask->expires_ms > server_now(wait->views->server) && view_is_up(wait->views, ask->id);
 }
 
+/* If they cannot be compared, they may be the host's. */
 static bool has_arguments(const struct wait *wait, struct str text)
 {
     struct arena arena;
@@ -120,107 +122,52 @@ static bool has_arguments(const struct wait *wait, struct str text)
     if (!wait->args)
         return true;
     arena_init(&arena, VIEW_ARGS_BYTES);
-    const struct json *args = json_parse(&arena, text, NULL, NULL);
-    bool same = args && json_equal(args, wait->args);
+    const struct json *args = json_parse(&arena, text.len ? text : STR("{}"), NULL, NULL);
+    bool same = !args || json_equal(args, wait->args);
     arena_finish(&arena);
     return same;
 }
 
-/* Of those that are left, only those of the host's request, if there are any. */
-static void narrow_by_request(struct wait *wait)
+/* It was compared in an earlier look: arguments do not change. */
+static bool has_others(const struct wait *wait, const struct view_record *record)
 {
-    bool any = false;
-
-    for (size_t i = 0; i < wait->count && wait->request.len; i++)
-        any |= !wait->shown[i].hidden && str_eq(wait->shown[i].record.request, wait->request);
-    for (size_t i = 0; any && i < wait->count; i++)
-        if (!str_eq(wait->shown[i].record.request, wait->request))
-            wait->shown[i].hidden = true;
+    for (size_t i = 0; i < wait->other_count; i++)
+        if (str_eq(id_str(&wait->others[i]), id_str(&record->call)))
+            return true;
+    return false;
 }
 
-/* What there is no room for in a reply is hidden: it comes when others have been answered. */
-static void narrow_by_room(struct wait *wait)
+/* How much of a reply it takes; a byte of a text is written as six at most. */
+static size_t size_of(const struct ask_record *ask, const struct call_record *call)
 {
-    size_t room = VIEW_REPLY_MAX - VIEW_REPLY_MAX / 8; /* the rest is for how others ended */
-
-    for (size_t i = 0; i < wait->count; i++) {
-        struct shown *shown = &wait->shown[i];
-        const struct ask_record *ask = &shown->ask;
-        size_t text = ask->message.len + ask->principal.len + 2 * ask->target.len;
-        size_t size =
-            shown->args.len + ask->detail.len + shown->client.len + 6 * text + VIEW_MEMBERS_MAX;
-        if (shown->hidden || size > room)
-            shown->hidden = true;
-        else
-            room -= size;
-    }
+    return VIEW_ROW_BYTES + call->args.len + call->client.len + ask->detail.len +
+           6 * (ask->message.len + ask->principal.len + 2 * ask->target.len);
 }
 
-static void narrow(struct wait *wait)
+/* The call of a question is here: is it one that the view is for, and does it fit? */
+static void show(struct wait *wait, struct view_shown *shown, const struct call_record *call)
 {
-    for (size_t i = 0; i < wait->count; i++) {
-        struct shown *shown = &wait->shown[i];
-        shown->hidden = !shown->asked || !shown->called || !is_pending(wait, shown);
+    size_t size = size_of(&shown->ask, call);
+
+    wait->read += call->args.len;
+    if (!has_arguments(wait, call->args)) {
+        if (wait->other_count < VIEW_SHOWN_MAX)
+            wait->others[wait->other_count++] = shown->record.call;
+        return;
     }
-    narrow_by_request(wait);
-    narrow_by_room(wait);
+    if (size <= VIEW_REPLY_MAX - wait->bytes) {
+        wait->arena.exhausted = false; /* a smaller one may fit after a large one */
+        shown->args = arena_str(&wait->arena, call->args);
+        shown->client = arena_str(&wait->arena, call->client);
+        shown->hidden = wait->arena.exhausted;
+    }
+    if (shown->hidden)
+        wait->more = true;
+    else
+        wait->bytes += size;
 }
 
 /* --- one look: the reply --- */
-
-static void write_tool(struct json_writer *w, const struct wait *wait, const struct shown *shown)
-{
-    const struct target *tool =
-        catalog_find(wait->views->server->opts.catalog, TARGET_TOOL, shown->ask.target);
-
-    jw_key_str(w, STR("tool"), shown->ask.target);
-    jw_key_str(w, STR("title"), tool && tool->title.len ? tool->title : shown->ask.target);
-    jw_key_bool(w, STR("destructive"), tool && tool->destructive);
-}
-
-static void raw_or(struct json_writer *w, struct str key, struct str json, struct str or)
-{
-    jw_key_raw(w, key, json.len ? json : or);
-}
-
-static void write_question(struct json_writer *w, const struct wait *wait,
-                           const struct shown *shown)
-{
-    const struct ask_record *ask = &shown->ask;
-
-    jw_object(w);
-    jw_key_str(w, STR("nonce"), str_of(shown->record.nonce));
-    jw_key_str(w, STR("id"), ask->id);
-    jw_key_str(w, STR("executionId"), ask->call_id);
-    jw_key_str(w, STR("kind"), ask->kind == ASK_APPROVAL ? STR("approval") : STR("form"));
-    jw_key_str(w, STR("state"), STR("pending"));
-    write_tool(w, wait, shown);
-    jw_key_bool(w, STR("consent"), ask->consent);
-    jw_key_str(w, STR("message"), ask->message);
-    raw_or(w, STR("schema"), ask->detail, STR("null"));
-    raw_or(w, STR("arguments"), shown->args, STR("{}"));
-    jw_key_str(w, STR("principal"), ask->principal);
-    raw_or(w, STR("client"), shown->client, STR("null"));
-    jw_key_str(w, STR("server"), wait->views->server->opts.name);
-    task_write_time(w, STR("askedAt"), ask->asked_ms);
-    task_write_time(w, STR("expiresAt"), ask->expires_ms);
-    jw_key_i64(w, STR("attempt"), ask->attempt);
-    jw_end(w);
-}
-
-static void write_ended(struct json_writer *w, const struct shown *shown)
-{
-    const struct ask_record *ask = &shown->ask;
-
-    jw_object(w);
-    jw_key_str(w, STR("nonce"), str_of(shown->record.nonce));
-    jw_key_str(w, STR("state"), ask_state_name(ask->state));
-    jw_key_str(w, STR("by"), ask->by);
-    jw_key_str(w, STR("via"), ask->via);
-    if (ask->ended_ms)
-        task_write_time(w, STR("at"), ask->ended_ms);
-    jw_end(w);
-}
 
 static void write_all(struct json_writer *w, const struct wait *wait)
 {
@@ -230,16 +177,18 @@ static void write_all(struct json_writer *w, const struct wait *wait)
     jw_array(w);
     for (size_t i = 0; i < wait->count; i++)
         if (!wait->shown[i].hidden)
-            write_question(w, wait, &wait->shown[i]);
+            view_write_question(w, wait->views, &wait->shown[i]);
     jw_end(w);
     jw_key(w, STR("ended"));
     jw_array(w);
     for (size_t i = 0; i < wait->count; i++) {
-        const struct shown *shown = &wait->shown[i];
+        const struct view_shown *shown = &wait->shown[i];
         if (shown->known && shown->ask.id.len && shown->ask.state != ASK_PENDING)
-            write_ended(w, shown);
+            view_write_ended(w, shown);
     }
     jw_end(w);
+    if (wait->more)
+        jw_key_bool(w, STR("more"), true);
     jw_end(w);
 }
 
@@ -248,14 +197,14 @@ static void reply(struct wait *wait)
     struct buf text, body;
     struct json_writer w;
 
-    buf_init(&text, VIEW_REPLY_MAX);
-    buf_init(&body, 2 * VIEW_REPLY_MAX);
-    json_writer_init(&w, &text);
-    write_all(&w, wait);
-    bool fine = json_writer_done(&w);
     for (size_t i = 0; i < wait->count; i++)
         if (!wait->shown[i].hidden)
             view_seen(wait->views, &wait->shown[i].record, wait->shown[i].ask.expires_ms);
+    buf_init(&text, VIEW_REPLY_MAX + VIEW_REST_MAX);
+    buf_init(&body, 2 * (VIEW_REPLY_MAX + VIEW_REST_MAX));
+    json_writer_init(&w, &text);
+    write_all(&w, wait);
+    bool fine = json_writer_done(&w);
     json_writer_init(&w, &body);
     jw_object(&w);
     jw_key(&w, STR("content"));
@@ -274,17 +223,18 @@ static void reply(struct wait *wait)
     buf_finish(&body);
 }
 
-/* Is there something that the view does not know? */
-static bool is_news(const struct wait *wait)
+/* Is there something that the view does not know? As far as the asks tell, or the calls as well. */
+static bool is_news(const struct wait *wait, bool calls)
 {
     size_t known = 0, still = 0;
 
     JSON_EACH (one, json_is(wait->known, JSON_ARRAY) ? wait->known : NULL)
         known++;
     for (size_t i = 0; i < wait->count; i++) {
-        if (wait->shown[i].hidden)
+        const struct view_shown *shown = &wait->shown[i];
+        if (calls ? shown->hidden : !is_pending(wait, shown))
             continue;
-        if (!wait->shown[i].known)
+        if (!shown->known)
             return true;
         still++;
     }
@@ -296,6 +246,30 @@ static void timer_fired(void *data)
     look(data);
 }
 
+static size_t held_by(const struct views *views, const char *owner)
+{
+    size_t count = 0;
+
+    LIST_EACH (at, &views->waits)
+        count += !memcmp(LIST_OF(at, struct wait, link)->owner, owner, VIEW_OWNER_LEN);
+    return count;
+}
+
+static int64_t gap_of(const struct views *views, const char *owner)
+{
+    return (int64_t)held_by(views, owner) * VIEW_GAP_MS;
+}
+
+/* Looks again so long after the last look began, or when the request ends. */
+static void look_after(struct wait *wait, int64_t ms)
+{
+    struct loop *loop = wait->views->server->opts.loop;
+    int64_t at = wait->looked_ms + ms < wait->until ? wait->looked_ms + ms : wait->until;
+    int64_t now = loop_now(loop);
+
+    timer_set(loop, &wait->timer, at > now ? at - now : 0, timer_fired, wait);
+}
+
 static void looked(struct wait *wait)
 {
     wait->looking = false;
@@ -305,30 +279,96 @@ static void looked(struct wait *wait)
     }
     struct mcp_server *server = wait->views->server;
     int64_t left = wait->until - loop_now(server->opts.loop);
-    narrow(wait);
     if (wait->failed) {
         wait_fail(wait, NOD_E_STORE, "The store cannot be reached; try again later.");
         wait_settle(wait);
-    } else if (left <= 0 || is_news(wait)) {
+    } else if (left <= 0 || (!wait->quiet && is_news(wait, true))) {
         reply(wait);
         wait_settle(wait);
     } else if (wait->again) {
-        look(wait);
+        look_after(wait, gap_of(wait->views, wait->owner));
     } else {
-        timer_set(server->opts.loop, &wait->timer, left < VIEW_LOOK_MS ? left : VIEW_LOOK_MS,
-                  timer_fired, wait);
+        int64_t gap = gap_of(wait->views, wait->owner);
+        look_after(wait, gap > VIEW_LOOK_MS ? gap : VIEW_LOOK_MS);
     }
 }
 
 /* --- one look: reading --- */
 
-static void part_loaded(struct wait *wait)
+static void look_done(struct wait *wait)
 {
-    if (--wait->loading)
-        return;
     if (wait->work.server)
         server_work_done(&wait->work);
     looked(wait);
+}
+
+static void next_call(struct wait *wait);
+
+static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct wait *wait = data;
+
+    if (wait->run && status == NOD_OK)
+        show(wait, &wait->shown[wait->order[wait->next - 1]], reply->call);
+    wait->failed |= status == NOD_E_STORE;
+    next_call(wait);
+}
+
+/* If some are of the host's request, only those of that request are. */
+static bool is_narrowed(const struct wait *wait, const struct view_shown *shown)
+{
+    for (size_t i = 0; shown->rank != VIEW_RANK_REQUEST && i < wait->count; i++)
+        if (wait->shown[i].rank == VIEW_RANK_REQUEST && !wait->shown[i].hidden)
+            return true;
+    return false;
+}
+
+static void next_call(struct wait *wait)
+{
+    struct store *store;
+
+    while (wait->run && wait->work.server && !wait->failed && wait->next < wait->count) {
+        const struct view_shown *shown = &wait->shown[wait->order[wait->next++]];
+        if (!is_pending(wait, shown) || is_narrowed(wait, shown) ||
+            has_others(wait, &shown->record))
+            continue;
+        if (wait->read > VIEW_READ_BYTES) {
+            wait->more = true;
+            break;
+        }
+        store = engine_store(wait->views->server->opts.engine);
+        store->ops->load_call(store, id_str(&shown->record.call), call_loaded, wait);
+        return;
+    }
+    look_done(wait);
+}
+
+static void load_calls(struct wait *wait)
+{
+    size_t count = 0;
+
+    for (enum view_rank rank = 0; rank < VIEW_RANKS; rank++)
+        for (size_t i = 0; i < wait->count; i++)
+            if (wait->shown[i].rank == rank)
+                wait->order[count++] = i;
+    if (wait->run)
+        wait->quiet =
+            !is_news(wait, false) && wait->until > loop_now(wait->views->server->opts.loop);
+    if (wait->quiet) /* the calls would say nothing new */
+        look_done(wait);
+    else
+        next_call(wait);
+}
+
+struct loading { /* in the arena */
+    struct wait *wait;
+    struct view_shown *shown;
+};
+
+static void part_loaded(struct wait *wait)
+{
+    if (--wait->loading == 0)
+        load_calls(wait);
 }
 
 static void ask_loaded(void *data, nod_status status, const struct store_reply *reply)
@@ -337,79 +377,66 @@ static void ask_loaded(void *data, nod_status status, const struct store_reply *
     struct wait *wait = loading->wait;
 
     if (wait->run && status == NOD_OK) {
-        wait->arena.exhausted = false; /* a smaller one may fit after a large one */
-        loading->shown->ask = ask_record_copy(&wait->arena, reply->ask);
-        loading->shown->asked = !wait->arena.exhausted;
-    }
-    wait->failed |= status == NOD_E_STORE;
-    part_loaded(wait);
-}
-
-static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct loading *loading = data;
-    struct wait *wait = loading->wait;
-
-    if (wait->run && status == NOD_OK && has_arguments(wait, reply->call->args)) {
         wait->arena.exhausted = false;
-        loading->shown->args = arena_str(&wait->arena, reply->call->args);
-        loading->shown->client = arena_str(&wait->arena, reply->call->client);
-        loading->shown->called = !wait->arena.exhausted;
+        loading->shown->ask = ask_record_copy(&wait->arena, reply->ask);
+        if (wait->arena.exhausted) {
+            loading->shown->ask = (struct ask_record){ 0 };
+            wait->more = true;
+        }
     }
     wait->failed |= status == NOD_E_STORE;
     part_loaded(wait);
 }
 
-/* Those of the host's request are read before there is no room left. */
-static void put_request_first(struct wait *wait)
-{
-    size_t first = 0;
-
-    for (size_t i = 0; i < wait->count && wait->request.len; i++) {
-        struct shown other = wait->shown[first];
-        if (!str_eq(wait->shown[i].record.request, wait->request))
-            continue;
-        wait->shown[first++] = wait->shown[i];
-        wait->shown[i] = other;
-    }
-}
-
-static void load_all(struct wait *wait)
+static void load_asks(struct wait *wait)
 {
     struct store *store = engine_store(wait->views->server->opts.engine);
 
-    put_request_first(wait);
-    wait->loading = 1 + 2 * wait->count; /* one for this function */
+    wait->loading = 1; /* for this function */
     for (size_t i = 0; i < wait->count; i++) {
         struct loading *loading = ARENA_NEW(&wait->arena, struct loading);
         if (!loading) {
-            wait->loading -= 2 * (wait->count - i);
-            wait->count = i;
+            wait->more = true;
             break;
         }
         *loading = (struct loading){ wait, &wait->shown[i] };
+        wait->loading++;
         store->ops->load_ask(store, view_ask_id(&wait->shown[i].record), ask_loaded, loading);
-        store->ops->load_call(store, id_str(&wait->shown[i].record.call), call_loaded, loading);
     }
     part_loaded(wait);
+}
+
+/* Where the record is kept; if there is no more room, in the place of one that comes after it. */
+static struct view_shown *place(struct wait *wait, enum view_rank rank)
+{
+    if (wait->count < VIEW_SHOWN_MAX)
+        return &wait->shown[wait->count++];
+    wait->more = true;
+    for (size_t i = wait->count; i--;)
+        if (wait->shown[i].rank > rank)
+            return &wait->shown[i];
+    return NULL;
 }
 
 static void row(void *data, const struct store_row *row)
 {
     struct wait *wait = data;
-    struct shown *shown = wait->shown ? &wait->shown[wait->count] : NULL;
+    struct view_shown read = { .hidden = true }, *to;
 
-    if (!wait->run || !shown || !row->value || wait->count == VIEW_SHOWN_MAX)
+    if (!wait->run || !wait->shown || !row->value ||
+        !view_record_read(&wait->arena, row->value->key, row->value->value, row->value->version,
+                          &read.record))
         return;
-    *shown = (struct shown){ 0 };
-    if (!view_record_read(&wait->arena, row->value->key, row->value->value, row->value->version,
-                          &shown->record))
+    read.known = is_known(wait, &read.record);
+    bool fits = (!wait->tool.len || str_eq(wait->tool, read.record.tool)) &&
+                (!wait->call.len || str_eq(wait->call, id_str(&read.record.call)));
+    if (!read.known && (!fits || read.record.over))
         return;
-    shown->known = is_known(wait, &shown->record);
-    if (shown->known ||
-        (!shown->record.over && (!wait->tool.len || str_eq(wait->tool, shown->record.tool)) &&
-         (!wait->call.len || str_eq(wait->call, id_str(&shown->record.call)))))
-        wait->count++;
+    read.rank = read.known ? VIEW_RANK_KNOWN : VIEW_RANK_OTHER;
+    if (wait->request.len && fits && str_eq(read.record.request, wait->request))
+        read.rank = VIEW_RANK_REQUEST;
+    if ((to = place(wait, read.rank)))
+        *to = read;
 }
 
 static void list_page(struct wait *wait, struct str cursor);
@@ -421,17 +448,15 @@ static void page_listed(void *data, nod_status status, const struct store_reply 
 
     wait->failed = status != NOD_OK;
     if (here && wait->run && status == NOD_OK && reply->cursor.len &&
-        wait->count < VIEW_SHOWN_MAX && ++wait->pages < VIEW_PAGES_MAX) {
+        ++wait->pages < VIEW_PAGES_MAX) {
         list_page(wait, arena_str(&wait->arena, reply->cursor));
         return;
     }
     if (here && wait->run && !wait->failed) {
-        load_all(wait);
+        load_asks(wait);
         return;
     }
-    if (here)
-        server_work_done(&wait->work);
-    looked(wait);
+    look_done(wait);
 }
 
 static void list_page(struct wait *wait, struct str cursor)
@@ -457,8 +482,10 @@ static void look(struct wait *wait)
     arena_finish(&wait->arena);
     arena_init(&wait->arena, VIEW_LOOK_BYTES);
     wait->looking = true;
-    wait->failed = false;
-    wait->count = wait->pages = 0;
+    wait->failed = wait->more = wait->quiet = false;
+    wait->count = wait->pages = wait->next = 0;
+    wait->read = wait->bytes = 0;
+    wait->looked_ms = loop_now(wait->views->server->opts.loop);
     wait->shown = arena_zalloc(&wait->arena, VIEW_SHOWN_MAX * sizeof(*wait->shown));
     server_work_add(wait->views->server, &wait->work);
     list_page(wait, STR_NONE);
@@ -468,9 +495,21 @@ static void look(struct wait *wait)
 
 void view_questions_start(struct views *views, struct run *run)
 {
-    struct wait *wait = MEM_NEW(struct wait);
+    struct wait *wait;
     const struct json *args = run->args;
+    char owner[VIEW_OWNER_LEN + 1];
 
+    view_owner(run->principal, owner);
+    if (held_by(views, owner) >= VIEW_HELD_MAX) {
+        run_done(run,
+                 run_fail(run, NOD_E_LIMIT, NULL,
+                          STR("64 requests of nodQuestions are held for this principal: wait until "
+                              "one of them ends.")),
+                 STR_NONE);
+        return;
+    }
+    wait = MEM_NEW(struct wait);
+    memcpy(wait->owner, owner, sizeof(owner));
     wait->views = views;
     wait->run = run;
     run->handle = wait;
@@ -483,7 +522,6 @@ void view_questions_start(struct views *views, struct run *run)
     wait->known = json_get(args, STR("known"));
     wait->until = loop_now(views->server->opts.loop) +
                   (json_true(json_get(args, STR("now"))) ? 0 : VIEW_HOLD_MS);
-    view_owner(run->principal, wait->owner);
     arena_init(&wait->arena, VIEW_LOOK_BYTES);
     list_append(&views->waits, &wait->link);
     look(wait);
@@ -499,14 +537,18 @@ void view_questions_cancelled(struct run *run)
     wait_settle(wait);
 }
 
-void view_questions_look(struct views *views)
+void view_questions_look(struct views *views, const struct view_record *record)
 {
+    int64_t gap = gap_of(views, record->key);
+
     LIST_EACH (at, &views->waits) {
         struct wait *wait = LIST_OF(at, struct wait, link);
+        if (memcmp(wait->owner, record->key, VIEW_OWNER_LEN) != 0)
+            continue;
         if (wait->looking)
             wait->again = true;
         else
-            timer_set(views->server->opts.loop, &wait->timer, 0, timer_fired, wait);
+            look_after(wait, gap);
     }
 }
 

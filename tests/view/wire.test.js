@@ -283,6 +283,53 @@ inBoth('the example book-room is asked in the chat', async (t, chat) => {
   assert.equal(textOf(await call), 'Oak is booked on 2026-08-03 for 6, with a projector.');
 });
 
+// --- how much of it ---
+
+inSoak('what does not fit is said, is no news, and comes for its own request', async (t, chat, era) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const pad = 'x'.repeat(1e6);
+  const begin = (id, args) => (era === '2026' ? ada.modern.request('tools/call', { name: 'say', arguments: args }, { id }).catch(() => {}) : ada.peer.send({ id, method: 'tools/call', params: { name: 'say', arguments: args } }));
+  const calls = [];
+  for (let n = 0; n < 20; n++) calls.push(begin(`large-${n}`, { text: `${n}`, pad }));
+  calls.push(begin('small', { text: 'small' }));
+  let all = { questions: [] };
+  for (let i = 0; i < 100 && !(all.more && all.questions.some(({ message }) => message === 'small')); i++) all = await ada.questions({ tool: 'say', now: true });
+  assert.ok(all.questions.some(({ message }) => message === 'small'), 'the small one is there');
+  assert.equal(all.more, true);
+  const given = ({ message, arguments: args }) => assert.ok(args.text === message && (message === 'small' || args.pad?.length === pad.length), `${message} with ${JSON.stringify(args).slice(0, 40)}`);
+  all.questions.forEach(given);
+  for (let n = 0; n < 20; n++) {
+    let one = [];
+    for (let i = 0; i < 100 && one.length !== 1; i++) one = (await ada.questions({ requestId: `large-${n}`, now: true })).questions;
+    assert.deepEqual(one.map(({ message }) => message), [`${n}`]);
+    given(one[0]);
+  }
+  const held = ada.questions({ known: all.questions.map(({ nonce }) => nonce) });
+  assert.equal(await Promise.race([held.then(() => 'answered'), pause(1500).then(() => 'held')]), 'held', 'what did not fit is no news');
+  await ada.word(all.questions.find(({ message }) => message === 'small'), 'w');
+  (await held).questions.forEach(given);
+  await server.kill();
+  await Promise.allSettled(calls);
+});
+
+inBoth('too many requests of one principal are refused, and others are not concerned', async (t, chat) => {
+  const server = await start(t, ['--token-file', tokenFile(t)]);
+  const [ada, bob] = [await chat(t, server, { token: ADA }), await chat(t, server, { token: BOB })];
+  const held = Array.from({ length: 70 }, () => ada.call('nodQuestions', {}));
+  const ends = await Promise.all(Array.from({ length: 6 }, () => Promise.race(held.map((call, i) => call.then((result) => ({ i, result }))))));
+  assert.match(textOf(ends[0].result), /64 requests of nodQuestions are held/);
+  const call = bob.call('word', { tag: 'bob' });
+  await bob.word(await bob.question(), 'his');
+  assert.equal(textOf(await call), 'bob: his', 'others are not concerned');
+  const own = ada.call('word', { tag: 'ada' });
+  const results = await Promise.all(held);
+  assert.equal(results.filter(({ isError }) => isError).length, 6);
+  const [question] = JSON.parse(textOf(results.find(({ isError }) => !isError))).questions;
+  await ada.word(question, 'hers');
+  assert.equal(textOf(await own), 'ada: hers');
+});
+
 // --- what is refused ---
 
 inBoth('a guessed, an old and a foreign nonce, and another principal, are refused', async (t, chat) => {

@@ -1,0 +1,64 @@
+/*
+ * mcp/view_write: a question as a view is given it, and how one has ended.
+ *
+ * Each is written as the inbox has it. Values that are JSON already are written as they are, so no
+ * number changes on the way.
+ */
+#include "core/catalog.h"
+#include "mcp/tasks.h"
+#include "mcp/view_inside.h"
+
+static void write_tool(struct json_writer *w, const struct views *views,
+                       const struct view_shown *shown)
+{
+    const struct target *tool =
+        catalog_find(views->server->opts.catalog, TARGET_TOOL, shown->ask.target);
+
+    jw_key_str(w, STR("tool"), shown->ask.target);
+    jw_key_str(w, STR("title"), tool && tool->title.len ? tool->title : shown->ask.target);
+    jw_key_bool(w, STR("destructive"), tool && tool->destructive);
+}
+
+static void raw_or(struct json_writer *w, struct str key, struct str json, struct str or)
+{
+    jw_key_raw(w, key, json.len ? json : or);
+}
+
+void view_write_question(struct json_writer *w, const struct views *views,
+                         const struct view_shown *shown)
+{
+    const struct ask_record *ask = &shown->ask;
+
+    jw_object(w);
+    jw_key_str(w, STR("nonce"), str_of(shown->record.nonce));
+    jw_key_str(w, STR("id"), ask->id);
+    jw_key_str(w, STR("executionId"), ask->call_id);
+    jw_key_str(w, STR("kind"), ask->kind == ASK_APPROVAL ? STR("approval") : STR("form"));
+    jw_key_str(w, STR("state"), STR("pending"));
+    write_tool(w, views, shown);
+    jw_key_bool(w, STR("consent"), ask->consent);
+    jw_key_str(w, STR("message"), ask->message);
+    raw_or(w, STR("schema"), ask->detail, STR("null"));
+    raw_or(w, STR("arguments"), shown->args, STR("{}"));
+    jw_key_str(w, STR("principal"), ask->principal);
+    raw_or(w, STR("client"), shown->client, STR("null"));
+    jw_key_str(w, STR("server"), views->server->opts.name);
+    task_write_time(w, STR("askedAt"), ask->asked_ms);
+    task_write_time(w, STR("expiresAt"), ask->expires_ms);
+    jw_key_i64(w, STR("attempt"), ask->attempt);
+    jw_end(w);
+}
+
+void view_write_ended(struct json_writer *w, const struct view_shown *shown)
+{
+    const struct ask_record *ask = &shown->ask;
+
+    jw_object(w);
+    jw_key_str(w, STR("nonce"), str_of(shown->record.nonce));
+    jw_key_str(w, STR("state"), ask_state_name(ask->state));
+    jw_key_str(w, STR("by"), ask->by);
+    jw_key_str(w, STR("via"), ask->via);
+    if (ask->ended_ms)
+        task_write_time(w, STR("at"), ask->ended_ms);
+    jw_end(w);
+}
