@@ -169,6 +169,8 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
 nod_status run_room(struct run *run, size_t more);
 /* Has the call learned this already? */
 bool run_knows(struct run *run, enum entry_class class, struct str key);
+/* Has this question of the call ended in another way than with an answer that was accepted? */
+bool run_was_refused(struct run *run, struct str key);
 /* Bytes of a journal that answers leave free for the results of steps. */
 size_t run_step_room(size_t journal_bytes);
 /* Records the result of a step that was done. The run must return NOD_PENDING now. content: JSON or

@@ -155,6 +155,14 @@ bool run_knows(struct run *run, enum entry_class class, struct str key)
     return journal_find(run->journal, run->journal_count, class, key_of(run, key)) != NULL;
 }
 
+bool run_was_refused(struct run *run, struct str key)
+{
+    const struct entry *entry =
+        journal_find(run->journal, run->journal_count, ENTRY_ASK, key_of(run, key));
+
+    return entry && entry->state != ASK_ACCEPTED;
+}
+
 /* Gives the result of an entry to this run, which may have it once. */
 static nod_status use_entry(struct run *run, const struct entry *entry)
 {
@@ -287,11 +295,12 @@ static nod_status check_form(struct run *run, struct str detail, struct str mess
     if (form_asks_secret(schema, message, field_allowed, run, &field))
         return bad_schema(
             run, arena_fmt(&run->arena, "/properties/" STR_FMT, STR_ARG(field)),
-            arena_fmt(&run->arena,
-                      "asks for a secret, and secrets never go through a form: nod_secret asks for "
-                      "it on a page and stores it sealed (if it is none, an operator can allow it with "
-                      "--allow-field " STR_FMT "." STR_FMT ")",
-                      STR_ARG(run->target->name), STR_ARG(field)));
+            arena_fmt(
+                &run->arena,
+                "asks for a secret, and secrets never go through a form: nod_secret asks for "
+                "it on a page and stores it sealed (if it is none, an operator can allow it with "
+                "--allow-field " STR_FMT "." STR_FMT ")",
+                STR_ARG(run->target->name), STR_ARG(field)));
     return NOD_OK;
 }
 

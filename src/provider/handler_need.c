@@ -7,7 +7,8 @@
  * A secret that nobody has given yet is asked for on a page, which stores it. The answer in the
  * journal says that the page was used, and nothing else: whether there is a secret is decided by
  * the store, on every run. If it was deleted or has expired meanwhile, it is asked for again, under
- * the next key.
+ * the next key. A question that was declined, or ended in another way, stays so for its call, also
+ * if somebody gives the secret meanwhile.
  */
 #include "core/need.h"
 #include "core/secret.h"
@@ -36,6 +37,27 @@ static nod_status not_given(nod_call *call, struct str name, const struct entry 
                                        : "the question was dismissed without an answer"));
 }
 
+/* The key of the n-th time that it is asked for. */
+static struct str asked_key(nod_call *call, struct str name, int n)
+{
+    struct arena *arena = &call->run->arena;
+    struct str first = arena_fmt(arena, RUN_RESERVED_PREFIX "secret." STR_FMT, STR_ARG(name));
+
+    return n == 1 ? first : arena_fmt(arena, STR_FMT ".%d", STR_ARG(first), n);
+}
+
+static bool was_refused(nod_call *call, struct str name)
+{
+    for (int n = 1; n <= SECRET_ROUNDS_MAX; n++) {
+        struct str key = asked_key(call, name, n);
+        if (run_was_refused(call->run, key))
+            return true;
+        if (!run_knows(call->run, ENTRY_ASK, key))
+            return false;
+    }
+    return false;
+}
+
 /* Nobody has given it: asks on the page. It is NOD_OK only to say "look again". */
 static nod_status ask_for(nod_call *call, const struct nod_secret_opts *opts, struct str name)
 {
@@ -43,13 +65,12 @@ static nod_status ask_for(nod_call *call, const struct nod_secret_opts *opts, st
     struct ask_spec spec = {
         .kind = ASK_URL,
         .page = PAGE_SECRET,
-        .key = arena_fmt(&run->arena, RUN_RESERVED_PREFIX "secret." STR_FMT, STR_ARG(name)),
+        .key = asked_key(call, name, 1),
         .message = call_text(call, opts->message),
         .detail = secret_asked_write(
             &run->arena, &(struct secret_asked){ .name = name, .keep_ms = opts->keep_ms }),
         .ttl_ms = opts->ttl_ms,
     };
-    struct str first = spec.key;
 
     for (int i = 2; i <= SECRET_ROUNDS_MAX + 1; i++) {
         const struct entry *entry;
@@ -59,7 +80,7 @@ static nod_status ask_for(nod_call *call, const struct nod_secret_opts *opts, st
             return status;
         if (entry->state != ASK_ACCEPTED)
             return not_given(call, name, entry);
-        spec.key = arena_fmt(&run->arena, STR_FMT ".%d", STR_ARG(first), i);
+        spec.key = asked_key(call, name, i);
     }
     return run_fail(run, NOD_E_LIMIT, NULL,
                     arena_fmt(&run->arena,
@@ -102,6 +123,8 @@ nod_status nod_secret_with(nod_call *call, nod_bytes *secret, const struct nod_s
         return status;
     NOD_TRY(secret_check(call, &opts));
     struct str name = arena_str(&call->run->arena, str_of(opts.name));
+    if (was_refused(call, name))
+        return ask_for(call, &opts, name);
     status =
         call_need(call, &(struct need_spec){ .source = STR(SECRET_KIND), .name = name }, &value);
     if (status == NOD_E_NOT_FOUND)

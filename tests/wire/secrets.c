@@ -62,6 +62,20 @@ static nod_status use_two(nod_call *call)
     return nod_reply_textf(call, "%d: %08x %08x", yes, checksum(one), checksum(other));
 }
 
+/* Goes on without it if it is refused. */
+static nod_status without(nod_call *call)
+{
+    nod_bytes secret;
+    bool yes;
+    nod_status status = nod_secret(call, &secret, .name = "stripe",
+                                   .message = "The key of the payment service, please.");
+
+    if (status != NOD_E_REFUSED)
+        return status == NOD_OK ? nod_reply_text(call, "used") : status;
+    NOD_TRY(nod_confirm(call, &yes, .message = "Go on without it?"));
+    return nod_reply_text(call, yes ? "without" : "not at all");
+}
+
 /* Holds the secret in its hand, where others could see it, until a file is there. */
 static nod_status hold(nod_call *call)
 {
@@ -99,6 +113,7 @@ int main(int argc, char **argv)
     static const nod_tool tools[] = {
         { .name = "use", .handler = use, .title = "Use a key", .input_schema = input },
         { .name = "use_two", .handler = use_two, .input_schema = input },
+        { .name = "without", .handler = without, .input_schema = input },
         { .name = "use_blocking", .handler = use, .input_schema = input, .blocking = true },
         { .name = "hold", .handler = hold, .input_schema = input, .blocking = true },
         { .name = "wrong", .handler = wrong, .input_schema = input },

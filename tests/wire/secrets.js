@@ -124,6 +124,11 @@ export class Visitor extends Browser {
 
   async give(link, secret, action = 'accept') {
     await this.page(link);
+    return this.send(link, secret, action);
+  }
+
+  // The page is open.
+  async send(link, secret, action = 'accept') {
     const reply = await this.fetch(new URL(link).pathname, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ action, content: { secret } }) });
     const text = await reply.text();
     return { status: reply.status, text, body: text ? JSON.parse(text) : null };

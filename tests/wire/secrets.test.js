@@ -122,6 +122,43 @@ test('two values for the same secret at the same instant: the one that was taken
   }
 });
 
+test('who has declined is not overruled by a secret that is given afterwards', async (t) => {
+  const { first } = await open(t, houses[1]);
+  const session = await clients['v1, 2025'](t, first, 'ada', { elicitation: { url: {}, form: {} } });
+  const ada = await Visitor.of(first);
+  const call = session.text('without');
+  assert.equal((await ada.give(await sent(session), '', 'decline')).status, 200);
+  const without = await session.question();
+  const other = session.text('use');
+  assert.equal((await ada.give(await sent(session), 'later')).status, 200);
+  assert.equal(await other, used('later'));
+  without.accept({});
+  assert.equal(await call, 'without');
+});
+
+test('declined in the inbox and given on the page at the same instant: one of them counts', async (t) => {
+  const { first, last } = await open(t, houses[2], { args: ['--surfaces', 'client,inbox'] });
+  const session = await clients['v1, 2025'](t, first);
+  const ada = await Visitor.of(last);
+  const api = await new Api(first, 'ada').describe();
+  for (let round = 0; round < (SOAK ? 60 : 12); round++) {
+    const call = session.call('use');
+    const link = await sent(session);
+    const [item] = await api.pending();
+    await ada.page(link);
+    const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+    const [declined, given] = await Promise.all([wait(Math.random() * 10).then(() => api.resolve(item.id, { action: 'decline' })), wait(Math.random() * 10).then(() => ada.send(link, `r${round}`))]);
+    assert.deepEqual([declined.status, given.status].sort(), [200, 409], JSON.stringify([declined.status, declined.text, given]));
+    const end = await call;
+    if (given.status === 200) assert.equal(textOf(end), used(`r${round}`));
+    else assert.equal(end._meta?.code, 'SECRET_DECLINED', textOf(end));
+    const kept = async () => (await api.get('/api/secrets')).json.items.length;
+    const until = Date.now() + PATIENCE_MS;
+    while ((await kept()) !== (given.status === 200 ? 1 : 0)) assert.ok(Date.now() < until, 'what was declined is taken back');
+    if (given.status === 200) await api.request('DELETE', '/api/secrets/stripe');
+  }
+});
+
 test('however many wait for the same secret, all go on with it', async (t) => {
   const { first } = await open(t, houses[1]);
   const session = await clients['v1, 2025'](t, first);
