@@ -82,9 +82,20 @@ static void visit_gone(void *data)
     visit->http = NULL;
 }
 
+/* A visit may outlive its browser, for example while another server is slow: one person's many
+ * leave room for those of others. */
+static bool has_room(struct hosted *hosted, struct str principal)
+{
+    size_t own = 0;
+
+    LIST_EACH (at, &hosted->visits)
+        own += str_eq(LIST_OF(at, struct hosted_visit, link)->principal, principal);
+    return hosted->visit_count < HOSTED_VISITS_MAX && own < HOSTED_VISITS_OF_ONE;
+}
+
 static struct hosted_visit *visit_begin(struct hosted *hosted, const struct front_request *request)
 {
-    if (hosted->visit_count >= HOSTED_VISITS_MAX) {
+    if (!has_room(hosted, request->principal)) {
         api_problem(request->exchange, 503, STR("Too many pages are being opened; try again."));
         return NULL;
     }

@@ -25,6 +25,7 @@
 
 enum {
     HOSTED_VISITS_MAX = 256,       /* requests for pages that are under way */
+    HOSTED_VISITS_OF_ONE = 32,     /* and of those one person's */
     HOSTED_ARENA_MAX = 16 << 20,   /* memory of one of them */
     HOSTED_REPLY_MAX = 1 << 20,    /* bytes of what a page is told */
     HOSTED_MESSAGE_MAX = 32 << 10, /* bytes of a message that are shown; no question has more */

@@ -236,6 +236,28 @@ test('many calls ask for the same account: it is connected once, and all of them
   assert.deepEqual(service.requests.map(({ scope }) => scope), ['repo', 'gist repo']);
 });
 
+test('whoever opens a page many times, and goes away, keeps nobody else from theirs', async (t) => {
+  const { server, service } = await openAccounts(t, { settings: { thinks: 3000 } });
+  const [ada, bob] = await Promise.all(['ada', 'bob'].map((who) => Person.at(server, who)));
+  const sessions = await Promise.all(['ada', 'bob'].map((who) => clients['v1, 2025'](t, server, who)));
+  const calls = sessions.map((session) => session.text('use'));
+  const [hers, his] = await Promise.all(sessions.map(async (session) => {
+    const question = await session.question();
+    question.accept();
+    return question.params.url;
+  }));
+  const away = new AbortController();
+  const opened = Array.from({ length: 260 }, () => ada.fetch(hers, { signal: away.signal }).then(({ status }) => status, () => 0));
+  assert.equal(await Promise.any(opened.map((one) => one.then((status) => (status === 503 ? 503 : Promise.reject(status))))), 503, 'there is a bound');
+  away.abort();
+  service.thinks = 0;
+  assert.equal((await bob.page(his)).status, 303);
+  await Promise.all(opened);
+  await until('her visits have ended', async () => (await ada.page(hers)).status === 303);
+  for (const [person, link] of [[ada, hers], [bob, his]]) await person.comeBack(await person.decide(await person.go(link)));
+  await Promise.all(calls);
+});
+
 test('two returns at the same instant: one code is exchanged, once', async (t) => {
   const { server, service } = await openAccounts(t, { settings: { delay: 200 } });
   const ada = await Person.at(server, 'ada');

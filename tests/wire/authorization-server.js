@@ -16,6 +16,7 @@ export class AuthorizationServer {
   decision = 'allow'; // of the person: or deny, or ask, with a link to press
   referers = []; // that came with authorization requests
   delay = 0; // ms before a token is given
+  thinks = 0; // ms before it describes itself
   failing = null; // the status with which the token endpoint answers
   forgiving = false; // a refresh token may be used a second time
   namesIssuer = true;
@@ -76,6 +77,7 @@ export class AuthorizationServer {
     const form = new URLSearchParams(body);
     if (url.pathname === `/.well-known/oauth-authorization-server${this.path}`) {
       this.asked.metadata++;
+      await pause(this.thinks);
       return json(200, this.metadata());
     }
     if (url.pathname === `${this.path}/authorize`) return this.#authorize(url, request, response);
