@@ -268,6 +268,8 @@ static int64_t turn_comes(struct engine *engine, const struct ask_record *record
     return at > now ? at : TURN_HAS_COME;
 }
 
+/* The client's surfaces have one turn: an ask may have been put up through one of them, and be
+ * answered through another after a restart. */
 int64_t engine_turn_comes(struct engine *engine, const struct ask_record *record,
                           const struct surface *surface)
 {
@@ -276,6 +278,8 @@ int64_t engine_turn_comes(struct engine *engine, const struct ask_record *record
     for (size_t i = 0; i < engine->surface_count; i++)
         if (engine->surfaces[i] == surface)
             bits = 1u << i;
+    if (surface->ops->client)
+        bits = client_bits(engine);
     return turn_comes(engine, record, engine_ask(engine, record->id), bits);
 }
 
