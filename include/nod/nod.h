@@ -929,7 +929,7 @@ NOD_API nod_status nod_roots(nod_call *call, nod_answer *answer) NOD_USE_RESULT;
 struct nod_credential_opts {
     size_t size;
     const char *scopes;  /* that are needed, with spaces between them; NULL: those of the service */
-    const char *message; /* why, if the person has to be asked; NULL: made from the tool's title */
+    const char *message; /* why, if the person has to be asked; NULL: made of titles */
     int64_t ttl_ms;      /* how long that question waits */
 };
 NOD_API nod_status nod_credential_with(nod_call *call, const char **token, const char *name,

@@ -12,6 +12,7 @@
  * of its own. Accounts are kept in the server's store if that is sealed with a secret, and in
  * memory otherwise: tokens are never stored in the clear.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,6 +24,7 @@
 #include "core/need.h"
 #include "oauth/oauth.h"
 #include "provider/handler.h"
+#include "provider/local.h"
 
 enum {
     SECRET_FILE_MAX = OAUTH_SECRET_MAX + 2, /* bytes of the file of a secret, with its line's end */
@@ -67,6 +69,7 @@ struct description { /* of one service */
     struct str name;
     struct str values[KEYS];
     char secret[SECRET_FILE_MAX + 1];
+    char problem[SETTINGS_PROBLEM_MAX];
     struct oauth *oauth;
 };
 
@@ -77,14 +80,18 @@ static const char *secret_from_file(struct description *d, struct str path, stru
     FILE *file = fopen(path.at, "re");
     size_t len = file ? fread(d->secret, 1, SECRET_FILE_MAX + 1, file) : 0;
     bool fine = file && !ferror(file);
+    int error = errno;
 
     if (file)
         fclose(file);
     while (len && (d->secret[len - 1] == '\n' || d->secret[len - 1] == '\r'))
         len--;
     *secret = str_n(d->secret, len);
-    if (!fine)
-        return "the file client_secret_file cannot be read";
+    if (!fine) {
+        snprintf(d->problem, sizeof(d->problem),
+                 "the file client_secret_file cannot be read: %s: %s", path.at, strerror(error));
+        return d->problem;
+    }
     if (!len)
         return "the file client_secret_file is empty";
     return len > OAUTH_SECRET_MAX ? "the file client_secret_file has more than a secret" : NULL;
@@ -103,7 +110,12 @@ static const char *secret_of(struct description *d, struct str *secret)
     if (!variable.len)
         return NULL;
     *secret = str_of(getenv(variable.at));
-    return secret->len ? NULL : "the variable that client_secret_env names is not set";
+    if (secret->len)
+        return NULL;
+    snprintf(d->problem, sizeof(d->problem),
+             "the variable " STR_FMT ", which client_secret_env names, is not set",
+             STR_ARG(variable));
+    return d->problem;
 }
 
 /* --- one service --- */
@@ -118,7 +130,8 @@ static bool auth_named(struct str name, enum oauth_client_auth *auth)
     return !name.len || *auth != OAUTH_AUTH_ANY;
 }
 
-static bool service_add(struct description *d, const char **why)
+/* False: *why says what is wrong, and *which with which key, if it is known. */
+static bool service_add(struct description *d, size_t *which, const char **why)
 {
     struct oauth_service_spec spec = {
         .name = d->name,
@@ -134,12 +147,15 @@ static bool service_add(struct description *d, const char **why)
         .allow = d->values[KEY_ALLOW],
     };
 
-    if (d->arena.exhausted)
+    *why = NULL;
+    if (d->arena.exhausted) {
         *why = "it is described with more than 64 KiB";
-    else if (!auth_named(d->values[KEY_CLIENT_AUTH], &spec.client_auth))
+    } else if (!auth_named(d->values[KEY_CLIENT_AUTH], &spec.client_auth)) {
         *why = "client_auth is basic or post";
-    else
-        *why = secret_of(d, &spec.client_secret);
+        *which = KEY_CLIENT_AUTH;
+    } else if ((*why = secret_of(d, &spec.client_secret))) {
+        *which = d->values[KEY_SECRET_FILE].len ? KEY_SECRET_FILE : KEY_SECRET_ENV;
+    }
     bool fine = !*why && oauth_add(d->oauth, &spec, why);
     explicit_bzero(d->secret, sizeof(d->secret));
     return fine;
@@ -173,15 +189,24 @@ static bool on_key(void *data, size_t which, struct str value, const char **why)
     return true;
 }
 
-static bool on_end(void *data, const char **why)
+static bool on_end(void *data, size_t *which, const char **why)
 {
-    return service_add(data, why);
+    return service_add(data, which, why);
+}
+
+static const char *on_unknown(void *data, const char *name)
+{
+    (void)data;
+    return strcmp(name, "client_secret") == 0
+               ? "the secret itself is not in this file: client_secret_env is the variable that "
+                 "has it, or client_secret_file the file"
+               : NULL;
 }
 
 static bool read_file(struct description *d, const char *path)
 {
     const struct settings_reader reader = {
-        .section = on_section, .key = on_key, .end = on_end, .data = d
+        .section = on_section, .key = on_key, .end = on_end, .unknown = on_unknown, .data = d
     };
     char problem[SETTINGS_PROBLEM_MAX];
 
@@ -252,13 +277,14 @@ static bool add_own(struct description *d, const struct nod_oauth_opts *opts)
         [KEY_ALLOW] = opts->allow,
     };
     const char *why = NULL;
+    size_t which;
 
     if (oauth_title(d->oauth, str_of(opts->name)).len) /* the operator's counts instead */
         return true;
     description_begin(d, str_of(opts->name));
     for (size_t i = 0; i < KEYS; i++)
         description_set(d, i, str_of(values[i]));
-    if (service_add(d, &why))
+    if (service_add(d, &which, &why))
         return true;
     LOG_ERROR("a service of the program cannot be used", LOG_CSTR("service", opts->name),
               LOG_CSTR("why", why));
@@ -266,6 +292,11 @@ static bool add_own(struct description *d, const struct nod_oauth_opts *opts)
 }
 
 /* --- the whole --- */
+
+static struct str title_of(const void *oauth, struct str service)
+{
+    return oauth_title(oauth, service);
+}
 
 bool host_open_oauth(nod_server *server, const struct options *options)
 {
@@ -278,6 +309,7 @@ bool host_open_oauth(nod_server *server, const struct options *options)
                                                        .ca_file = getenv("SSL_CERT_FILE") });
     arena_init(&d->arena, SERVICE_TEXT_MAX);
     d->oauth = server->oauth;
+    local_use_titles(server->local, title_of, server->oauth);
     if (options->oauth)
         fine = read_file(d, options->oauth);
     for (size_t i = 0; fine && i < server->service_count; i++)

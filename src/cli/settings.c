@@ -7,6 +7,7 @@
  */
 #include "cli/settings.h"
 
+#include <errno.h>
 #include <ini.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,7 +26,8 @@ struct reading {
     int section_line;
     char section[SETTINGS_NAME_MAX + 1];
     const char *const *keys;
-    uint64_t given; /* bits: these keys of the section were given */
+    uint64_t given;               /* bits: these keys of the section were given */
+    int lines[SETTINGS_KEYS_MAX]; /* where */
     char (*sections)[SETTINGS_NAME_MAX + 1];
     size_t section_count;
 };
@@ -79,10 +81,12 @@ static bool is_text(struct str line)
 static bool end_section(struct reading *r)
 {
     const char *why = "it cannot be used";
+    size_t which = SETTINGS_KEYS_MAX;
 
-    if (!r->inside || !r->reader->end || r->reader->end(r->reader->data, &why))
+    if (!r->inside || !r->reader->end || r->reader->end(r->reader->data, &which, &why))
         return true;
-    return wrong_at(r, r->section_line, "[%s]: %s", r->section, why);
+    bool known = which < SETTINGS_KEYS_MAX && r->given & UINT64_C(1) << which;
+    return wrong_at(r, known ? r->lines[which] : r->section_line, "[%s]: %s", r->section, why);
 }
 
 static bool begin_section(struct reading *r, struct str line)
@@ -184,11 +188,16 @@ static bool unknown_key(struct reading *r, const char *name)
     char known[SETTINGS_PROBLEM_MAX / 2];
     size_t used = 0;
 
+    const char *why = r->reader->unknown ? r->reader->unknown(r->reader->data, name) : NULL;
+
+    if (why)
+        return wrong_at(r, r->line, "[%s]: %s", r->section, why);
     known[0] = '\0';
     for (size_t i = 0; r->keys[i] && used < sizeof(known); i++)
         used +=
             (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", r->keys[i]);
-    return wrong_at(r, r->line, "[%s] has no key %s; known keys: %s", r->section, name, known);
+    return wrong_at(r, r->line, "[%s]: %s is not a key that is known here; those are %s",
+                    r->section, name, known);
 }
 
 static int on_key(void *data, const char *section, const char *name, const char *value)
@@ -206,6 +215,7 @@ static int on_key(void *data, const char *section, const char *name, const char 
     if (r->given & UINT64_C(1) << which)
         return wrong_at(r, r->line, "%s is there twice in [%s]", name, r->section);
     r->given |= UINT64_C(1) << which;
+    r->lines[which] = r->line;
     if (r->reader->key(r->reader->data, which, str_of(value), &why))
         return 1;
     return wrong_at(r, r->line, "%s: %s", name, why);
@@ -253,7 +263,8 @@ bool settings_read_file(const char *file, const struct settings_reader *reader,
     bool fine = stream && !ferror(stream);
 
     if (!fine)
-        snprintf(problem, SETTINGS_PROBLEM_MAX, "%s: the file cannot be read", file);
+        snprintf(problem, SETTINGS_PROBLEM_MAX, "%s: the file cannot be read: %s", file,
+                 strerror(errno));
     if (stream)
         fclose(stream);
     fine = fine && settings_read(file, str_n(text, len), reader, problem);

@@ -34,8 +34,12 @@ struct settings_reader {
     /* One of its keys, by its place among the names. False: *why says what is wrong with the
      * value. */
     bool (*key)(void *data, size_t which, struct str value, const char **why);
-    /* The section is complete; `line` is where it began. May be NULL. */
-    bool (*end)(void *data, const char **why);
+    /* The section is complete. False: *why says what is wrong with it, and *which, if it is set,
+     * with which key. May be NULL. */
+    bool (*end)(void *data, size_t *which, const char **why);
+    /* A key that is not known: a sentence about it, or NULL; then the known ones are named. May be
+     * NULL. */
+    const char *(*unknown)(void *data, const char *name);
     void *data;
 };
 

@@ -185,8 +185,8 @@ static void question_digest(const struct ask_spec *spec, unsigned char out[DIGES
 {
     char flags[3] = { (char)('0' + (int)spec->kind), spec->consent ? '1' : '0',
                       (char)('0' + (int)spec->page) };
-    struct str parts[] = { str_n(flags, spec->page ? 3 : 2), spec->message, spec->detail,
-                           spec->url };
+    struct str parts[] = { str_n(flags, spec->page ? 3 : 2),
+                           spec->worded ? STR_NONE : spec->message, spec->detail, spec->url };
     struct digest digest;
 
     _Static_assert((int)DIGEST_BYTES == (int)DIGEST_LEN, "a record's digest is a SHA-256");

@@ -33,6 +33,7 @@ enum {
     RESOLVE_MAX = 1024,        /* bytes of the name and its addresses, as libcurl takes them */
     IDLE_CONNECTIONS_MAX = 16, /* connections that are kept for the next request */
     METHOD_MAX = 32,           /* bytes of a method */
+    TARGET_MORE = 16,          /* bytes of a port, and what is around an address */
 };
 
 struct fetcher {
@@ -68,7 +69,8 @@ struct fetch {
     char *host;
     char *port;
     char refused_address[PEER_TEXT_MAX];
-    char error[CURL_ERROR_SIZE]; /* libcurl's words */
+    char refused_target[PEER_TEXT_MAX + TARGET_MORE]; /* with its port */
+    char error[CURL_ERROR_SIZE];                      /* libcurl's words */
     char why[FETCH_WHY_MAX];
 };
 
@@ -123,8 +125,10 @@ static void finish(struct fetch *fetch, const struct fetch_result *result)
 /* fetch->why says what was wrong. */
 static void fail(struct fetch *fetch, enum fetch_end end)
 {
-    finish(fetch, &(struct fetch_result){
-                      .end = end, .status = fetch->status, .why = str_of(fetch->why) });
+    finish(fetch, &(struct fetch_result){ .end = end,
+                                          .status = fetch->status,
+                                          .why = str_of(fetch->why),
+                                          .allow = str_of(fetch->refused_target) });
 }
 
 static void too_late(void *data)
@@ -283,6 +287,8 @@ static curl_socket_t may_open(void *data, curlsocktype purpose, struct curl_sock
         peer_of_address(&address->addr, &peer);
         snprintf(fetch->refused_address, sizeof(fetch->refused_address), STR_FMT,
                  STR_ARG(peer_text(&peer, text)));
+        snprintf(fetch->refused_target, sizeof(fetch->refused_target),
+                 peer.kind == PEER_IP6 ? "[%s]:%s" : "%s:%s", fetch->refused_address, fetch->port);
         fetch->refused = true;
         return CURL_SOCKET_BAD;
     }

@@ -42,6 +42,8 @@ struct fetch_result { /* valid during done() */
     int status;
     struct str body; /* with FETCH_DONE */
     struct str why;  /* otherwise: what was wrong, for people */
+    /* With FETCH_REFUSED: the target as an operator names it (reach_allow). */
+    struct str allow;
 };
 
 /* May begin and cancel fetches. Must not destroy the fetcher. */

@@ -219,6 +219,13 @@ static void account_kept(void *data, nod_status status, const struct store_reply
     over(c, &(struct oauth_flow_result){ .end = OAUTH_FLOW_CONNECTED });
 }
 
+/* `barred`: trying again does not help. */
+static void unreached(struct connecting *c, const char *why, bool barred)
+{
+    over_with(c, OAUTH_FLOW_FAILED, STR_FMT " cannot be reached: %s.%s",
+              STR_ARG(c->service->spec.title), why, barred ? "" : " Try again.");
+}
+
 /* Whatever was there is replaced: the person has just agreed to this. */
 static void account_keep(struct work *work)
 {
@@ -231,17 +238,19 @@ static void tokens_came(void *data, const struct fetch_result *result)
 {
     struct connecting *c = data;
     struct wire_tokens tokens;
+    char why[OAUTH_MESSAGE_MAX];
 
     c->work.fetch = NULL;
     CRASH_POINT(connect_before);
     if (!wire_tokens_read(&c->work.arena, result, &tokens)) {
-        if (result->end == FETCH_DONE)
+        if (result->end == FETCH_DONE) {
             over_with(c, OAUTH_FLOW_FAILED,
                       STR_FMT " answers with the status %d, and no token. Try again.",
                       STR_ARG(c->service->spec.title), result->status);
-        else
-            over_with(c, OAUTH_FLOW_FAILED, STR_FMT " cannot be reached: " STR_FMT ". Try again.",
-                      STR_ARG(c->service->spec.title), STR_ARG(result->why));
+        } else {
+            wire_unreached(result, why);
+            unreached(c, why, result->end == FETCH_REFUSED);
+        }
         return;
     }
     if (tokens.error.len) {
@@ -372,8 +381,7 @@ static void endpoints_known(void *data, const char *why)
     struct connecting *c = data;
 
     if (why)
-        over_with(c, OAUTH_FLOW_FAILED, STR_FMT " cannot be reached: %s. Try again.",
-                  STR_ARG(c->service->spec.title), why);
+        unreached(c, why, c->service->barred);
     else
         flow_read(&c->work);
 }

@@ -127,9 +127,10 @@ static void fetched(void *data, const struct fetch_result *result)
     const struct json *document = NULL;
     const char *why = NULL;
     struct arena arena;
-    char text[FETCH_WHY_MAX];
+    char text[OAUTH_MESSAGE_MAX];
 
     service->fetch = NULL;
+    service->barred = result->end == FETCH_REFUSED;
     arena_init(&arena, DOCUMENT_TREE);
     if (result->end == FETCH_DONE && result->status == 200)
         document = json_parse(&arena, result->body, NULL, NULL);
@@ -143,7 +144,7 @@ static void fetched(void *data, const struct fetch_result *result)
     if (result->end == FETCH_DONE)
         snprintf(text, sizeof(text), "it does not say where its endpoints are");
     else
-        snprintf(text, sizeof(text), STR_FMT, STR_ARG(result->why));
+        wire_unreached(result, text);
     if (++service->which < PLACES)
         look(service);
     else

@@ -6,6 +6,8 @@
  */
 #include "oauth/oauth_inside.h"
 
+#include <stdio.h>
+
 #include "base/mem.h"
 
 /* --- services --- */
@@ -51,6 +53,33 @@ static bool allow_all(struct reach *reach, struct str targets, const char **why)
     return true;
 }
 
+/* An address that this server itself asks, and may not reach: nobody could connect an account. A
+ * name is looked up later. */
+static bool is_barred(struct oauth *oauth, const struct service *service,
+                      const struct oauth_service_spec *spec, const char **why)
+{
+    const struct str urls[] = { spec->token_endpoint.len ? spec->token_endpoint : spec->issuer,
+                                spec->revocation_endpoint };
+    char address[PEER_TEXT_MAX];
+    struct peer peer;
+    int port;
+
+    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+        if (!urls[i].len || !fetch_url_is_barred(urls[i], &service->reach, &peer, &port))
+            continue;
+        struct str text = peer_text(&peer, address);
+        snprintf(oauth->problem, sizeof(oauth->problem),
+                 peer.kind == PEER_IP6 ? STR_FMT
+                     " is not a public address; if it is meant, say allow = [" STR_FMT "]:%d"
+                                       : STR_FMT
+                     " is not a public address; if it is meant, say allow = " STR_FMT ":%d",
+                 STR_ARG(text), STR_ARG(text), port);
+        *why = oauth->problem;
+        return true;
+    }
+    return false;
+}
+
 bool oauth_add(struct oauth *oauth, const struct oauth_service_spec *spec, const char **why)
 {
     struct service *service = &oauth->services[oauth->service_count];
@@ -64,7 +93,7 @@ bool oauth_add(struct oauth *oauth, const struct oauth_service_spec *spec, const
     if (service_find(oauth, spec->name))
         return false;
     *service = (struct service){ .oauth = oauth };
-    if (!allow_all(&service->reach, spec->allow, why))
+    if (!allow_all(&service->reach, spec->allow, why) || is_barred(oauth, service, spec, why))
         return false;
     *why = "libcurl cannot be used";
     service->fetcher =

@@ -39,6 +39,7 @@ struct service {
     /* What it says of itself (RFC 8414); freed with it. */
     char *authorization, *token, *revocation;
     bool names_issuer; /* its answers say `iss` (RFC 9207) */
+    bool barred;       /* where it describes itself may not be reached (net/reach) */
     bool auth_in_body; /* it takes the client's secret in the body only */
     int64_t read_ms;   /* loop_now when that was read; 0: it was not */
     struct fetch *fetch;
@@ -57,8 +58,9 @@ struct oauth {
     struct need_source source;
     struct service services[OAUTH_SERVICES_MAX];
     size_t service_count;
-    struct map jobs;   /* struct job of token.c, by the key of its account */
-    struct list works; /* struct work, under way */
+    char problem[OAUTH_MESSAGE_MAX]; /* what is wrong with the one that was added last */
+    struct map jobs;                 /* struct job of token.c, by the key of its account */
+    struct list works;               /* struct work, under way */
     size_t work_count;
     size_t wait_count;
 };
@@ -95,6 +97,9 @@ struct wire_tokens {
 /* False: that is no answer of a token endpoint. */
 bool wire_tokens_read(struct arena *arena, const struct fetch_result *result,
                       struct wire_tokens *out);
+/* Why the service could not be reached, in words; if only the operator can mend it, with the
+ * setting that is missing. */
+void wire_unreached(const struct fetch_result *result, char out[OAUTH_MESSAGE_MAX]);
 /* POSTs a form to an endpoint of the service, as this client. NULL: it cannot be
  * sent. */
 struct fetch *wire_post(struct service *service, const char *endpoint, struct buf *form,

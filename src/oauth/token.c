@@ -49,6 +49,7 @@ struct oauth_wait {
     void *data;
     struct timer timer; /* for an end that is known at once */
     nod_status status;
+    char name[OAUTH_NAME_MAX + 1]; /* of the service, if it is not known */
     char ask_id[ID_LEN + 1];
     char scopes[OAUTH_TEXT_MAX + 1];
 };
@@ -323,7 +324,7 @@ static void answered(void *data, const struct fetch_result *result)
 {
     struct job *job = data;
     struct wire_tokens tokens;
-    char why[FETCH_WHY_MAX];
+    char why[OAUTH_MESSAGE_MAX];
 
     job->work.fetch = NULL;
     CRASH_POINT(refresh_before);
@@ -334,7 +335,7 @@ static void answered(void *data, const struct fetch_result *result)
             snprintf(why, sizeof(why), "it answers with the status %d, and no token",
                      result->status);
         else
-            snprintf(why, sizeof(why), STR_FMT, STR_ARG(result->why));
+            wire_unreached(result, why);
         job_let_go(job, why);
     } else if (!tokens.error.len) {
         job_refreshed(job, &tokens);
@@ -415,15 +416,33 @@ static void job_lease(struct work *work)
 
 /* --- the beginning --- */
 
+static void say_unknown(const struct oauth_wait *wait, struct buf *out)
+{
+    const struct oauth *oauth = wait->oauth;
+
+    buf_fmt(out, "This server knows no service named %s (see --oauth and nod_oauth); it has %s",
+            wait->name, oauth->service_count ? "" : "none");
+    for (size_t i = 0; i < oauth->service_count && out->len < NEED_MESSAGE_MAX / 2; i++)
+        buf_fmt(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(oauth->services[i].spec.name));
+    buf_add(out, STR("."));
+}
+
 static void tell_now(void *data)
 {
     struct oauth_wait *wait = data;
     struct oauth_token token = { .status = wait->status };
+    struct buf message;
 
-    token.message = wait->status == NOD_E_LIMIT ? STR("Too many calls wait for a token.")
-                                                : STR("This server knows no such service: "
-                                                      "see --oauth and nod_oauth.");
+    buf_init(&message, NEED_MESSAGE_MAX);
+    if (wait->status == NOD_E_LIMIT)
+        buf_add(&message, STR("Too many calls wait for a token."));
+    else if (wait->name[0])
+        say_unknown(wait, &message);
+    else
+        buf_add(&message, STR("What is wanted of the service is too long."));
+    token.message = buf_str(&message);
     wait_tell(wait, &token);
+    buf_finish(&message);
 }
 
 static struct job *job_new(struct oauth *oauth, struct service *service, struct str key)
@@ -455,6 +474,8 @@ struct oauth_wait *oauth_token(struct oauth *oauth, const struct oauth_want *wan
 
     *wait = (struct oauth_wait){ .oauth = oauth, .done = done, .data = data };
     list_init(&wait->link);
+    if (!service)
+        snprintf(wait->name, sizeof(wait->name), STR_FMT, STR_ARG(want->service));
     if (!service || !want_fits(want))
         wait->status = NOD_E_USAGE;
     else if (oauth->wait_count >= OAUTH_WAITS_MAX)

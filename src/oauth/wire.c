@@ -113,6 +113,17 @@ static bool secret_in_body(const struct service *service)
            (service->spec.client_auth == OAUTH_AUTH_ANY && service->auth_in_body);
 }
 
+void wire_unreached(const struct fetch_result *result, char out[OAUTH_MESSAGE_MAX])
+{
+    if (result->end == FETCH_REFUSED)
+        snprintf(out, OAUTH_MESSAGE_MAX,
+                 STR_FMT ". The operator of this server has to name it in the settings of the "
+                         "service: allow = " STR_FMT,
+                 STR_ARG(result->why), STR_ARG(result->allow));
+    else
+        snprintf(out, OAUTH_MESSAGE_MAX, STR_FMT, STR_ARG(result->why));
+}
+
 struct fetch *wire_post(struct service *service, const char *endpoint, struct buf *form,
                         fetch_done *done, void *data)
 {

@@ -32,6 +32,25 @@ static nod_status check(nod_call *call, const char *name, const char *scopes)
     return NOD_E_USAGE;
 }
 
+/* What people read of a service and of the tool: their titles, or their names if they have none. */
+static struct str service_title(const nod_call *call, const char *name)
+{
+    const struct local *local = call->local;
+    struct str title = local->title ? local->title(local->title_data, str_of(name)) : STR_NONE;
+
+    return title.len ? title : str_of(name);
+}
+
+static struct str default_message(nod_call *call, const char *name)
+{
+    struct str title = call->run->target->title;
+
+    return arena_fmt(&call->run->arena,
+                     "Connect your account at " STR_FMT ", which the %s " STR_FMT " uses.",
+                     STR_ARG(service_title(call, name)), call_what(call),
+                     STR_ARG(title.len ? title : call_name(call)));
+}
+
 /* The n-th time that the person is asked. */
 static nod_status connect_spec(nod_call *call, const char *name, int n,
                                const struct nod_credential_opts *opts, struct ask_spec *spec)
@@ -50,11 +69,8 @@ static nod_status connect_spec(nod_call *call, const char *name, int n,
         .kind = ASK_URL,
         .page = PAGE_CONNECT,
         .key = arena_fmt(arena, RUN_RESERVED_PREFIX "credential.%s.%d", name, n),
-        .message =
-            opts->message
-                ? call_text(call, opts->message)
-                : arena_fmt(arena, "Connect your account at %s, which the %s " STR_FMT " uses.",
-                            name, call_what(call), STR_ARG(call_name(call))),
+        .message = opts->message ? call_text(call, opts->message) : default_message(call, name),
+        .worded = !opts->message,
         .detail = arena_str(arena, buf_str(&detail)),
         .ttl_ms = opts->ttl_ms,
         .wait_done = true,
@@ -81,7 +97,8 @@ static nod_status connect(nod_call *call, const char *name, int n,
     if (entry->state == ASK_ACCEPTED)
         return NOD_OK;
     return run_fail(call->run, NOD_E_REFUSED, NULL,
-                    arena_fmt(&call->run->arena, "No account at %s was connected", name));
+                    arena_fmt(&call->run->arena, "No account at " STR_FMT " was connected",
+                              STR_ARG(service_title(call, name))));
 }
 
 static bool was_asked(nod_call *call, const char *name, int n)
@@ -123,9 +140,10 @@ nod_status nod_credential_with(nod_call *call, const char **token, const char *n
     if (n > CONNECT_ASKS_MAX)
         return run_fail(call->run, NOD_E_LIMIT, NULL,
                         arena_fmt(&call->run->arena,
-                                  "The account at %s was connected %d times in this call, and its "
-                                  "service does not accept it",
-                                  name, CONNECT_ASKS_MAX));
+                                  "The account at " STR_FMT
+                                  " was connected %d times in this call, and its service does not "
+                                  "accept it",
+                                  STR_ARG(service_title(call, name)), CONNECT_ASKS_MAX));
     status = connect(call, name, n, &opts, &ask_id);
     return status == NOD_OK ? NOD_PENDING : status; /* it is always pending here */
 }

@@ -392,6 +392,12 @@ void local_watch_steps(struct local *local, void (*fn)(void *data, const char *k
     local->stepped_data = data;
 }
 
+void local_use_titles(struct local *local, local_title *title, const void *data)
+{
+    local->title = title;
+    local->title_data = data;
+}
+
 struct workers *local_workers(struct local *local)
 {
     return local->workers;

@@ -50,6 +50,10 @@ void local_check_replays(struct local *local, bool check);
 /* Calls fn(data, key of the step) after the effect of each step and before it is recorded, on the
  * handler's thread. For tests. */
 void local_watch_steps(struct local *local, void (*fn)(void *data, const char *key), void *data);
+/* What people read for the name of a service of nod_credential (empty: there is none of that name).
+ * Called on handlers' threads. Before the first call. */
+typedef struct str local_title(const void *data, struct str service);
+void local_use_titles(struct local *local, local_title *title, const void *data);
 /* What seals the tokens of nod_page_token; taken over. Without: a random one for this process. */
 struct keyring;
 struct page_token;

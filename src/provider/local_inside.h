@@ -58,6 +58,8 @@ struct local {
     struct keyring *ring;                         /* of nod_page_token; NULL: not needed so far */
     void (*stepped)(void *data, const char *key); /* see local_watch_steps */
     void *stepped_data;
+    local_title *title; /* of a service; or NULL: see local_use_titles */
+    const void *title_data;
     char source[LOCAL_SOURCE_MAX];   /* "tools.c:120", of what is registered now; or empty */
     struct hooks_alive *hooks_alive; /* for posts on their way to hooks; see hook.c */
 };

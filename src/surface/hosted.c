@@ -153,13 +153,14 @@ void hosted_redirect(struct hosted_visit *visit, struct str url)
 
 /* --- the ask --- */
 
-/* An ask whose answer is a person's yes to something: a link that anybody may hold is no yes. */
+/* An ask whose answer is a person's yes to something, or decides in whose name things are done: a
+ * link that anybody may hold is no yes. */
 static bool is_consent(const struct hosted_visit *visit)
 {
     const struct ask_record *ask = &visit->ask;
     const struct target *tool = catalog_find(visit->hosted->opts.catalog, TARGET_TOOL, ask->target);
 
-    return ask->consent || (tool && tool->destructive);
+    return ask->consent || (tool && tool->destructive) || hosted_kind_of(ask)->signed_in;
 }
 
 static void lead_to_sign_in(struct hosted_visit *visit)

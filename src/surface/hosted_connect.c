@@ -7,6 +7,9 @@
  * this server (oauth/), which keeps them. The answer to the question has no content: it says that
  * an account was connected, and nothing more.
  *
+ * Which account it is decides whose account the tools act with. So the person has always signed in,
+ * also where a link is enough for data: whoever made the call has the link, and must not choose.
+ *
  * A person who has connected an account is not asked for it a second time (hosted_others.c). If it
  * fails, the question still waits, and its link can be opened again.
  */
@@ -103,6 +106,6 @@ static void returned(struct hosted_visit *visit)
     oauth_return(hosted_opts(visit->hosted)->oauth, &flow, done, visit);
 }
 
-const struct hosted_kind hosted_connect = { .name = STR_INIT("connect"),
-                                            .opened = opened,
-                                            .returned = returned };
+const struct hosted_kind hosted_connect = {
+    .name = STR_INIT("connect"), .signed_in = true, .opened = opened, .returned = returned
+};

@@ -151,6 +151,18 @@ suite('killed at every point', { concurrency: 3 }, () => {
     assert.equal(house.service.asked.authorize, 1);
   });
 
+  test('sqlite: a title that has changed while a question waits changes no question', async (t) => {
+    const house = await House.open(t);
+    const first = await house.start();
+    const ada = await Person.at(first, 'ada');
+    const asked = await house.client().asked('use_named', { name: 'github' });
+    await first.stop();
+    house.file = oauthFile(t, house.service.section('github', { title: 'The Hub' }));
+    await house.start();
+    await goThrough(ada, linkOf(asked));
+    assert.equal(await house.client().ended('use_named', { name: 'github' }, answered(asked)), newest(house.service));
+  });
+
   // The node that refreshes dies; another one of the same store waits until its word has run out.
   for (const point of FULL ? ['lease_after', 'refresh_after', 'refresh_before'] : ['refresh_after'])
     test(`two nodes of redis: killed at ${point}, the other one goes on`, { timeout: 120000 }, async (t) => {

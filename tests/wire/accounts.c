@@ -58,6 +58,7 @@ static const nod_tool tools[] = {
       .input = NOD_FORM(NOD_TEXT("scopes")),
       .blocking = true },
     { .name = "use_named",
+      .title = "Any service",
       .handler = use_named,
       .input = NOD_FORM(NOD_TEXT("name", .required = true)) },
 };

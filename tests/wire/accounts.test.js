@@ -4,11 +4,11 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { runOnce, pause, startHttp, within, PATIENCE_MS } from './harness.js';
+import { connect, runOnce, pause, startHttp, within, PATIENCE_MS } from './harness.js';
 import { Api, houses, mute, token } from './inbox.js';
 import { scratchFolder } from './modern.js';
 import { AuthorizationServer } from './authorization-server.js';
-import { Person, SECRET, callAndConnect, clients, numberOf, oauthFile, openAccounts } from './accounts.js';
+import { Person, SECRET, URL_MODE, callAndConnect, clients, numberOf, oauthFile, openAccounts } from './accounts.js';
 
 const FULL = process.env.NOD_SOAK === '1';
 const CALLS = 50;
@@ -303,15 +303,55 @@ test('a description of another issuer is not used, and neither is one without PK
   assert.equal(service.asked.metadata, 0);
 });
 
-test('a service that is at no public address, and is not named, is not reached', async (t) => {
-  const { server } = await openAccounts(t, { section: { allow: null } });
+test('a service whose name leads to no public address that is named is not reached, and the operator learns which to name', async (t) => {
+  const service = await AuthorizationServer.start(t, { namesIssuer: false });
+  const { port } = new URL(service.origin);
+  const at = `http://localhost:${port}`; // a name: it is looked up when it is used
+  const told = new RegExp(`is not a public address.*The operator of this server has to name it .*allow = (127\\.0\\.0\\.1|\\[::1\\]):${port}\\.`);
+  for (const section of [{ issuer: at }, { issuer: null, authorization_endpoint: `${service.issuer}/authorize`, token_endpoint: `${at}/token` }]) {
+    const { server } = await openAccounts(t, { section: { ...section, allow: null, title: 'The Hub' } });
+    const ada = await Person.at(server, 'ada');
+    const session = await clients['v1, 2025'](t, server, 'ada');
+    session.text('use').catch(() => {});
+    const question = await session.question();
+    let end = await ada.page(question.params.url);
+    if (!section.issuer) end = await ada.page(await ada.decide(end.to));
+    assert.equal(end.status, 502);
+    assert.match(end.html, /The Hub cannot be reached/);
+    assert.match(end.html, told);
+    assert.doesNotMatch(end.html, /Try again/, 'that does not help');
+    await server.said(told);
+  }
+});
+
+test('the question has the titles of the service and of the tool', async (t) => {
+  const { server, service } = await openAccounts(t, { section: { title: 'The Hub' } });
   const ada = await Person.at(server, 'ada');
   const session = await clients['v1, 2025'](t, server, 'ada');
-  session.text('use').catch(() => {});
+  const call = session.text('use_named', { name: 'github' });
   const question = await session.question();
-  const end = await ada.page(question.params.url);
-  assert.equal(end.status, 502);
-  assert.match(end.html, /127\.0\.0\.1 is not a public address/);
+  assert.equal(question.params.message, 'Connect your account at The Hub, which the tool Any service uses.');
+  question.accept();
+  await ada.connect(question.params.url);
+  assert.equal(await call, newest(service));
+});
+
+test('on loopback, for a process of the server\'s own user, the link is not enough to connect an account', async (t) => {
+  const service = await AuthorizationServer.start(t);
+  const server = await startHttp(t, 'accounts', { env: { ...SECRET, ...service.env }, args: ['--oauth', oauthFile(t, service.section())] });
+  const session = await connect(t, 'http', 'accounts', { server, capabilities: URL_MODE });
+  const call = session.text('use');
+  const question = await session.question();
+  question.accept();
+  const link = question.params.url;
+  const guest = new Person(server.url); // has not signed in
+  const led = await guest.page(link);
+  assert.deepEqual([led.status, led.to], [303, `/login?next=${new URL(link).pathname}`]);
+  const owner = await new Person(server.url).open(/event=inbox url="?(http[^\s"]+)/.exec(await server.said(/event=inbox /))[1]);
+  const back = await owner.decide(await owner.go(link));
+  assert.deepEqual([(await guest.page(back)).to, service.asked.code], ['/login?next=/a/return', 0], 'nor to come back with it');
+  await owner.comeBack(back);
+  assert.equal(await call, newest(service));
 });
 
 test('a service that nobody has set up is an error that says so', async (t) => {
@@ -319,7 +359,7 @@ test('a service that nobody has set up is an error that says so', async (t) => {
   const session = await clients['v1, 2025'](t, server, 'ada');
   const result = await session.call('use_named', { name: 'gitlab' });
   assert.equal(result.isError, true);
-  assert.match(result.content[0].text, /knows no such service: see --oauth and nod_oauth/);
+  assert.match(result.content[0].text, /knows no service named gitlab \(see --oauth and nod_oauth\); it has github\./);
 });
 
 test('a client without URL mode: the inbox shows the question and links to its page', async (t) => {
@@ -370,17 +410,20 @@ test('without a secret accounts are kept in memory, which the log says, and noth
 
 // What --oauth FILE refuses, and what it says then.
 const wrongFiles = [
-  ['[github]\nissuer = https://a.example\nclient_id = x\ncolour = red\n', /oauth\.ini:4: \[github\] has no key colour; known keys: title, issuer, authorization_endpoint, /],
-  ['[github]\nissuer = https://a.example\nclient_id = x\nclient_secret = x\n', /oauth\.ini:4: \[github\] has no key client_secret; known keys: .*client_secret_env, client_secret_file/],
+  ['[github]\nissuer = https://a.example\nclient_id = x\ncolour = red\n', /oauth\.ini:4: \[github\]: colour is not a key that is known here; those are title, issuer, authorization_endpoint, /],
+  ['[github]\nissuer = https://a.example\nclient_id = x\nclient_secret = x\n', /oauth\.ini:4: \[github\]: the secret itself is not in this file: client_secret_env is the variable that has it, or client_secret_file the file/],
   ['[github]\nclient_id = x\n', /oauth\.ini:1: \[github\]: it needs an issuer, or an authorization_endpoint and a token_endpoint/],
   ['\n[github]\nissuer = https://a.example\n', /oauth\.ini:2: \[github\]: it needs a client_id/],
   ['[github]\nissuer = http://a.example\nclient_id = x\n', /oauth\.ini:1: \[github\]: an address begins with https:\/\/, or with http:\/\/ on this machine/],
   ['[GitHub]\nissuer = https://a.example\nclient_id = x\n', /\[GitHub\]: the name of a service has 1 to 32 characters of a-z/],
-  ['[github]\nissuer = https://a.example\nclient_id = x\nclient_secret_env = NOT_SET_AT_ALL\n', /the variable that client_secret_env names is not set/],
-  ['[github]\nissuer = https://a.example\nclient_id = x\nclient_secret_file = \/nowhere\n', /the file client_secret_file cannot be read/],
-  ['[github]\nissuer = https://a.example\nclient_id = x\nclient_auth = jwt\n', /client_auth is basic or post/],
+  ['[github]\nissuer = https://a.example\nclient_id = x\nclient_secret_env = NOT_SET_AT_ALL\n', /oauth\.ini:4: \[github\]: the variable NOT_SET_AT_ALL, which client_secret_env names, is not set/],
+  ['[github]\nissuer = https://a.example\nclient_id = x\nclient_secret_file = \/nowhere\n', /oauth\.ini:4: \[github\]: the file client_secret_file cannot be read: \/nowhere: No such file or directory/],
+  ['[github]\nissuer = https://a.example\nclient_id = x\nclient_auth = jwt\n', /oauth\.ini:4: \[github\]: client_auth is basic or post/],
   ['[github]\nissuer = https://a.example\nclient_id = x\nparameters = state=1\n', /may not be one that the flow itself has/],
   ['[github]\nissuer = https://a.example\nclient_id = x\nallow = localhost:80\n', /allow is an address and a port/],
+  ['[github]\nissuer = https://10.0.0.7\nclient_id = x\n', /\[github\]: 10\.0\.0\.7 is not a public address; if it is meant, say allow = 10\.0\.0\.7:443/],
+  ['[github]\nauthorization_endpoint = https://10.0.0.7/a\ntoken_endpoint = http://[::1]:9/t\nclient_id = x\nallow = [::1]:8\n', /::1 is not a public address; if it is meant, say allow = \[::1\]:9/],
+  ['[github]\nissuer = https://a.example\nrevocation_endpoint = https://169.254.169.254/r\nclient_id = x\n', /say allow = 169\.254\.169\.254:443/],
   ['issuer = https://a.example\n', /oauth\.ini:1: issuer stands before the first section/],
 ];
 
@@ -401,5 +444,5 @@ test('a file of services is read strictly: what is wrong is said with its line, 
     assert.match(stderr, expected);
   }
   const { code, stderr } = await runOnce('accounts', ['--http', '0', '--oauth', '/nowhere.ini']);
-  assert.deepEqual([code, /\/nowhere\.ini: the file cannot be read/.test(stderr)], [1, true], stderr);
+  assert.deepEqual([code, /\/nowhere\.ini: the file cannot be read: No such file or directory/.test(stderr)], [1, true], stderr);
 });

@@ -40,16 +40,29 @@ static bool on_key(void *data, size_t which, struct str value, const char **why)
     return true;
 }
 
-static bool on_end(void *data, const char **why)
+static bool on_end(void *data, size_t *which, const char **why)
 {
     (void)data;
     *why = "it has no issuer";
+    if (strstr(all.seen, "[unlike]")) {
+        *why = "the scopes are not like the issuer";
+        *which = 1; /* scopes */
+        return false;
+    }
     return !strstr(all.seen, "[bare]") || strstr(all.seen, "issuer");
+}
+
+static const char *on_unknown(void *data, const char *name)
+{
+    (void)data;
+    return strcmp(name, "secret") == 0 ? "the secret is elsewhere" : NULL;
 }
 
 static bool read_text(struct str text)
 {
-    const struct settings_reader reader = { .section = on_section, .key = on_key, .end = on_end };
+    const struct settings_reader reader = {
+        .section = on_section, .key = on_key, .end = on_end, .unknown = on_unknown
+    };
 
     all.seen[0] = '\0';
     return settings_read("f", text, &reader, all.problem);
@@ -84,12 +97,18 @@ static void sections_and_keys_are_given_in_their_order(void **state)
 static void what_is_not_known_is_refused_with_its_line(void **state)
 {
     (void)state;
-    REFUSES("[a]\nissuer = x\n\ncolour = red\n",
-            "f:4: [a] has no key colour; known keys: issuer, scopes, client_id");
+    REFUSES(
+        "[a]\nissuer = x\n\ncolour = red\n",
+        "f:4: [a]: colour is not a key that is known here; those are issuer, scopes, client_id");
+    REFUSES("[a]\nsecret = x\n", "f:2: [a]: the secret is elsewhere");
+    REFUSES("[unlike]\nissuer = i\nscopes = s\nclient_id = c\n",
+            "f:3: [unlike]: the scopes are not like the issuer");
+    REFUSES("[unlike]\nissuer = i\n", "f:1: [unlike]: the scopes are not like the issuer");
     REFUSES("; one\n[nobody]\n", "f:2: [nobody]: nobody has such a section");
     REFUSES("[a]\nissuer = bad\n", "f:2: issuer: it is bad");
-    REFUSES("[a]\nIssuer = x\n",
-            "f:2: [a] has no key Issuer; known keys: issuer, scopes, client_id");
+    REFUSES(
+        "[a]\nIssuer = x\n",
+        "f:2: [a]: Issuer is not a key that is known here; those are issuer, scopes, client_id");
 }
 
 static void what_stands_twice_or_nowhere_is_refused(void **state)
@@ -162,9 +181,10 @@ static void a_file_that_is_not_there_is_named(void **state)
 
     (void)state;
     assert_false(settings_read_file("/nowhere/at/all.ini", &reader, all.problem));
-    assert_string_equal(all.problem, "/nowhere/at/all.ini: the file cannot be read");
+    assert_string_equal(all.problem,
+                        "/nowhere/at/all.ini: the file cannot be read: No such file or directory");
     assert_false(settings_read_file("/", &reader, all.problem));
-    assert_string_equal(all.problem, "/: the file cannot be read");
+    assert_string_equal(all.problem, "/: the file cannot be read: No such file or directory");
 }
 
 int main(void)
