@@ -22,7 +22,7 @@ import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 
 export const transports = ['stdio', 'http'];
 export const PATIENCE_MS = 15000; // for what must happen; nothing waits that long when all is well
-const STOP_MS = process.arch === 'arm64' ? 60000 : 10000; // see LEAKS_ONE_IN
+export const STOP_MS = process.arch === 'arm64' ? 60000 : 10000; // see LEAKS_ONE_IN
 
 const binaries = process.env.NOD_BIN_DIR;
 if (!binaries) throw new Error('NOD_BIN_DIR names the build folder; `make test SUITE=wire` sets it');
@@ -183,7 +183,7 @@ export async function runOnce(name, args, env = {}) {
   let stdout = '';
   child.stderr.on('data', (data) => (stderr += data));
   child.stdout.on('data', (data) => (stdout += data));
-  const [code] = await within(PATIENCE_MS, `${name} ends`, once(child, 'close'));
+  const [code] = await within(STOP_MS, `${name} ends`, once(child, 'close'));
   return { code, stderr, stdout };
 }
 

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { environment, freePort, Inbox, program, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { environment, freePort, Inbox, program, startHttp, textOf, within, PATIENCE_MS, STOP_MS } from './harness.js';
 import { Browser } from './credentials.js';
 import { Api, mute, openHouse, token, tokenFile } from './inbox.js';
 import { scratchFolder } from './modern.js';
@@ -24,7 +24,7 @@ async function inbox(server, who, args, { typed = '', env = UTF8 } = {}) {
   for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (data) => (seen[name] += data));
   child.stdin.on('error', () => {}); // it need not read all of it
   child.stdin.end(typed);
-  const [code] = await within(PATIENCE_MS, 'nod inbox ends', once(child, 'close'));
+  const [code] = await within(STOP_MS, 'nod inbox ends', once(child, 'close'));
   assert.doesNotMatch(seen.stderr, /Sanitizer|runtime error/);
   return { code, ...seen, lines: seen.stdout.split('\n').slice(0, -1) };
 }
@@ -68,7 +68,7 @@ class Screen {
   }
 
   async end() {
-    const [code] = await within(PATIENCE_MS, 'nod inbox ends', this.ended);
+    const [code] = await within(STOP_MS, 'nod inbox ends', this.ended);
     assert.doesNotMatch(this.shown, /Sanitizer|runtime error/);
     return code;
   }
@@ -345,7 +345,7 @@ test('watch: what comes and goes, as lines of JSON; a server that restarts is a 
   assert.deepEqual(await lines.next(({ event }) => event === 'reset'), { event: 'reset' });
   writeFileSync(file, `${token('bob')} bob ask answer\n`, { mode: 0o600 });
   after.signal('SIGHUP'); // her token is gone: so is the stream
-  const [code] = await within(PATIENCE_MS, 'the watch ends', once(child, 'close'));
+  const [code] = await within(STOP_MS, 'the watch ends', once(child, 'close'));
   assert.equal(code, 5);
 });
 
@@ -484,7 +484,7 @@ test('a token that is missing, and one that is not known, are told apart, by whe
       const child = spawn(program('nod'), [command, origin(server), ...args, ...(command === 'inbox' ? ['list'] : [])], { env: environment({ ...UTF8, ...env }), stdio: ['ignore', 'ignore', 'pipe'] });
       let said = '';
       child.stderr.setEncoding('utf8').on('data', (data) => (said += data));
-      await within(PATIENCE_MS, 'it ends', once(child, 'close'));
+      await within(STOP_MS, 'it ends', once(child, 'close'));
       assert.match(said, why);
       assert.ok(said.startsWith(`nod ${command}: the server says 401: `), said);
     }
