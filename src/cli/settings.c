@@ -258,13 +258,16 @@ bool settings_read_file(const char *file, const struct settings_reader *reader,
                         char problem[SETTINGS_PROBLEM_MAX])
 {
     FILE *stream = fopen(file, "re");
+    int error = errno;
     char *text = mem_alloc((size_t)SETTINGS_FILE_MAX + 1);
     size_t len = stream ? fread(text, 1, (size_t)SETTINGS_FILE_MAX + 1, stream) : 0;
     bool fine = stream && !ferror(stream);
 
+    if (stream)
+        error = errno;
     if (!fine)
         snprintf(problem, SETTINGS_PROBLEM_MAX, "%s: the file cannot be read: %s", file,
-                 strerror(errno));
+                 strerror(error));
     if (stream)
         fclose(stream);
     fine = fine && settings_read(file, str_n(text, len), reader, problem);

@@ -184,7 +184,7 @@ static void a_file_that_is_not_there_is_named(void **state)
     assert_string_equal(all.problem,
                         "/nowhere/at/all.ini: the file cannot be read: No such file or directory");
     assert_false(settings_read_file("/", &reader, all.problem));
-    assert_string_equal(all.problem, "/: the file cannot be read: No such file or directory");
+    assert_string_equal(all.problem, "/: the file cannot be read: Is a directory");
 }
 
 int main(void)
