@@ -1,5 +1,6 @@
 /*
- * cli/page_check: nod_page_check, for pages of an author's own.
+ * cli/page_check: nod_page_check, for pages of an author's own. Its sister nod_page_token, which
+ * handlers call, is in provider/handler_page.c; this one is called on a server.
  *
  * A token that is used leaves a record in the store until it would have expired, so that it is used
  * once, on whatever node. The record is made only if there is none: of several at once, one makes

@@ -12,7 +12,7 @@
  * ask.c            the life of an ask up to the offer: request stages, expiry
  * plan.c           where the questions of a call are asked, and in which order
  * offers.c         on which surfaces an ask is up
- * turns.c          a turn that comes before its time
+ * turns_early.c    a turn that comes before its time
  * secret.c         values that people give once, and that only handlers see
  * scope.c          one question at a time (one_ask_per_scope)
  * answerable.c     who may answer an ask

@@ -1,4 +1,4 @@
-/* tests/unit/crypto/crypto: digests and encodings, sealing and rotation, tokens, signing. */
+/* tests/unit/crypto/crypto: digests and encodings, sealing and rotation, signing. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,7 +9,6 @@
 
 #include "crypto/digest.h"
 #include "crypto/seal.h"
-#include "crypto/link_token.h"
 #include "crypto/signing.h"
 
 enum { ARENA_CAP = 1 << 20, OUT_LIMIT = 1 << 16 };
@@ -573,88 +572,6 @@ static void limits_are_kept_on_both_sides(void **state)
     keyring_destroy(ring);
 }
 
-/* --- tokens --- */
-
-static void a_token_holds_until_it_expires_and_not_longer(void **state)
-{
-    struct keyring *ring = ring_one(SECRET_A);
-    struct token token;
-    struct token_facts facts;
-    (void)state;
-
-    assert_int_equal(token_make(ring, STR("page"), STR("ask 1"), 1000, &token), NOD_OK);
-    struct str text = str_of(token.text);
-    assert_int_equal(text.len, TOKEN_LEN);
-    assert_int_equal(token_verify(ring, STR("page"), STR("ask 1"), text, 999, &facts), NOD_OK);
-    assert_int_equal(facts.expires_ms, 1000);
-    assert_int_equal(token_verify(ring, STR("page"), STR("ask 1"), text, 1000, &facts),
-                     NOD_E_TIMEOUT);
-    assert_int_equal(token_verify(ring, STR("page"), STR("ask 1"), text, INT64_MAX, NULL),
-                     NOD_E_TIMEOUT);
-    keyring_destroy(ring);
-}
-
-static void a_token_is_for_one_purpose_and_one_thing(void **state)
-{
-    struct keyring *ring = ring_one(SECRET_A);
-    struct keyring *other = ring_one(SECRET_B);
-    struct token token;
-    struct token_facts facts;
-    (void)state;
-
-    assert_int_equal(token_make(ring, STR("page"), STR("ask 1"), 1000, &token), NOD_OK);
-    struct str text = str_of(token.text);
-    assert_int_equal(token_verify(ring, STR("csrf"), STR("ask 1"), text, 1, &facts), NOD_E_REFUSED);
-    assert_int_equal(facts.expires_ms, 0);
-    assert_int_equal(token_verify(ring, STR("page"), STR("ask 2"), text, 1, NULL), NOD_E_REFUSED);
-    assert_int_equal(token_verify(ring, STR("pageask"), STR(" 1"), text, 1, NULL), NOD_E_REFUSED);
-    assert_int_equal(token_verify(other, STR("page"), STR("ask 1"), text, 1, NULL), NOD_E_REFUSED);
-    /* A wrong token is refused whether it has expired or not. */
-    assert_int_equal(token_verify(ring, STR("page"), STR("ask 2"), text, 9999, NULL),
-                     NOD_E_REFUSED);
-    keyring_destroy(ring);
-    keyring_destroy(other);
-}
-
-static void a_damaged_token_is_refused(void **state)
-{
-    struct keyring *ring = ring_one(SECRET_A);
-    struct token token;
-    (void)state;
-
-    assert_int_equal(token_make(ring, STR("page"), STR("ask 1"), 1000, &token), NOD_OK);
-    for (size_t i = 0; i < TOKEN_LEN; i++) {
-        char was = token.text[i];
-        token.text[i] = was == 'A' ? 'B' : 'A';
-        assert_int_equal(token_verify(ring, STR("page"), STR("ask 1"), str_of(token.text), 1, NULL),
-                         NOD_E_REFUSED);
-        token.text[i] = was;
-        assert_int_equal(
-            token_verify(ring, STR("page"), STR("ask 1"), str_n(token.text, i), 1, NULL),
-            NOD_E_REFUSED);
-    }
-    assert_int_equal(token_verify(ring, STR("page"), STR("ask 1"), str_of(token.text), 1, NULL),
-                     NOD_OK);
-    keyring_destroy(ring);
-}
-
-static void every_token_has_its_own_name(void **state)
-{
-    struct keyring *ring = ring_one(SECRET_A);
-    struct token a, b;
-    struct token_facts of_a, again, of_b;
-    (void)state;
-
-    assert_int_equal(token_make(ring, STR("page"), STR("x"), 1000, &a), NOD_OK);
-    assert_int_equal(token_make(ring, STR("page"), STR("x"), 1000, &b), NOD_OK);
-    assert_int_equal(token_verify(ring, STR("page"), STR("x"), str_of(a.text), 1, &of_a), NOD_OK);
-    assert_int_equal(token_verify(ring, STR("page"), STR("x"), str_of(a.text), 1, &again), NOD_OK);
-    assert_int_equal(token_verify(ring, STR("page"), STR("x"), str_of(b.text), 1, &of_b), NOD_OK);
-    assert_memory_equal(of_a.id, again.id, TOKEN_ID_LEN);
-    assert_memory_not_equal(of_a.id, of_b.id, TOKEN_ID_LEN);
-    keyring_destroy(ring);
-}
-
 #define WITH_ARENA(test) cmocka_unit_test_setup_teardown(test, arena_begin, arena_end)
 
 /* The example of the Standard Webhooks libraries. */
@@ -730,10 +647,6 @@ int main(void)
         WITH_ARENA(keys_that_fell_out_of_the_cache_come_back_the_same),
         cmocka_unit_test(a_weak_secret_is_refused_with_a_message),
         WITH_ARENA(limits_are_kept_on_both_sides),
-        cmocka_unit_test(a_token_holds_until_it_expires_and_not_longer),
-        cmocka_unit_test(a_token_is_for_one_purpose_and_one_thing),
-        cmocka_unit_test(a_damaged_token_is_refused),
-        cmocka_unit_test(every_token_has_its_own_name),
         cmocka_unit_test(a_signature_is_the_published_one),
         cmocka_unit_test(a_bad_signing_secret_is_refused),
     };

@@ -1,5 +1,5 @@
 /*
- * core/turns: a turn that comes before its time.
+ * core/turns_early: a turn that comes before its time.
  *
  * Whose turn it is follows from the plan, the record of the ask and the store's clock (plan.c), so
  * all nodes and the next start agree on it. One thing they cannot see: everybody in a turn has
