@@ -12,6 +12,11 @@
 #include "crypto/page_token.h"
 #include "provider/local_inside.h"
 
+enum {
+    FOREIGN_URL_MAX = 4000, /* bytes of an address that sends the person back */
+    FOREIGN_HOLES_MAX = 3,  /* places in it that are filled in, with up to 1 KiB each */
+};
+
 /* --- tokens --- */
 
 void local_use_keyring(struct local *local, struct keyring *ring)
@@ -123,11 +128,28 @@ nod_status nod_elicit_page_with(nod_call *call, nod_answer *answer,
     return ask_now(call, &spec, answer);
 }
 
+/* Places in the address that are filled in when somebody opens the link. */
+static size_t count_holes(struct str url)
+{
+    static const char *const holes[] = { "{state}", "{return}", "{id}" };
+    size_t count = 0;
+    ptrdiff_t at;
+
+    for (size_t i = 0; i < sizeof(holes) / sizeof(holes[0]); i++)
+        for (struct str rest = url; (at = str_find(rest, str_of(holes[i]))) >= 0; count++)
+            rest = str_skip(rest, (size_t)at + 1);
+    return count;
+}
+
 nod_status page_foreign(nod_call *call, struct ask_spec *spec)
 {
     struct arena *arena = &call->run->arena;
     struct json *detail = json_new_object(arena);
 
+    if (spec->url.len > FOREIGN_URL_MAX || count_holes(spec->url) > FOREIGN_HOLES_MAX)
+        return run_fail(call->run, NOD_E_USAGE, NULL,
+                        STR("The address of nod_elicit_url with .returns has at most 4000 "
+                            "characters, and 3 places to fill in"));
     json_set(arena, detail, STR("url"), json_new_str(arena, spec->url));
     spec->page = PAGE_FOREIGN;
     spec->detail = call_json(call, detail);

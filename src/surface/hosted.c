@@ -18,7 +18,7 @@ struct hosted {
     struct hosted_opts opts;
     struct store *store;
     struct list visits;
-    size_t visit_count;
+    size_t visit_count; /* of those whose browsers wait */
 };
 
 /* A new page is a row. */
@@ -80,6 +80,7 @@ static void visit_gone(void *data)
 
     visit->exchange = NULL;
     visit->http = NULL;
+    visit->hosted->visit_count--; /* what it began may go on, within the share of its person */
 }
 
 /* A visit may outlive its browser, for example while another server is slow: one person's many
@@ -119,7 +120,8 @@ static struct hosted_visit *visit_begin(struct hosted *hosted, const struct fron
 static void visit_end(struct hosted_visit *visit)
 {
     list_remove(&visit->link);
-    visit->hosted->visit_count--;
+    if (visit->exchange)
+        visit->hosted->visit_count--;
     arena_finish(&visit->arena);
     MEM_DELETE(visit);
 }
@@ -413,7 +415,11 @@ static bool add_routes(struct hosted *hosted)
 {
     const struct route routes[] = {
         { .method = STR("GET"), .pattern = STR("/a/{token}"), .page = true, .handle = page_serve },
-        { .method = STR("GET"), .pattern = STR("/a/return"), .page = true, .handle = return_serve },
+        { .method = STR("GET"),
+          .pattern = STR("/a/return"),
+          .page = true,
+          .endless = true, /* without HEAD: it does something */
+          .handle = return_serve },
         { .method = STR("POST"),
           .pattern = STR("/a/{token}"),
           .fetch_site = true,

@@ -10,8 +10,9 @@
  * The foreign page learns nothing of the link: the browser is told to send no referrer
  * (front/pages.c), and the state does not open it.
  *
- * In the address of the foreign page {state} and {return} are replaced; without {state} it is
- * appended.
+ * In the address of the foreign page {state} and {return} are replaced, also behind a #; without
+ * {state} it is appended to the query. So many and so long as they may be (provider/
+ * handler_page.c), the address that comes of it fits.
  */
 #include "surface/hosted.h"
 
@@ -74,7 +75,7 @@ static void foreign_opened(struct hosted_visit *visit)
     if (str_find(given, STR("{state}")) < 0)
         buf_fmt(&to, "%cstate=" STR_FMT, str_find(url, STR("?")) < 0 ? '?' : '&',
                 STR_ARG(buf_str(&state)));
-    buf_add(&to, fragment);
+    add_filled(&to, fragment, buf_str(&state), hosted_return_url(visit), visit->ask.id);
     if (made && !to.overflow && given.len)
         hosted_redirect(visit, buf_str(&to));
     else

@@ -250,6 +250,28 @@ for (const [name, open] of Object.entries(clients))
     assert.match((await ada.page(link)).html, /This is done/);
   });
 
+test('a foreign page: what only looks at the return does nothing; holes behind # are filled; an address that is too long is not asked', async (t) => {
+  const { first: server } = await openHouse(t, { nodes: 1, create: async () => null }, { program: 'pages', env: SECRET });
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  const call = session.text('foreign', { url: 'https://pay.example/#/pay?state={state}&back={return}&id={id}' });
+  const question = await session.question();
+  question.accept();
+  const ada = await signedIn(server, 'ada');
+  const to = (await ada.fetch(question.params.url)).headers.get('location');
+  assert.match(to, /^https:\/\/pay\.example\/#\/pay\?state=[\w-]{100,200}&back=http%3A%2F%2F[\w.%-]+return&id=[\w-]{22}$/);
+  const state = /state=([\w-]+)/.exec(to)[1];
+  const head = await ada.fetch(`/a/return?state=${state}&code=1`, { method: 'HEAD' });
+  assert.notEqual(head.status, 200);
+  assert.equal((await ada.fetch(question.params.url)).status, 303, 'it still waits');
+  assert.equal((await ada.page(`/a/return?state=${state}&code=2`)).status, 200);
+  assert.equal(await call, 'accept by ada: {"code":"2"}');
+  for (const url of [`https://pay.example/${'p'.repeat(9000)}`, `https://pay.example/${'{return}'.repeat(40)}`]) {
+    const refused = await session.call('foreign', { url });
+    assert.equal(refused.isError, true);
+    assert.match(textOf(refused), /nod_elicit_url with \.returns .* at most 4000 characters/);
+  }
+});
+
 // --- the inbox, for a client that opens no pages ---
 
 test('a client without URL mode: the inbox shows the message and links to the page, and takes no answer in its place', async (t) => {
