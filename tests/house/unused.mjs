@@ -24,8 +24,6 @@ const NOT_IN_SRC = {
     meta_can: "capabilities without a whole _meta",
     hkdf_sha256: "is compared with the published keys; sealing has it inside",
     // For what comes next.
-    token_make: "links and forms of pages",
-    token_verify: "likewise",
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
