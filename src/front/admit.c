@@ -27,11 +27,25 @@ static enum http_verdict answer(struct http_ruling *ruling, int status, struct s
     return HTTP_ANSWER;
 }
 
+static bool is_read(const struct http_request *http)
+{
+    return str_eq(http->method, STR("GET")) || str_eq(http->method, STR("HEAD"));
+}
+
+/* Does the route write its refusals itself? A page does so for those who look at it, and not for
+ * what its script sends to the same path. */
+static bool writes_refusal(const struct http_request *http, const struct route *path)
+{
+    return path && path->refused && (!path->page || is_read(http));
+}
+
 /* Programs are answered in JSON; people, who look with a browser, in plain text. */
 static bool wants_text(const struct http_request *http, const struct route *path)
 {
     struct str accept = http_named(http, HTTP_NAME_ACCEPT);
 
+    if (path && path->page && writes_refusal(http, path))
+        return false;
     if (str_find(accept, STR("text/html")) >= 0 || str_find(accept, STR("text/plain")) >= 0)
         return true;
     return !path && str_find(accept, STR("json")) < 0;
@@ -57,16 +71,17 @@ enum http_verdict admit_refuse(struct front *front, const struct http_request *h
                                const struct route *path, struct http_ruling *ruling, int status,
                                struct str why)
 {
-    struct str type = path && path->refused_type.len ? path->refused_type
-                      : is_inbox(path)               ? FRONT_PROBLEM_TYPE
-                                                     : STR("application/json");
+    bool own = writes_refusal(http, path);
+    struct str type = own && path->refused_type.len ? path->refused_type
+                      : is_inbox(path)              ? FRONT_PROBLEM_TYPE
+                                                    : STR("application/json");
 
     buf_clear(&front->refusal);
     if (wants_text(http, path)) {
         type = STR("text/plain; charset=utf-8");
         buf_add(&front->refusal, why);
         buf_add_char(&front->refusal, '\n');
-    } else if (path && path->refused) {
+    } else if (own) {
         path->refused(&front->refusal, status, why);
     } else if (is_inbox(path)) {
         front_problem(&front->refusal, status, why);
@@ -258,11 +273,6 @@ static bool is_own_process(const struct http_request *http)
 {
     return http->peer->kind == PEER_LOCAL && http->peer->same_user && !address_is_forwarded(http) &&
            !http_named(http, HTTP_NAME_ORIGIN).len && !http_header(http, STR("Sec-Fetch-Site")).len;
-}
-
-static bool is_read(const struct http_request *http)
-{
-    return str_eq(http->method, STR("GET")) || str_eq(http->method, STR("HEAD"));
 }
 
 /* A page that was opened from elsewhere is opened again first, because its cookie may be there

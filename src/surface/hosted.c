@@ -432,6 +432,10 @@ static bool add_routes(struct hosted *hosted)
         route.who = ROLE_ANSWER;
         route.cookie = route.link = true;
         route.data = hosted;
+        if (route.page) { /* people read it */
+            route.refused = hosted_write_refusal;
+            route.refused_type = STR("text/html; charset=utf-8");
+        }
         if (!front_route(hosted->opts.front, &route))
             return false;
     }

@@ -11,6 +11,11 @@
 #include "surface/hosted.h"
 #include "surface/page.h"
 
+enum {
+    HOSTED_REFUSAL_MAX = 2048,         /* bytes of why somebody is not let in */
+    HOSTED_REFUSAL_ARENA = 256 * 1024, /* memory for drawing that */
+};
+
 /* --- how it ended --- */
 
 static struct str outcome_of(const struct ask_record *ask, bool over)
@@ -95,6 +100,9 @@ static void draw_page(struct hosted_visit *visit, int status, struct str who, st
         { STR("outcome"), outcome },
         { STR("over"), outcome.len ? STR_NONE : STR(" hidden") },
         { STR("open"), outcome.len ? STR(" hidden") : STR_NONE },
+        { STR("other"), status == 404 ? STR_NONE : STR(" hidden") },
+        { STR("next"), arena_fmt(arena, "?next=" STR_FMT,
+                                 STR_ARG(page_as_text(arena, visit->http->path, PAGE_MAX))) },
         { STR("data"), data },
     };
 
@@ -143,4 +151,23 @@ void hosted_draw_refusal(struct hosted_visit *visit, int status, struct str why)
 {
     draw_page(visit, status, STR_NONE, STR_NONE, page_as_text(&visit->arena, why, PAGE_MAX),
               STR("{}"));
+}
+
+/* The page is one level below the root, whatever is before that. Which link it was is not known
+ * here: the inbox, where a sign-in leads, has the question. */
+void hosted_write_refusal(struct buf *body, int status, struct str why)
+{
+    struct arena arena;
+
+    arena_init(&arena, HOSTED_REFUSAL_ARENA);
+    const struct place places[] = {
+        { STR("base"), STR("..") },
+        { STR("title"), STR("This page cannot be opened") },
+        { STR("outcome"), page_as_text(&arena, why, HOSTED_REFUSAL_MAX) },
+        { STR("open"), STR(" hidden") },
+        { STR("other"), status == 403 ? STR_NONE : STR(" hidden") },
+        { STR("data"), STR("{}") },
+    };
+    page_fill(body, STR("hosted.html"), places, sizeof(places) / sizeof(places[0]));
+    arena_finish(&arena);
 }

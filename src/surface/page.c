@@ -51,13 +51,18 @@ static void fill(struct buf *page, struct str text, const struct place *places, 
     buf_add(page, text);
 }
 
+void page_fill(struct buf *page, struct str file, const struct place *places, size_t count)
+{
+    fill(page, file_named(file)->text, places, count);
+}
+
 void page_reply(struct http_exchange *exchange, int status, struct str file,
                 const struct place *places, size_t count)
 {
     struct buf page;
 
     buf_init(&page, PAGE_MAX);
-    fill(&page, file_named(file)->text, places, count);
+    page_fill(&page, file, places, count);
     http_reply_lines(exchange, status, STR(PAGE_HTML), buf_str(&page));
     buf_finish(&page);
 }

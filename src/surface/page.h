@@ -28,6 +28,8 @@ struct place {
     struct str text;
 };
 
+/* Appends this file of web/, whose places are filled in. */
+void page_fill(struct buf *page, struct str file, const struct place *places, size_t count);
 /* Answers with this file, whose places are filled in. */
 void page_reply(struct http_exchange *exchange, int status, struct str file,
                 const struct place *places, size_t count);

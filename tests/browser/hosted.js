@@ -119,6 +119,9 @@ describe('pages of one question', { concurrency: 2 }, () => {
     const root = await stranger(t, { server, name: 'root', allow: /404/ });
     await root.goto(link);
     await root.getByText('There is no such page for you.').waitFor();
+    await root.getByRole('link', { name: 'Sign in as somebody else' }).click();
+    await root.getByLabel('Your token').waitFor();
+    assert.equal(new URL(root.url()).searchParams.get('next'), new URL(link).pathname, 'and then comes back here');
     await button(opened, 'Submit').click();
     await opened.getByText('You can close this page.').waitFor();
     assert.equal(await call.result(), 'accept by ada: {"city":"Oslo"}');

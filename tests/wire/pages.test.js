@@ -66,6 +66,16 @@ const rows = {
     const bob = await (await signedIn(server, 'bob')).learn('/api/me');
     return [404, (await bob.submit(link, { city: 'Rome' })).status];
   },
+  'what another person reads is a page, and leads to the sign-in': async ({ link, server }) => {
+    const { html } = await (await signedIn(server, 'bob')).page(link);
+    return [[true, true], [/There is no such page for you/.test(html), html.includes(`<p><a href="/login?next=${new URL(link).pathname}">Sign in as somebody else</a>`)]];
+  },
+  'somebody without the role opens it: a page, too': async ({ link, server }) => {
+    const reply = await (await signedIn(server, 'carl')).fetch(link, { headers: { Accept: 'text/html' } });
+    const html = await reply.text();
+    return [[403, 'text/html; charset=utf-8', true, true],
+      [reply.status, reply.headers.get('content-type'), /it needs the role answer or admin/.test(html), html.includes('<p><a href="../login">Sign in as somebody else</a>')]];
+  },
   'an administrator opens it': async ({ link, server }) => [404, (await (await signedIn(server, 'root')).page(link)).status],
   'nobody has signed in': async ({ link, server }) => {
     const reply = await new Visitor(server.url).fetch(link);
