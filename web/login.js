@@ -13,9 +13,10 @@ function say(text) {
   problem.textContent = text;
 }
 
-// Only a path of ours is followed; with anything else in the address it goes on to the inbox.
+// Only a path of ours is followed; with anything else in the address it goes on to the inbox. Whoever comes back from
+// another page does so with its query.
 function onward(next) {
-  if (!/^(\/[\w.-]+)+$/.test(next)) return base;
+  if (!/^(\/[\w.-]+)+$/.test(next) && !/^\/a\/return\?[!-~]*$/.test(next)) return base;
   const to = new URL(`.${next}`, base);
   return to.href.startsWith(base.href) ? to : base;
 }

@@ -118,6 +118,11 @@ static bool begin_section(struct reading *r, struct str line)
     return r->keys || wrong_at(r, r->line, "[%s]: %s", r->section, why);
 }
 
+static bool is_comment(char first)
+{
+    return first == ';' || first == '#';
+}
+
 /* "key = value", as inih will take it apart. */
 static bool check_key(struct reading *r, struct str line)
 {
@@ -135,9 +140,9 @@ static bool check_key(struct reading *r, struct str line)
     if (!value.len)
         return wrong_at(r, r->line, STR_FMT " has no value", STR_ARG(name));
     for (size_t i = 0; i + 1 < value.len; i++)
-        if (str_is_blank_(value.at[i]) && value.at[i + 1] == ';')
+        if (str_is_blank_(value.at[i]) && is_comment(value.at[i + 1]))
             return wrong_at(r, r->line, "a comment has a line of its own");
-    return value.at[0] != ';' || wrong_at(r, r->line, "a comment has a line of its own");
+    return !is_comment(value.at[0]) || wrong_at(r, r->line, "a comment has a line of its own");
 }
 
 /* The next line, without its end and the spaces around it. */
@@ -166,7 +171,7 @@ static char *next_line(char *out, int room, void *data)
         return NULL;
     }
     line = str_trim(line); /* inih takes a line that begins with a space for more of the last one */
-    if (!line.len || line.at[0] == ';' || line.at[0] == '#')
+    if (!line.len || is_comment(line.at[0]))
         line = STR_NONE;
     else if (line.at[0] == '[' ? !begin_section(r, line) : !check_key(r, line))
         return NULL;

@@ -35,6 +35,24 @@ static bool is_plain(struct str path)
     return true;
 }
 
+/* A text as a value in a query. */
+static void add_encoded(struct buf *out, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (is_plain(str_n(text.at + i, 1)))
+            buf_add_char(out, text.at[i]);
+        else
+            buf_fmt(out, "%%%02X", (unsigned char)text.at[i]);
+    }
+}
+
+static void add_login(struct buf *out, struct str prefix, struct str path, struct str query)
+{
+    buf_fmt(out, STR_FMT "/login%s" STR_FMT "%s", STR_ARG(prefix), path.len ? "?next=" : "",
+            STR_ARG(path), query.len ? "%3F" : "");
+    add_encoded(out, query);
+}
+
 /* An address as it may stand in a Refresh header: what could end it is encoded. It means the same
  * to whoever decodes it. */
 static void add_target(struct buf *out, struct str target)
@@ -80,8 +98,12 @@ bool page_lead(struct front *front, const struct http_request *http, const struc
         ruling->body = STR("<!doctype html><html lang=en><title>Opening</title>\n");
         return true;
     }
-    buf_fmt(&front->refusal, STR_FMT "/login%s" STR_FMT, STR_ARG(prefix), follow ? "?next=" : "",
-            STR_ARG(follow ? http->path : STR_NONE));
+    add_login(&front->refusal, prefix, follow ? http->path : STR_NONE,
+              follow && route->query ? http->query : STR_NONE);
+    if (front->refusal.overflow) { /* the query is longer than any that leads to a page of ours */
+        buf_clear(&front->refusal);
+        add_login(&front->refusal, prefix, http->path, STR_NONE);
+    }
     ruling->status = 303;
     add_header(ruling, STR("Location"), buf_str(&front->refusal));
     return true;

@@ -99,6 +99,35 @@ static bool addresses_fit(const struct oauth_service_spec *spec, const char **wh
     return both || (!one && spec->issuer.len);
 }
 
+/* A scheme and what it says; RFC 8707, section 2. */
+static bool is_absolute(struct str uri)
+{
+    struct str scheme, rest;
+
+    if (!str_cut(uri, ':', &scheme, &rest) || !scheme.len || !rest.len ||
+        memchr(uri.at, '#', uri.len))
+        return false;
+    for (size_t i = 0; i < scheme.len; i++) {
+        char c = scheme.at[i] | 0x20;
+        bool later = (scheme.at[i] >= '0' && scheme.at[i] <= '9') || strchr("+-.", scheme.at[i]);
+        if (!(c >= 'a' && c <= 'z') && !(i && later))
+            return false;
+    }
+    return true;
+}
+
+static bool resources_fit(struct str text)
+{
+    struct str one;
+
+    if (!is_printable(text, OAUTH_TEXT_MAX, true))
+        return false;
+    while (word_next(&text, &one))
+        if (!is_absolute(one))
+            return false;
+    return true;
+}
+
 bool service_fits(const struct oauth_service_spec *spec, const char **why)
 {
     *why = "the name of a service has 1 to 32 characters of a-z, 0-9, - and _";
@@ -121,8 +150,9 @@ bool service_fits(const struct oauth_service_spec *spec, const char **why)
     *why = "scopes are words of ASCII with spaces between them, of at most 1024 characters";
     if (!oauth_scopes_fit(spec->scopes))
         return false;
-    *why = "a resource is an address, or several with spaces between them (RFC 8707)";
-    if (!is_printable(spec->resource, OAUTH_TEXT_MAX, true))
+    *why =
+        "a resource is an absolute URI without #, or several with spaces between them (RFC 8707)";
+    if (!resources_fit(spec->resource))
         return false;
     return parameters_fit(spec->parameters, why);
 }

@@ -418,6 +418,7 @@ static bool add_routes(struct hosted *hosted)
         { .method = STR("GET"),
           .pattern = STR("/a/return"),
           .page = true,
+          .query = true,
           .endless = true, /* without HEAD: it does something */
           .handle = return_serve },
         { .method = STR("POST"),

@@ -52,13 +52,26 @@ test('after the sign-in only a page of ours is opened, whatever the address says
   t.pages.contexts.push(context);
   await context.route((url) => url.hostname === 'evil.example', (route) => route.fulfill({ contentType: 'text/html', body: '<p>evil' }));
   const tab = await context.newPage();
-  for (const next of ['://evil.example/phish', ' //evil.example', '//evil.example', '/\t/evil.example', '/\\evil.example', 'https://evil.example', 'javascript:alert(1)', '/../x']) {
+  for (const next of ['://evil.example/phish', ' //evil.example', '//evil.example', '/\t/evil.example', '/\\evil.example', 'https://evil.example', 'javascript:alert(1)', '/../x', '//evil.example/a/return?x', '/a/return?x\n//evil.example', '/a/return?\\evil.example', '/a/return/../..//evil.example?x']) {
     await tab.goto(`${server.origin}/login?next=${encodeURIComponent(next)}`);
     await tab.getByLabel('Your token').fill(PEOPLE.find(({ name }) => name === 'root').token);
     await tab.getByRole('button', { name: 'Sign in' }).click();
     await tab.waitForURL((url) => url.pathname !== '/login');
     assert.equal(new URL(tab.url()).origin, server.origin, next);
   }
+});
+
+test('whoever comes back from another page without a sign-in comes back with all that it said', async (t) => {
+  const { server, page } = await stage(t, { allow: /./ });
+  const context = await page.context().browser().newContext();
+  t.pages.contexts.push(context);
+  const tab = await context.newPage();
+  const back = `${server.origin}/a/return?state=abc&code=a%2Fb+c&to=https%3A%2F%2Fevil.example%2F%23x`;
+  await tab.goto(back);
+  await tab.waitForURL(/\/login\?next=/);
+  await tab.getByLabel('Your token').fill(PEOPLE.find(({ name }) => name === 'root').token);
+  await tab.getByRole('button', { name: 'Sign in' }).click();
+  await tab.waitForURL(back);
 });
 
 test('a page of another site, or of another port of this machine, can neither read nor change anything', async (t) => {

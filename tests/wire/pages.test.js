@@ -270,6 +270,11 @@ test('a foreign page: what only looks at the return does nothing; holes behind #
   const to = (await ada.fetch(question.params.url)).headers.get('location');
   assert.match(to, /^https:\/\/pay\.example\/#\/pay\?state=[\w-]{100,200}&back=http%3A%2F%2F[\w.%-]+return&id=[\w-]{22}$/);
   const state = /state=([\w-]+)/.exec(to)[1];
+  const query = `state=${state}&code=a%2Fb+c&x=${encodeURIComponent('//evil.example#<')}`;
+  const led = new URL((await new Visitor(server.url).fetch(`/a/return?${query}`)).headers.get('location'), server.url);
+  assert.deepEqual([led.pathname, led.searchParams.get('next'), led.hash], ['/login', `/a/return?${query}`, ''], 'after a sign-in they go on with all that they came with');
+  const long = (await new Visitor(server.url).fetch(`/a/return?state=${'%20'.repeat(2000)}`)).headers.get('location');
+  assert.equal(long, '/login?next=/a/return');
   const head = await ada.fetch(`/a/return?state=${state}&code=1`, { method: 'HEAD' });
   assert.notEqual(head.status, 200);
   assert.equal((await ada.fetch(question.params.url)).status, 303, 'it still waits');

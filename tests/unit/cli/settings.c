@@ -139,6 +139,8 @@ static void what_inih_would_let_pass_is_refused(void **state)
             "f:3: this is neither [NAME], nor key = value, nor a comment");
     REFUSES("[a]\nissuer = x ; why\n", "f:2: a comment has a line of its own");
     REFUSES("[a]\nissuer = ;x\n", "f:2: a comment has a line of its own");
+    REFUSES("[a]\nissuer = x # why\n", "f:2: a comment has a line of its own");
+    REFUSES("[a]\nissuer = #x\n", "f:2: a comment has a line of its own");
     REFUSES("[a]\nissuer = x\0y\n", "f:2: this line has bytes that are not text (UTF-8)");
     REFUSES("[a]\nissuer = \xff\n", "f:2: this line has bytes that are not text (UTF-8)");
     REFUSES("[a]\nissuer = x\x01\n", "f:2: this line has bytes that are not text (UTF-8)");
