@@ -137,6 +137,52 @@ static int wrong(const char *what, struct str arg)
     return COMMAND_WRONG_USAGE;
 }
 
+/* A question that is answered on a page of the server has no form here. */
+static struct str page_of(const struct draft *draft)
+{
+    return json_get_str(draft->item, STR("page"));
+}
+
+static int say_page(const struct draft *draft)
+{
+    fputs("nod inbox: nothing was sent: it is answered on its page, ", stderr);
+    safe_text(stderr, page_of(draft), 0);
+    fputc('\n', stderr);
+    return COMMAND_WRONG_USAGE;
+}
+
+static int no_such_field(const struct draft *draft, struct str name)
+{
+    fputs("nod inbox: ", stderr);
+    safe_text(stderr, name, 0);
+    fputs(draft->field_count ? " is no field of this form, which has "
+                             : " is no field: there is no form here",
+          stderr);
+    for (size_t i = 0; i < draft->field_count; i++) {
+        if (i)
+            fputs(", ", stderr);
+        safe_text(stderr, draft->fields[i].name, 0);
+    }
+    fputc('\n', stderr);
+    return COMMAND_WRONG_USAGE;
+}
+
+static int no_such_way(const struct draft *draft, const struct json *offered, size_t wanted)
+{
+    size_t count = 0;
+
+    JSON_EACH (one, offered)
+        count++;
+    fprintf(stderr, "nod inbox: --remember %zu: this question has %zu ways to be remembered",
+            wanted, count);
+    if (count) {
+        fputs(", see nod inbox show ", stderr);
+        safe_text(stderr, json_get_str(draft->item, STR("id")), 0);
+    }
+    fputc('\n', stderr);
+    return COMMAND_WRONG_USAGE;
+}
+
 static int take_word(struct draft *draft, struct str word)
 {
     struct str name, value;
@@ -149,7 +195,7 @@ static int take_word(struct draft *draft, struct str word)
         struct field *field = &draft->fields[i];
         if (!str_eq(field->name, name))
             continue;
-        if (field_is_left_out(field, value)) {
+        if (!field->required && str_eq(value, STR("-"))) {
             field->value = NULL;
             return COMMAND_FINE;
         }
@@ -165,7 +211,7 @@ static int take_word(struct draft *draft, struct str word)
         buf_finish(&why);
         return code;
     }
-    return wrong("is no field of this form", name);
+    return no_such_field(draft, name);
 }
 
 static int answer_by_words(struct terminal *terminal, struct draft *draft,
@@ -175,12 +221,14 @@ static int answer_by_words(struct terminal *terminal, struct draft *draft,
     struct reply reply;
     int code = COMMAND_FINE;
 
+    if (page_of(draft).len && str_eq(words->action, STR("accept")))
+        return say_page(draft);
     for (size_t i = 0; i < draft->field_count; i++) /* as on the page, and at the prompts */
         draft->fields[i].value = field_preset(&draft->fields[i]);
     for (size_t i = 0; i < words->value_count && code == COMMAND_FINE; i++)
         code = take_word(draft, str_of(words->values[i]));
     if (code == COMMAND_FINE && words->remember && !json_at(offered, words->remember - 1))
-        code = wrong("is no choice of this question: see nod inbox show", STR("--remember"));
+        code = no_such_way(draft, offered, words->remember);
     if (code != COMMAND_FINE)
         return code;
     draft->action = words->action;

@@ -144,6 +144,8 @@ static bool take_word(struct wanted *wanted, char *arg)
     else if (!wanted->command)
         return wrong(
             wanted->visit.address ? "is no command" : "is neither a command nor an address", arg);
+    else if (!is_command(wanted, "answer") && !wanted->visit.address && looks_like_address(arg))
+        return wrong("comes before the command: nod inbox ADDRESS COMMAND", arg);
     else if (command->takes_id && !wanted->id)
         wanted->id = arg;
     else if (!is_command(wanted, "answer"))

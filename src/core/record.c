@@ -79,6 +79,11 @@ void journal_finish(struct journal *journal)
     *journal = (struct journal){ 0 };
 }
 
+struct str ask_via_shown(const struct ask_record *ask)
+{
+    return str_eq(ask->via, STR("mrtr")) ? STR("client") : ask->via;
+}
+
 const struct entry *journal_find(const struct entry *entries, size_t count, enum entry_class class,
                                  struct str key)
 {

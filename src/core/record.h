@@ -97,6 +97,9 @@ struct ask_record {
     int64_t ended_ms;
 };
 
+/* Where it was answered, as people read it: a client is a client, in whatever era. */
+struct str ask_via_shown(const struct ask_record *ask);
+
 enum entry_class {
     ENTRY_ASK,    /* an ask has ended: state, content, by */
     ENTRY_STEP,   /* a step has ended: status, content */

@@ -100,9 +100,9 @@ test('in a pipe: list, show and answer, with --json and without', async (t) => {
     [['--accept', 'name=A'], 5, /^nod inbox: name: /],
     [['--accept', 'age=old', 'name=Ada'], 5, /^nod inbox: age: /],
     [['--accept'], 5, /says 422: .*\n {2}\/name: /],
-    [['--accept', 'nme=Ada'], 2, /nme is no field of this form/],
+    [['--accept', 'nme=Ada'], 2, /nme is no field of this form, which has name, /],
     [['--accept', 'name'], 2, /write NAME=VALUE/],
-    [['--accept', 'name=Ada', '--remember', '1'], 2, /no choice of this question/],
+    [['--accept', 'name=Ada', '--remember', '1'], 2, /--remember 1: this question has 0 ways/],
   ]) {
     const seen = await inbox(first, 'ada', ['answer', item.id, ...args]);
     assert.equal(seen.code, code, seen.stderr);
