@@ -413,7 +413,8 @@ void ask_stored(struct ask *ask)
      * scope. */
     if (engine->opts.one_ask_per_scope && !map_get(&engine->scopes, ask->record.scope))
         map_set(&engine->scopes, ask->record.scope, ask);
-    ask_offer_unless_carried(ask);
+    if (!ask_look_for_turn(ask))
+        ask_offer_unless_carried(ask);
 }
 
 const struct ask_record *ask_record(const struct ask *ask)

@@ -399,6 +399,17 @@ void engine_turn_load(struct engine *engine, struct str ask_id, store_done *done
 void ask_record_turn(struct ask_record *record, struct str value);
 /* Another node has announced that. */
 void engine_turn_told(struct engine *engine, struct str text);
+
+/*
+ * The client has refused an ask that this node does not have up there: perhaps another node has, or
+ * its call is live nowhere. Whoever follows is asked. `done` is called once, perhaps before this
+ * returns, when that is recorded; then tell the others, and the node that has it up. False: nobody
+ * follows, and `done` is not called.
+ */
+bool engine_client_refused(struct engine *engine, const struct ask_record *record, store_done *done,
+                           void *data);
+/* It was recorded that this ask has its next turn. */
+void engine_turn_tell(struct engine *engine, const struct ask_hint *hint);
 /* Is this surface one of those where such an ask is put, and has its turn come? */
 bool engine_asks_on(struct engine *engine, const struct ask_record *record,
                     const struct surface *surface);
@@ -466,8 +477,8 @@ struct answer_set *answers_begin(struct engine *engine);
 void answers_end(struct answer_set *set);
 
 /*
- * The client that was to put this ask to its person cannot, and no surface of this node has it: the
- * ask ends in ASK_UNSUPPORTED.
+ * The client that was to put this ask to its person cannot, and nobody else can be asked: the ask
+ * ends in ASK_UNSUPPORTED.
  */
 void ask_unsupported(struct engine *engine, struct str ask_id, answered_fn *done, void *data);
 

@@ -92,6 +92,7 @@ struct engine {
     struct idmap homes;       /* struct home: calls that providers here have begun; home.c */
     struct list homes_order;  /* the same, least recently looked at first */
     struct due homes_look;    /* the next look at those that are not live here */
+    struct list turn_looks;   /* of asks that came back: see turns.c */
     struct list scopings;     /* questions that replace older ones: see scope.c */
     struct counts counts;
     struct list watches;           /* struct ask_watch: see watch.c */
@@ -483,6 +484,8 @@ void ask_seen_ended(struct ask *ask, const struct ask_record *record);
 void ask_offer(struct ask *ask);
 /* The same, unless its client has it, and it is to be asked nowhere else. */
 void ask_offer_unless_carried(struct ask *ask);
+/* It is this turn now, if somebody can be asked in it. ask_offer puts it up there. */
+void ask_turn_to(struct ask *ask, size_t turn);
 /* Sets record.turn, before the ask is stored. */
 void ask_find_turn(struct ask *ask);
 /* Where the call's asks are up has changed: see caller_ops.offered. */
@@ -557,5 +560,19 @@ void brought_drop(struct engine *engine);
 /* The call's questions are stored, and its client will carry them: older ones of its scope end. */
 void scope_asked(struct call *call);
 void scopings_drop(struct engine *engine);
+
+/* An ask that came back: has its next turn come early, while it was on another node or on none? If
+ * that is being looked up it is offered after that. False: it is not looked up. */
+bool ask_look_for_turn(struct ask *ask);
+void turn_looks_drop(struct engine *engine);
+
+/* Who follows if the client has refused, as far as that can be known without the call. */
+struct turn_after {
+    unsigned turn; /* with `sure` */
+    int64_t comes; /* with `sure`: see engine_turn_comes */
+    bool sure;     /* somebody in this turn can be asked */
+    bool unsure;   /* perhaps somebody before can be, or in this one */
+};
+struct turn_after engine_turn_after_client(struct engine *engine, const struct ask_record *record);
 
 #endif

@@ -289,6 +289,16 @@ void call_tell_offered(struct call *call)
         call->caller->ops->offered(call->caller, call);
 }
 
+void ask_turn_to(struct ask *ask, size_t turn)
+{
+    const struct plan *plan = call_plan(ask->call);
+
+    if (turn <= ask->turn || turn >= plan->count || !turn_can(ask, plan->turns[turn]))
+        return;
+    ask->turn = (uint8_t)turn;
+    take_down(ask, ~(unsigned)plan->turns[turn]);
+}
+
 void ask_offer(struct ask *ask)
 {
     struct call *call = ask->call;
@@ -296,12 +306,8 @@ void ask_offer(struct ask *ask)
 
     if (!ask->since_ms)
         ask->since_ms = ask->record.asked_ms ? ask->record.asked_ms : engine_now(call->engine);
-    size_t turn = turn_by_clock(ask, plan);
     ask->offering = true; /* a surface may refuse before it returns */
-    if (turn > ask->turn && turn_can(ask, plan->turns[turn])) {
-        ask->turn = (uint8_t)turn;
-        take_down(ask, ~(unsigned)plan->turns[turn]);
-    }
+    ask_turn_to(ask, turn_by_clock(ask, plan));
     for (; ask->turn < plan->count; ask->turn++) {
         put_up(ask, plan->turns[ask->turn]);
         if (ask->up || (call->carried && client_could(ask) &&

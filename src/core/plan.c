@@ -289,6 +289,51 @@ bool engine_asks_on(struct engine *engine, const struct ask_record *record,
     return engine_turn_comes(engine, record, surface) == TURN_HAS_COME;
 }
 
+/* They can put this to the person behind any call. */
+static unsigned bits_sure(const struct engine *engine, const struct target *target,
+                          const struct ask_record *record)
+{
+    unsigned bits = 0;
+
+    for (size_t i = 0; i < engine->surface_count; i++) {
+        struct surface *surface = engine->surfaces[i];
+        if (surface->ops->every && surface->ops->can(surface, NULL, record->kind) &&
+            surface_counts(engine, surface, target, ask_weight(record)))
+            bits |= 1u << i;
+    }
+    return bits;
+}
+
+/* Only the call itself can tell whether they are able to. */
+static unsigned bits_unsure(const struct engine *engine)
+{
+    unsigned bits = 0;
+
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (!engine->surfaces[i]->ops->every)
+            bits |= 1u << i;
+    return bits & ~client_bits(engine) & ~model_bits(engine);
+}
+
+struct turn_after engine_turn_after_client(struct engine *engine, const struct ask_record *record)
+{
+    struct target *target = target_of(engine, record->target);
+    const struct plan *plan = target_plan(engine, target);
+    unsigned sure = bits_sure(engine, target, record), unsure = bits_unsure(engine);
+    struct turn_after after = { 0 };
+
+    for (size_t turn = turn_with(plan, client_bits(engine)); turn < plan->count && !after.sure;
+         turn++) {
+        after.turn = (unsigned)turn;
+        after.sure = plan->turns[turn] & sure;
+        after.unsure |= (plan->turns[turn] & unsure) != 0;
+    }
+    if (after.sure)
+        after.comes =
+            turn_comes(engine, record, engine_ask(engine, record->id), plan->turns[after.turn]);
+    return after;
+}
+
 static bool client_is_asked(struct engine *engine, struct target *target, bool consent)
 {
     return engine_asks_client(engine, target) && !(consent && !client_consents(engine, target));

@@ -61,7 +61,9 @@ struct surface_ops {
      * "client". Its answers are its own word. */
     bool client;
     bool own_word; /* so are the answers given here: they need no role (core/answerable.h) */
-    bool every;    /* it puts every form to the person behind every call */
+    /* It puts every form to the person behind every call: `can` does not look at the call, which
+     * may be NULL. */
+    bool every;
     /* With `client`: the question does not travel with the call's own request, but is fetched from
      * here. So it is up while nobody holds the call, and the call waits as it does for somebody
      * elsewhere. */

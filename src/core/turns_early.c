@@ -5,7 +5,11 @@
  * all nodes and the next start agree on it. One thing they cannot see: everybody in a turn has
  * refused, so the next one has come early. The node where the call is live puts that into a small
  * record beside the ask, and tells the others. Whoever would turn somebody away because its turn
- * is still to come looks there first.
+ * is still to come looks there first, and so does a node to which the ask comes back with its call.
+ *
+ * A client may send its refusal to any node. If the ask is not live there, that node cannot know
+ * whether it is anywhere. It writes the record, if it is sure who follows. The node that has the
+ * ask up is told, and does what it would have done itself (mcp/ask2025.c).
  *
  * Holds always: the record only brings a turn forward. Without it, because it was lost or the store
  * was away, the turn comes when the clock says so.
@@ -13,6 +17,7 @@
 #include "core/inside.h"
 
 #include "base/log.h"
+#include "base/mem.h"
 
 #define TURNS_KIND STR("turn")
 
@@ -30,7 +35,7 @@ static void kept(void *data, nod_status status, const struct store_reply *reply)
                  LOG_CSTR("why", nod_status_name(status)));
 }
 
-static void tell_others(struct engine *engine, const struct ask *ask)
+static void tell_others(struct engine *engine, const struct ask_hint *hint)
 {
     struct store *store = engine->store;
     struct buf text;
@@ -38,8 +43,8 @@ static void tell_others(struct engine *engine, const struct ask *ask)
     if (!store->ops->announce)
         return;
     buf_init(&text, TURNS_TOLD_MAX);
-    buf_fmt(&text, STR_FMT " t %s %llu", STR_ARG(engine->node), ask->id.text,
-            (unsigned long long)store_owner(ask->record.principal));
+    buf_fmt(&text, STR_FMT " t " STR_FMT " %llu", STR_ARG(engine->node), STR_ARG(hint->ask_id),
+            (unsigned long long)hint->owner);
     if (!text.overflow)
         store->ops->announce(store, buf_str(&text));
     buf_finish(&text);
@@ -55,7 +60,40 @@ void ask_turn_early(struct ask *ask, int64_t clock_ms)
         return;
     engine->store->ops->put(engine->store, TURNS_KIND, id_str(&ask->id), str_n(&turn, 1), 0,
                             clock_ms - engine_now(engine) + TURNS_SLACK_MS, kept, NULL);
-    tell_others(engine, ask);
+    tell_others(engine, &(struct ask_hint){ .ask_id = ask->record.id,
+                                            .owner = store_owner(ask->record.principal) });
+}
+
+/* --- what was refused at another node than the one that asked --- */
+
+bool engine_client_refused(struct engine *engine, const struct ask_record *record, store_done *done,
+                           void *data)
+{
+    struct turn_after after = engine_turn_after_client(engine, record);
+    struct ask *ask = engine_ask(engine, record->id);
+    char turn = (char)('0' + after.turn);
+    int64_t now = engine_now(engine), until = after.comes;
+
+    if (!after.sure && !after.unsure)
+        return false;
+    if (until == TURN_UNTIMED)
+        until = record->expires_ms ? record->expires_ms : now + record->ttl_ms;
+    if (ask && after.sure && !ask->claiming) { /* its client is away */
+        ask_turn_to(ask, after.turn);
+        ask_offer_unless_carried(ask);
+    }
+    if (ask || !after.sure || after.unsure || after.comes == TURN_HAS_COME)
+        done(data, NOD_OK, NULL);
+    else /* unless the node that has the call knows better already */
+        engine->store->ops->put(engine->store, TURNS_KIND, record->id, str_n(&turn, 1), STORE_NEW,
+                                until - now + TURNS_SLACK_MS, done, data);
+    return true;
+}
+
+void engine_turn_tell(struct engine *engine, const struct ask_hint *hint)
+{
+    engine_tell_watches(engine, hint);
+    tell_others(engine, hint);
 }
 
 void engine_turn_told(struct engine *engine, struct str text)
@@ -88,4 +126,65 @@ void ask_record_turn(struct ask_record *record, struct str value)
 
     if (turn < ASK_TURNS && turn > record->turn)
         record->turn = turn;
+}
+
+/* --- what comes back --- */
+
+struct turn_look {
+    struct list link; /* in engine->turn_looks */
+    struct op op;
+    struct id ask;
+};
+
+static void look_free(struct turn_look *look)
+{
+    op_abandon(&look->op);
+    list_remove(&look->link);
+    mem_free(look);
+}
+
+void turn_looks_drop(struct engine *engine)
+{
+    LIST_EACH (at, &engine->turn_looks)
+        look_free(LIST_OF(at, struct turn_look, link));
+}
+
+static void look_send(struct op *op)
+{
+    struct turn_look *look = OP_OF(op, struct turn_look, op);
+
+    engine_turn_load(op->engine, id_str(&look->ask), op_completed, op);
+}
+
+static void looked(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct turn_look *look = OP_OF(op, struct turn_look, op);
+    struct ask *ask = engine_ask(op->engine, id_str(&look->ask));
+
+    if (ask && !ask->claiming) {
+        if (status == NOD_OK) {
+            ask_record_turn(&ask->record, reply->value);
+            ask_turn_to(ask, ask->record.turn);
+        }
+        ask_offer_unless_carried(ask);
+    }
+    look_free(look);
+}
+
+bool ask_look_for_turn(struct ask *ask)
+{
+    struct call *call = ask->call;
+    struct engine *engine = call->engine;
+
+    /* Clients that carry their questions refuse nothing, and without a client nobody is asked too
+     * early. */
+    if (call_is_alone(call) || call->carries || !engine_survives(engine) ||
+        call_plan(call)->count < 2 || !engine_asks_elsewhere(engine, call->target))
+        return false;
+    struct turn_look *look = MEM_NEW(struct turn_look);
+    look->ask = ask->id;
+    list_init(&look->link);
+    list_append(&engine->turn_looks, &look->link);
+    op_start(engine, &look->op, look_send, looked);
+    return true;
 }

@@ -5,12 +5,14 @@
  *   <node> s <session>    the record of this session has changed
  *   <node> d <id>         the page of this elicitation is done
  *   <node> c <session> <id>   the same, and whose it was: for the node where that session listens
+ *   <node> r <ask> <attempt>  the client has refused this question: for the node that asks it
  *   <node> t <ask> ...    a question has its next turn before its time (core/turns_early.c says this)
  *
  * A client may subscribe at one node and listen at another, and the resource may change at a third.
  * So what a session subscribes to is in its record (mcp/session_store), and a change is told to all
  * nodes; those that hold streams of subscribers tell them. These are hints. A lost one costs a
- * client a notification, which MCP does not guarantee, and nothing else.
+ * client a notification, which MCP does not guarantee, or a question its early turn on the node
+ * that asks it, and nothing else.
  *
  * Holds always: what came from another node is not announced again.
  */
@@ -72,6 +74,25 @@ void announce_complete(struct mcp_server *server, const struct id *session,
     buf_finish(&text);
 }
 
+void announce_refused(struct mcp_server *server, struct str ask_id, uint32_t attempt)
+{
+    struct buf text;
+
+    buf_init(&text, MCP_URI_MAX);
+    buf_fmt(&text, STR_FMT " %u", STR_ARG(ask_id), (unsigned)attempt);
+    say(server, 'r', buf_str(&text));
+    buf_finish(&text);
+}
+
+static void told_refused(struct mcp_server *server, struct str text)
+{
+    struct str ask_id, number;
+    uint64_t attempt;
+
+    if (str_cut(text, ' ', &ask_id, &number) && str_to_u64(number, &attempt))
+        client_surface_refused(server->client, ask_id, attempt);
+}
+
 static void told_complete(struct mcp_server *server, struct str text)
 {
     struct str id, elicitation_id;
@@ -98,6 +119,8 @@ static void told(void *data, struct str text)
         client_surface_url_done(server->client, rest);
     else if (str_eq(what, STR("c")))
         told_complete(server, rest);
+    else if (str_eq(what, STR("r")))
+        told_refused(server, rest);
     else if (str_eq(what, STR("t")))
         engine_turn_told(server->opts.engine, rest);
 }

@@ -4,6 +4,8 @@
 #ifndef NOD_MCP_ANNOUNCE_H
 #define NOD_MCP_ANNOUNCE_H
 
+#include <stdint.h>
+
 #include "base/id.h"
 #include "base/str.h"
 
@@ -21,6 +23,8 @@ void announce_url_done(struct mcp_server *server, struct str elicitation_id);
 /* The same, and the client's session is known, but does not listen here. */
 void announce_complete(struct mcp_server *server, const struct id *session,
                        struct str elicitation_id);
+/* The client has refused a question, in this attempt, that another node may have up there. */
+void announce_refused(struct mcp_server *server, struct str ask_id, uint32_t attempt);
 /* The record of a session has changed: other nodes that have the session read it again. */
 void announce_session(struct mcp_server *server, const struct id *session);
 

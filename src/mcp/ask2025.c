@@ -430,7 +430,9 @@ static void answer_here(struct client_surface *client, struct ask *ask, struct o
 /*
  * --- answers to asks that are up on another node ---
  *
- * The client may send its answer to any node. The store knows the question.
+ * The client may send its answer to any node. The store knows the question. If it has none, the
+ * node that has the question up is told. Perhaps there is none: whoever follows is asked in any
+ * case.
  */
 
 struct far_answer {
@@ -439,6 +441,7 @@ struct far_answer {
     struct arena arena;
     struct str scope;
     int attempt;
+    struct ask_hint refused; /* what the client has no answer to */
     enum form_revision form;
     bool boolean_confirm;
     bool too_large;
@@ -447,6 +450,56 @@ struct far_answer {
     answered_fn *done;
     void *data;
 };
+
+static void far_over(struct far_answer *far)
+{
+    server_work_done(&far->work);
+    arena_finish(&far->arena);
+    mem_free(far);
+}
+
+static void refusal_kept(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct far_answer *far = data;
+    struct mcp_server *server = far->work.server;
+
+    (void)reply;
+    if (server && status != NOD_E_STORE) { /* NOD_E_STALE: it is recorded already */
+        engine_turn_tell(server->opts.engine, &far->refused);
+        announce_refused(server, far->refused.ask_id, (uint32_t)far->attempt);
+    }
+    tell(far->done, far->data, server && status != NOD_E_STORE ? NOD_OK : NOD_E_STORE);
+    far_over(far);
+}
+
+/* An error to a question that has ended, or that nobody else can be asked, says how it ended. */
+static void refuse_elsewhere(struct far_answer *far, const struct ask_record *record)
+{
+    struct engine *engine = far->work.server->opts.engine;
+    bool pending = record->state == ASK_PENDING;
+
+    far->refused.ask_id = arena_str(&far->arena, record->id);
+    far->refused.owner = store_owner(record->principal);
+    if (pending && (record->attempt != far->attempt || !engine_asks_client_this(engine, record))) {
+        tell(far->done, far->data, NOD_OK); /* of an older offer, or of none */
+        far_over(far);
+    } else if (!pending || !engine_client_refused(engine, record, refusal_kept, far)) {
+        ask_unsupported(engine, record->id, far->done, far->data);
+        far_over(far);
+    }
+}
+
+void client_surface_refused(struct surface *surface, struct str ask_id, uint64_t attempt)
+{
+    struct ask *ask = engine_ask(client_of(surface)->server->opts.engine, ask_id);
+    struct caller2025 *call = ask ? caller2025_of(ask_call(ask)) : NULL;
+    struct offer *offer = call ? offer_find(call, ask_id) : NULL;
+
+    if (!offer || offer->answered || offer->attempt != attempt)
+        return;
+    offer->answered = true;
+    ask_offered(ask, surface, OFFER_REFUSED);
+}
 
 static void far_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
@@ -463,16 +516,13 @@ static void far_loaded(void *data, nod_status status, const struct store_reply *
         ask2025_read_back(record, far->form, &far->arena, &response);
         if (far->too_large)
             response = (struct response){ .action = ASK_ACCEPTED, .too_large = true };
-        if (response.reading == READ_ANSWER)
-            answer(far->client, record, far->attempt, &response, far->done, far->data);
-        else if (record->state == ASK_PENDING && record->attempt != far->attempt)
-            tell(far->done, far->data, NOD_OK); /* of an older offer */
-        else
-            ask_unsupported(far->work.server->opts.engine, record->id, far->done, far->data);
+        if (response.reading == READ_NOTHING) {
+            refuse_elsewhere(far, record);
+            return;
+        }
+        answer(far->client, record, far->attempt, &response, far->done, far->data);
     }
-    server_work_done(&far->work);
-    arena_finish(&far->arena);
-    mem_free(far);
+    far_over(far);
 }
 
 static void answer_elsewhere(struct client_surface *client, const struct session *session,

@@ -25,6 +25,9 @@ void client_surface_destroy(struct surface *surface);
 void client_surface_response(struct surface *surface, struct session *session,
                              const struct rpc_message *message, answered_fn *done, void *data);
 
+/* Another node was told by its client that it has no answer to this attempt. */
+void client_surface_refused(struct surface *surface, struct str ask_id, uint64_t attempt);
+
 /* The page of a URL elicitation is done: tells the client that was given it. False: this node has
  * given it to none. */
 bool client_surface_url_done(struct surface *surface, struct str elicitation_id);

@@ -215,6 +215,75 @@ for (const house of houses)
       assert.equal(textOf((await call.reply()).result), end);
     });
 
+// The client's error comes to a node that does not have the call: another one has, or none.
+const refuses = async (peer, server, id) => {
+  peer.url = server.url;
+  const { status } = await peer.send({ id, error: { code: -32601, message: 'No handler' } });
+  assert.equal(status, 202);
+};
+for (const { way, options, program, tool, args, data, end } of ways) {
+  const begin = async (t, house, more = options) => {
+    const open = await openHouse(t, house, { program, args: more, env: { MCP_ELICITATION_SECRET: SECRET } });
+    const peer = await rawPeer(t, 'http', program, { server: open.first, token: token('ada') });
+    const call = await callTool(peer, tool, args('a'));
+    return { ...open, peer, call, id: (await nextAsk(peer)).id };
+  };
+
+  turn(`two nodes of redis, ${way}: an error that comes to the other node ends the offer, and the inbox has it at once on both`, async (t) => {
+    const { servers, last, peer, call, id } = await begin(t, houses[2]);
+    const apis = servers.map((server) => new Api(server, 'ada'));
+    const watchers = await Promise.all(apis.map((api) => Watcher.open(t, api)));
+    for (const watcher of watchers) await watcher.ready();
+    await refuses(peer, last, id);
+    for (const watcher of watchers) assert.equal((await watcher.item('pending', 'a, the first word?')).id, id);
+    for (const api of apis) assert.equal((await shown(api, 'a')).id, id);
+    await refuses(peer, last, id); // once more: nothing ends
+    assert.equal((await apis[0].resolve(id, { approved: true, data })).status, 200);
+    assert.equal(textOf((await call.reply()).result), end);
+  });
+
+  for (const house of houses.slice(1))
+    turn(`${house.name}, ${way}: an error after the death of the node ends the offer, and whoever comes back is not asked again`, async (t) => {
+      const { first, last, start, peer, call, id } = await begin(t, house);
+      await first.kill();
+      const server = last === first ? await start() : last;
+      const api = new Api(server, 'ada');
+      const watcher = await Watcher.open(t, api);
+      await watcher.ready();
+      await refuses(peer, server, id);
+      assert.equal((await watcher.item('pending', 'a, the first word?')).id, id);
+      const [seen] = call.handle.events.filter((event) => event.id !== undefined);
+      const back = await peer.request('GET', { headers: { 'Last-Event-ID': seen.id }, stream: 'resumed' });
+      assert.equal(back.status, 200);
+      assert.equal((await shown(api, 'a')).id, id);
+      assert.equal((await api.resolve(id, { approved: true, data })).status, 200);
+      assert.equal(textOf((await call.reply()).result), end);
+      assert.deepEqual(back.events.filter((event) => event.data?.includes('elicitation/create')), []);
+    });
+}
+
+turn('two nodes of redis: an error that comes to the other node after the turn of the client, or before it, ends nothing', async (t) => {
+  for (const surfaces of ['client>inbox', 'inbox>client']) {
+    const { servers, first, last } = await open(t, houses[2], ['--surfaces', surfaces, '--next-surface', surfaces === 'client>inbox' ? '1s' : '1h']);
+    const peer = await rawPeer(t, 'http', 'toy-surface', { server: first, token: token('ada') });
+    const call = await callTool(peer, 'word', { tag: 'a' });
+    const apis = servers.map((server) => new Api(server, 'ada'));
+    const { id } = await shown(apis[0], 'a');
+    await refuses(peer, last, id);
+    for (const api of apis) assert.equal((await shown(api, 'a')).id, id);
+    assert.equal((await apis[0].resolve(id, { approved: true, data: { word: 'inbox' } })).status, 200);
+    assert.equal(textOf((await call.reply()).result), 'a: inbox');
+  }
+});
+
+turn('two nodes of redis: an error that comes to the other node ends the question if nobody else can be asked', async (t) => {
+  const { first, last } = await open(t, houses[2], ['--surfaces', 'client']);
+  const peer = await rawPeer(t, 'http', 'toy-surface', { server: first, token: token('ada') });
+  const call = await callTool(peer, 'word', { tag: 'a' });
+  await refuses(peer, last, (await nextAsk(peer)).id);
+  assert.equal((await call.reply()).result.isError, true);
+});
+
 turn('2026: what is said of the page is no answer to the question, though it is the client\'s turn by then', async (t) => {
   const { first } = await open(t, houses[0], ['--surfaces', 'inbox>client', '--next-surface', '4s', '--soft-deadline', '1s']);
   const modern = new Modern(first.url, { token: token('ada'), capabilities: { elicitation: { form: {}, url: {} } } });

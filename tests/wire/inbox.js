@@ -31,10 +31,10 @@ export const houses = [
 export async function openHouse(t, { nodes, create }, { program = 'probe', args = [], env = {} } = {}) {
   const store = await create(t);
   const file = tokenFile(t);
+  const start = () => startHttp(t, program, { env, args: ['--token-file', file, '--store', store?.address ?? 'memory:', ...args] });
   const servers = [];
-  for (let i = 0; i < nodes; i++)
-    servers.push(await startHttp(t, program, { env, args: ['--token-file', file, '--store', store?.address ?? 'memory:', ...args] }));
-  return { servers, first: servers[0], last: servers.at(-1), tokens: file };
+  for (let i = 0; i < nodes; i++) servers.push(await start());
+  return { servers, first: servers[0], last: servers.at(-1), tokens: file, start };
 }
 
 // The API of a server as one of the people sees it. `who` null: without any credential.
