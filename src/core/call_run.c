@@ -134,6 +134,7 @@ struct run *run_create(struct call *call)
     run->entries_max = limits.entries;
     run->bytes_max = limits.bytes;
     run->clock = engine->clock;
+    run->store_ahead_ms = engine_now(engine) - clock_wall(engine->clock);
     run->emit = run_emit;
     atomic_init(&run->cancelled, false);
     return run;

@@ -125,6 +125,7 @@ struct run {
     size_t entries_max, bytes_max;
     const char *const *allowed_fields; /* see engine_allow_fields */
     const struct clock *clock;
+    int64_t store_ahead_ms; /* of the store's clock against that one, when the run began */
 
     /* Made by the run. */
     struct arena arena;

@@ -56,7 +56,8 @@ static nod_status make_token(nod_step_run *step, void *arg)
     const struct token_wanted *wanted = arg;
     nod_call *call = nod_step_call(step);
     struct local *local = call->local;
-    int64_t expires_ms = clock_wall(call->run->clock) + wanted->ttl_ms;
+    /* By the store's clock, which all nodes see: another one looks at the token. */
+    int64_t expires_ms = clock_wall(call->run->clock) + call->run->store_ahead_ms + wanted->ttl_ms;
     struct buf token;
 
     buf_init(&token, PAGE_TOKEN_TEXT_MAX);

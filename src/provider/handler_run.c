@@ -284,6 +284,7 @@ static void run_again_init(struct run *again, const struct run *run)
     again->bytes_max = run->bytes_max;
     again->allowed_fields = run->allowed_fields;
     again->clock = run->clock;
+    again->store_ahead_ms = run->store_ahead_ms;
     again->dry = true;
     again->emit = emit_nothing;
     arena_init(&again->arena, run->arena.cap + run->journal_bytes); /* it copies the journal */

@@ -377,8 +377,8 @@ test('two nodes: a client that calls at one and listens at the other is told the
   assert.equal(params.elicitationId, elicitationId);
 });
 
-test('two nodes: a token for a page of the author\'s own is for one principal, until it expires, and used once', async (t) => {
-  const { first, last } = await openHouse(t, two, { program: 'pages', env: SECRET });
+test('two nodes: a token for a page of the author\'s own is for one principal, until it expires by the clock of the store, and used once', async (t) => {
+  const { first, last } = await openHouse(t, two, { program: 'pages', env: { ...SECRET, NOD_CLOCK_AHEAD_MS: '3600000' } });
   const ada = await clients['v1, 2025'](t, first, 'ada');
   const other = await clients['v1, 2025'](t, last, 'bob');
   const check = (session, own, who, use) => session.text('check', { url: own, message: who, consent: use });
