@@ -205,6 +205,15 @@ static void asset_serve(const struct front_request *request, void *data)
     api_problem(request->exchange, 404, STR("There is no such file."));
 }
 
+/* Browsers look here for the icon of what names none, such as the page that only reloads itself. */
+static void icon_serve(const struct front_request *request, void *data)
+{
+    const struct web_file *file = file_named(STR("icon.svg"));
+
+    (void)data;
+    http_reply_lines(request->exchange, 200, STR("Content-Type: image/svg+xml\r\n"), file->text);
+}
+
 /* --- routes --- */
 
 bool page_routes(struct inbox *inbox)
@@ -233,5 +242,10 @@ bool page_routes(struct inbox *inbox)
                                                  .anyone = true,
                                                  .page = true,
                                                  .handle = asset_serve });
+    added &= front_route(front, &(struct route){ .method = STR("GET"),
+                                                 .pattern = STR("/favicon.ico"),
+                                                 .anyone = true,
+                                                 .page = true,
+                                                 .handle = icon_serve });
     return added && (!inbox->opts.demo || page_try_routes(inbox));
 }

@@ -80,6 +80,12 @@ describe('looks', { concurrency: 2 }, () => {
     assert.ok(weight < 60_000, `${weight} bytes`);
   });
 
+  test('the icon is where browsers look for it', async (t) => {
+    const { server } = await stage(t);
+    const reply = await fetch(`${server.origin}/favicon.ico`);
+    assert.deepEqual([reply.status, reply.headers.get('content-type')], [200, 'image/svg+xml']);
+  });
+
   test('a theme that is chosen stays', async (t) => {
     const { page } = await stage(t);
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -67,7 +67,7 @@ test('an agent under another user calls tools, and neither sees nor answers what
   const refused = run(as(AGENT, path.join(folder, 'nod'), 'login', `unix:${socket}`));
   assert.deepEqual([refused.status, refused.stdout], [1, '']);
   assert.equal(run(asRoot(['chmod', '0666', socket])).status, 0);
-  assert.match(run(as(AGENT, path.join(folder, 'nod'), 'login', `unix:${socket}`)).stderr, /401: it does not know you/, 'the kernel says whose process it is');
+  assert.match(run(as(AGENT, path.join(folder, 'nod'), 'login', `unix:${socket}`)).stderr, /401: This needs a token/, 'the kernel says whose process it is');
   assert.equal(run(as(SERVER, path.join(folder, 'nod'), 'login', `unix:${socket}`)).status, 0);
 
   // With its token it is who it is: it sees nothing.
