@@ -162,7 +162,7 @@ static void await_result(struct talk *talk)
 {
     talk_await(talk, "\"result\"");
     assert_true(talk_has(talk, "7"));
-    assert_false(talk_has(talk, "callId"));
+    assert_false(talk_has(talk, "waitForPerson"));
     talk_close(talk);
 }
 
