@@ -75,8 +75,9 @@ class Node {
     return this.child.pid;
   }
 
-  // `crash` names the point at which this life of the server is to end.
-  async start(crash) {
+  // `crash` names the point at which this life of the server is to end. While the server is away, another program of this
+  // machine may have its port, for a connection of its own: then it is tried again.
+  async start(crash, tries = 20) {
     const { program = CHAOS_SERVER, args = [], env = {} } = this.#options;
     const child = spawn(path.join(process.env.NOD_BIN_DIR, program), ['--http', `127.0.0.1:${this.port}`, '--store', this.#house.address, '--log', 'debug', ...args], {
       env: environment({ MCP_ELICITATION_SECRET: SECRET, CHAOS_DIR: this.#house.folder, CHAOS_NODE_TTL_MS: NODE_TTL_MS, ...env, ...(crash ? { NOD_CRASH_AT: crash } : {}) }),
@@ -95,7 +96,13 @@ class Node {
     });
     const listens = this.watched.lines.next((line) => /listening/.test(line), 'the server listens');
     listens.catch(() => {});
-    await Promise.race([listens, early]);
+    try {
+      await Promise.race([listens, early]);
+    } catch (error) {
+      if (tries === 0 || !/the address is taken/.test(this.watched.stderr)) throw error;
+      await pause(250);
+      return this.start(crash, tries - 1);
+    }
     return this;
   }
 
