@@ -141,6 +141,8 @@ static void park(struct file *file, size_t i)
                               .message = STR("Permanently delete this account?"),
                               .detail = STR("{\"type\":\"object\",\"properties\":{\"confirmed\":{"
                                             "\"type\":\"boolean\"}},\"required\":[\"confirmed\"]}"),
+                              .turn =
+                                  ASK_TURNS - 1, /* its client cannot be asked: the inbox has it */
                               .ttl_ms = TTL_MS };
     file->store->ops->park(file->store,
                            &(struct park_spec){ .token = id_str(&token),
