@@ -12,7 +12,8 @@
  * ask up is told, and does what it would have done itself (mcp/ask2025.c).
  *
  * Holds always: the record only brings a turn forward. Without it, because it was lost or the store
- * was away, the turn comes when the clock says so.
+ * was away, the turn comes on other nodes when the clock says so. If the plan has no clock, they have
+ * the ask only through the node where it is live.
  */
 #include "core/inside.h"
 

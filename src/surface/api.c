@@ -215,8 +215,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes a form value: + is a space. False: it is badly encoded, or has a NUL. */
-static bool decode(struct arena *arena, struct str from, struct str *to)
+bool api_decode(struct arena *arena, struct str from, struct str *to)
 {
     char *text = arena_alloc_aligned(arena, from.len + 1, 1);
     size_t len = 0;
@@ -272,7 +271,7 @@ bool api_query(const struct front_request *request, struct arena *arena, struct 
         value = STR_NONE;
         str_cut(pair, '=', &name, &value);
         struct api_param *param = param_named(params, count, name);
-        if (!param || param->given || !decode(arena, value, &param->value)) {
+        if (!param || param->given || !api_decode(arena, value, &param->value)) {
             say_bad(request, param ? "occurs twice, or is badly encoded" : "is not known here",
                     name);
             return false;

@@ -41,6 +41,9 @@ struct api_param {
     bool given;
 };
 
+/* Decodes a value of a query: + is a space. False: it is badly encoded, or has a NUL. */
+bool api_decode(struct arena *arena, struct str from, struct str *to);
+
 /*
  * Reads the query into the parameters, decoded, in the arena. False: it was answered with 400,
  * because a parameter is unknown, occurs twice or is badly encoded.

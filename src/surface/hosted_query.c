@@ -5,15 +5,8 @@
  * member once, encoded as it should be, without NUL, in valid UTF-8, and not too many.
  */
 #include "json/utf8.h"
+#include "surface/api.h"
 #include "surface/hosted.h"
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static bool is_text(struct str text)
 {
@@ -28,27 +21,7 @@ static bool is_text(struct str text)
 
 static bool decode(struct arena *arena, struct str from, struct str *to)
 {
-    char *text = arena_alloc_aligned(arena, from.len + 1, 1);
-    size_t len = 0;
-
-    if (!text)
-        return false;
-    for (size_t i = 0; i < from.len; i++) {
-        char c = from.at[i];
-        if (c == '%') {
-            int high = from.len - i > 2 ? hex_digit(from.at[i + 1]) : -1;
-            int low = from.len - i > 2 ? hex_digit(from.at[i + 2]) : -1;
-            if (high < 0 || low < 0)
-                return false;
-            c = (char)(high << 4 | low);
-            i += 2;
-        } else if (c == '+') {
-            c = ' ';
-        }
-        text[len++] = c;
-    }
-    *to = str_n(text, len);
-    return is_text(*to);
+    return api_decode(arena, from, to) && is_text(*to);
 }
 
 bool hosted_read_query(struct arena *arena, struct str query, struct hosted_param *members,
