@@ -1,7 +1,7 @@
 // Questions for views on the wire: what is listed to whom, how a question is fetched and answered, and what is refused.
 import { describe, it } from 'node:test';
 import assert from 'node:assert/strict';
-import { startHttp, textOf, pause } from '../wire/harness.js';
+import { startHttp, textOf, pause, PATIENCE_MS } from '../wire/harness.js';
 import { tokenFile as tokensOf } from '../wire/credentials.js';
 import { ADA, BOB, connectModern } from '../wire/modern.js';
 import { stores } from '../wire/stores.js';
@@ -19,6 +19,26 @@ const inBoth = (name, fn) => {
 const inSoak = (...test) => process.env.NOD_SOAK && inBoth(...test);
 const start = (t, args = [], options = {}) => startHttp(t, 'view-server', { args, ...options });
 const metaOf = (tools, name) => tools.find((tool) => tool.name === name)?._meta;
+
+// Looks until it sees enough, however many looks that takes. A look is given what the last one saw.
+async function until(what, look, enough) {
+  for (let seen, end = Date.now() + 4 * PATIENCE_MS; ;) {
+    seen = await look(seen);
+    if (enough(seen)) return seen;
+    assert.ok(Date.now() < end, `${what}: not in time`);
+  }
+}
+// The questions of a chat, as they come.
+const shownBy = async (chat, what, enough, facts = {}) =>
+  (await until(what, (seen) => chat.questions({ ...facts, known: seen?.questions.map(({ nonce }) => nonce) }), ({ questions }) => enough(questions))).questions;
+
+// How a call ends whose answer was taken. On a machine that is too slow to show its question within ten seconds, it has returned its
+// pending result, and the answer has run it on.
+async function endOf(chat, call, taken) {
+  const result = await call;
+  if (!result.structuredContent?.pending) return textOf(result);
+  return textOf(taken._meta.nod.ended ? taken : await chat.call('waitForPerson', { callId: result.structuredContent.callId }));
+}
 
 // --- what is listed ---
 
@@ -111,21 +131,20 @@ inBoth('numbers stay as they were typed', async (t, chat) => {
 inBoth('a question is shown with all its arguments or not at all, and large ones keep no small ones away', async (t, chat) => {
   const server = await start(t);
   const ada = await chat(t, server);
-  const large = (n) => ({ n, pad: String.fromCharCode(97 + n).repeat(2 << 20) });
-  const calls = [];
-  for (let n = 0; n < 9; n++) calls.push(ada.call('erase', large(n)));
-  calls.push(ada.call('word', { tag: 'small' }));
-  let shown = [];
-  for (let looks = 0; looks < 100 && !(shown.length > 3 && shown.some(({ tool }) => tool === 'word')); looks++) shown = (await ada.questions({ now: true })).questions;
-  assert.ok(shown.some(({ tool }) => tool === 'word') && shown.length > 3, shown.map(({ tool }) => tool).join());
+  // Two of six fit into a reply, and not all of them into the memory of a look.
+  const large = (n) => ({ n, pad: String.fromCharCode(97 + n).repeat(3 << 20) });
+  const calls = Array.from({ length: 6 }, (_, n) => ada.call('erase', large(n)));
+  const small = ada.call('word', { tag: 'small' });
+  const shown = await shownBy(ada, 'the small one, and large ones', (all) => all.length > 2 && all.some(({ tool }) => tool === 'word'));
   for (const { tool, arguments: args } of shown) assert.deepEqual(args, tool === 'word' ? { tag: 'small' } : large(args.n));
-  for (let n = 0; n < 9; n++) {
-    const [one, ...others] = (await ada.questions({ tool: 'erase', arguments: large(n) })).questions;
-    assert.deepEqual([one.arguments.n, one.arguments.pad.length, others], [n, 2 << 20, []]);
-    await ada.answer(one, { action: 'decline' });
+  const ends = [];
+  for (const n of calls.keys()) {
+    const [one, ...others] = await shownBy(ada, `the question of ${n}`, (all) => all.length, { tool: 'erase', arguments: large(n) });
+    assert.deepEqual([one.arguments.n, one.arguments.pad.length, others], [n, 3 << 20, []]);
+    ends.push(await endOf(ada, calls[n], await ada.answer(one, { action: 'decline' })));
   }
-  await ada.word(shown.find(({ tool }) => tool === 'word'), 'yes');
-  assert.deepEqual((await Promise.all(calls)).map(textOf), [...Array(9).fill('Nothing was erased.'), 'small: yes']);
+  assert.deepEqual(ends, Array(6).fill('Nothing was erased.'));
+  assert.equal(await endOf(ada, small, await ada.word(shown.find(({ tool }) => tool === 'word'), 'yes')), 'small: yes');
 });
 
 inBoth('arguments that do not fit what is listed are refused', async (t, chat) => {
@@ -137,7 +156,7 @@ inBoth('arguments that do not fit what is listed are refused', async (t, chat) =
     const refused = await ada.call(tool, args);
     assert.deepEqual([refused.isError, refused._meta.code], [true, 'INVALID_ARGUMENTS'], textOf(refused));
     assert.match(textOf(refused), new RegExp(word));
-    assert.ok(Date.now() - began < 5000, 'it is not held');
+    assert.ok(Date.now() - began < 18000, 'it is not held');
   }
 });
 
@@ -148,7 +167,7 @@ inBoth('a call that no view fetches is pending early; the view that comes then a
   const ada = await chat(t, server);
   const began = Date.now();
   const pending = await ada.call('three', { tag: 'late' });
-  assert.ok(Date.now() - began > 9500 && Date.now() - began < 20000, `after ${Date.now() - began} ms`);
+  assert.ok(Date.now() - began > 9500 && Date.now() - began < 45000, `after ${Date.now() - began} ms, and not at the soft deadline`);
   assert.notEqual(pending.isError, true);
   assert.equal(pending._meta.ui.resourceUri, 'ui://nod/ask');
   const { callId } = pending.structuredContent;
@@ -187,8 +206,7 @@ inBoth('an early question is in the inbox as well, and one with a view of its ow
   assert.deepEqual(await api(), [], 'first the view');
   const pending = await early;
   assert.match(pending.structuredContent.answerAt, /\/ask\//);
-  for (let i = 0; i < 40 && (await api()).length < 2; i++) await pause(100);
-  const items = await api();
+  const items = await until('both are there', () => pause(50).then(api), (all) => all.length === 2);
   assert.deepEqual(items.map(({ arguments: { tag } }) => tag).sort(), ['both', 'own']);
   assert.deepEqual((await ada.questions({ known: [] })).questions.map(({ tool }) => tool), ['word'], 'the other one is not for views any more');
   for (const item of items)
@@ -212,7 +230,7 @@ inBoth('what the host tells narrows the list, and an id that nobody has narrows 
   const ada = await chat(t, server);
   const calls = [ada.call('word', { tag: 'a' }), ada.call('word', { tag: 'b' }), ada.call('three', { tag: 'a' })];
   const tags = ({ questions }) => questions.map(({ tool, arguments: { tag } }) => `${tool} ${tag}`).sort();
-  for (let all = []; all.length < 3;) all = tags(await ada.questions());
+  await shownBy(ada, 'all three', (all) => all.length === 3);
   assert.deepEqual(tags(await ada.questions({ tool: 'word' })), ['word a', 'word b']);
   assert.deepEqual(tags(await ada.questions({ tool: 'word', arguments: { tag: 'b' } })), ['word b']);
   assert.deepEqual(tags(await ada.questions({ arguments: { tag: 'a' } })), ['three a', 'word a']);
@@ -232,7 +250,7 @@ inBoth('two calls that are alike are told apart by the id of the host\'s request
   const params = { name: 'word', arguments: { tag: 'twin' } };
   const begin = (id) => (era === '2026' ? ada.modern.request('tools/call', params, { id }) : ada.peer.send({ id, method: 'tools/call', params }).then(() => ada.peer.next((one) => one.id === id, 'its result')));
   const calls = ['host-1', 'host-2'].map(begin);
-  while ((await ada.questions({ tool: 'word' })).questions.length < 2);
+  await shownBy(ada, 'both', (all) => all.length === 2, { tool: 'word' });
   const { questions } = await ada.questions({ tool: 'word', arguments: { tag: 'twin' }, requestId: 'host-2' });
   assert.equal(questions.length, 1);
   await ada.word(questions[0], 'second');
@@ -246,9 +264,9 @@ inBoth('a view is told when a question that it shows has ended elsewhere', async
   const [ada, other] = [await chat(t, server), await chat(t, server)];
   const call = ada.call('word', { tag: 'a' });
   const question = await ada.question();
-  const held = ada.questions({ known: [question.nonce] });
+  const told = until('it has ended', () => ada.questions({ known: [question.nonce] }), ({ ended }) => ended.length);
   await other.word(await other.question(), 'other');
-  const { questions, ended } = await held;
+  const { questions, ended } = await told;
   assert.deepEqual(questions, []);
   assert.equal(ended[0].nonce, question.nonce);
   assert.equal(ended[0].state, 'accepted');
@@ -261,7 +279,7 @@ inSoak('a request for questions is held for twenty seconds', async (t, chat) => 
   const began = Date.now();
   assert.deepEqual((await ada.questions()).questions, []);
   const ms = Date.now() - began;
-  assert.ok(ms > 19500 && ms < 25000, `${ms} ms`);
+  assert.ok(ms > 19500 && ms < 35000, `${ms} ms`);
   assert.deepEqual((await ada.questions({ now: true })).questions, [], 'and not, if it says so');
 });
 
@@ -293,15 +311,11 @@ inSoak('what does not fit is said, is no news, and comes for its own request', a
   const calls = [];
   for (let n = 0; n < 20; n++) calls.push(begin(`large-${n}`, { text: `${n}`, pad }));
   calls.push(begin('small', { text: 'small' }));
-  let all = { questions: [] };
-  for (let i = 0; i < 100 && !(all.more && all.questions.some(({ message }) => message === 'small')); i++) all = await ada.questions({ tool: 'say', now: true });
-  assert.ok(all.questions.some(({ message }) => message === 'small'), 'the small one is there');
-  assert.equal(all.more, true);
+  const all = await until('the small one, and some of the large ones', () => ada.questions({ tool: 'say', now: true }), ({ questions, more }) => more && questions.some(({ message }) => message === 'small'));
   const given = ({ message, arguments: args }) => assert.ok(args.text === message && (message === 'small' || args.pad?.length === pad.length), `${message} with ${JSON.stringify(args).slice(0, 40)}`);
   all.questions.forEach(given);
   for (let n = 0; n < 20; n++) {
-    let one = [];
-    for (let i = 0; i < 100 && one.length !== 1; i++) one = (await ada.questions({ requestId: `large-${n}`, now: true })).questions;
+    const { questions: one } = await until(`the one of ${n}`, () => ada.questions({ requestId: `large-${n}`, now: true }), ({ questions }) => questions.length === 1);
     assert.deepEqual(one.map(({ message }) => message), [`${n}`]);
     given(one[0]);
   }
@@ -325,8 +339,9 @@ inBoth('too many requests of one principal are refused, and others are not conce
   const own = ada.call('word', { tag: 'ada' });
   const results = await Promise.all(held);
   assert.equal(results.filter(({ isError }) => isError).length, 6);
-  const [question] = JSON.parse(textOf(results.find(({ isError }) => !isError))).questions;
-  await ada.word(question, 'hers');
+  const questions = results.filter(({ isError }) => !isError).flatMap((result) => JSON.parse(textOf(result)).questions);
+  assert.ok(questions.length > 0, 'those that were held are given it');
+  await ada.word(questions[0], 'hers');
   assert.equal(textOf(await own), 'ada: hers');
 });
 
