@@ -22,7 +22,7 @@
 enum {
     ALL = 1000000,       /* worlds, when everything is tried */
     SAMPLE = 20000,      /* and otherwise, */
-    SAMPLE_SECONDS = 25, /* or as many as fit in here */
+    SAMPLE_SECONDS = 15, /* or as many as fit in here */
     JOBS_MAX = 64,       /* processes */
 };
 

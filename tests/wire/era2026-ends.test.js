@@ -177,7 +177,7 @@ test('11.11: the same submission twice, through two nodes, is one', async (t) =>
   const start = async () => new Modern((await startHttp(t, 'probe', {
     env: { PROBE_FILE: deeds.file, MCP_ELICITATION_SECRET: SECRET }, args: ['--store', store.address] })).url);
   const nodes = [await start(), await start()];
-  for (let i = 0; i < ROUNDS / 2; i++) {
+  for (let i = 0; i < ROUNDS / 5; i++) {
     const asked = await nodes[i % 2].asked('pair');
     const retry = retryOf(asked, { one: word('a'), two: word('b') });
     const texts = await Promise.all(nodes.map((node) => node.ended('pair', {}, retry)));

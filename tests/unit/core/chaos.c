@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASKS_MAX = 64, ACTIONS = 24, SAMPLE_SECONDS = 20 };
+enum { ASKS_MAX = 64, ACTIONS = 24, SAMPLE_SECONDS = 10 };
 
 static struct world world;
 
