@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
-import { startHttp, HttpPeer, within, PATIENCE_MS } from '../wire/harness.js';
+import { everyEnd, startHttp, HttpPeer, within, PATIENCE_MS } from '../wire/harness.js';
 import { tokenFile } from '../wire/credentials.js';
 
 // Ada and root, and others who have never been asked anything: each test takes the next.
@@ -45,6 +45,7 @@ export async function stage(t, { path: where, allow } = {}) {
 // The pages of a test go before its servers do, so that none of them sees its server end. To be called first.
 export function pagesOf(t) {
   if (t.pages) return t.pages;
+  everyEnd(t);
   t.pages = { contexts: [], problems: [] };
   t.after(async () => {
     await Promise.all(t.pages.contexts.map((context) => context.close()));

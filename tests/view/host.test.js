@@ -99,8 +99,7 @@ inBoth('a call that asks three times, and one that asks nothing', async (t, era)
   await chat.show(quiet);
   await quiet.told;
   assert.equal(await chat.view.locator('main').textContent(), '');
-  const sizes = await chat.said('sizes');
-  assert.ok(sizes.at(-1).height <= 4, `small: ${JSON.stringify(sizes.at(-1))}`);
+  await chat.until('sizes', 'all.at(-1).height <= 4'); // it is small
 });
 
 // --- the host ---

@@ -53,6 +53,19 @@ export function within(ms, what, promise) {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
+// What a test has begun is ended, in that order, also if one of the ends finds something wrong: then the test fails with that, once
+// the others are through. By itself node leaves the rest out, and whatever is left keeps the program going until its timeout. To be called first.
+export function everyEnd(t) {
+  if (t.ends) return;
+  const ends = (t.ends = []);
+  t.after(async () => {
+    const wrong = [];
+    for (const end of ends) await (async () => end())().catch((error) => wrong.push(error));
+    if (wrong.length) throw wrong[0];
+  });
+  t.after = (end) => ends.push(end);
+}
+
 // Lines end with \n and nothing else; readline would end them at U+2028 too.
 function eachLine(stream, take) {
   let text = '';
@@ -145,6 +158,7 @@ export const watchStderr = (name, stderr) => new Watched(name, stderr);
 
 // Starts a server on a free port. Resolves to { url, stop, stderr() }.
 export async function startHttp(t, name, { env = {}, args = [], port = 0, inbox = false } = {}) {
+  everyEnd(t);
   const child = spawn(program(name), ['--http', `127.0.0.1:${port}`, ...(inbox ? [] : always), ...args, ...storeArgs(t, args)], {
     env: environment(env),
     stdio: ['ignore', 'inherit', 'pipe'],
@@ -220,6 +234,7 @@ class Question {
 // The official client, connected. `answer` (a function of params) answers every question by itself;
 // without it questions come from `question()`. Capabilities: elicitation by default.
 export async function connect(t, kind, name, options = {}) {
+  everyEnd(t);
   const { capabilities = { elicitation: {} }, answer, env, args = [], token, server, clientInfo } = options;
   const client = new Client(clientInfo ?? { name: 'wire-test', version: '1.0.0' }, { capabilities });
   const questions = new Inbox();
@@ -430,6 +445,7 @@ class StdioPeer {
 
 // A peer that has been initialised, over either transport.
 export async function rawPeer(t, kind, name, options = {}) {
+  everyEnd(t);
   const { capabilities = { elicitation: {} }, version = '2025-11-25', env, args = [], token, server } = options;
   if (kind === 'http') {
     const running = server ?? (await startHttp(t, name, { env, args }));

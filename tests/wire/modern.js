@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { Inbox, PATIENCE_MS, always, defaultHeaders, environment, program, startHttp, storeArgs, textOf, transportsFor, watchStderr } from './harness.js';
+import { Inbox, PATIENCE_MS, always, defaultHeaders, environment, everyEnd, program, startHttp, storeArgs, textOf, transportsFor, watchStderr } from './harness.js';
 
 export const VERSION = '2026-07-28';
 const PREFIX = 'io.modelcontextprotocol/';
@@ -164,6 +164,7 @@ export function onBothAndBothEras(test, name, body) {
 }
 
 export async function connectModern(t, kind, name, options = {}) {
+  everyEnd(t);
   const { capabilities = { elicitation: {} }, answer, env, args = [], token, server, legacy = false } = options;
   const client = new Client(
     { name: 'wire-test', version: '2.0.0' },
