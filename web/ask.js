@@ -1,14 +1,13 @@
 // One question: what it says, the form, the decision, and in the same place what became of it.
 //
 // Nothing is approved by accident: the buttons do nothing for half a second after the question came into view or they have
-// moved, no field submits on Enter, and what is destructive wants its box ticked or a second press.
+// moved, no field submits on Enter, and what is destructive wants its box ticked or a second press (form.js).
 import { el, button, select, said, folded, tell, timeAgo, timeLeft, clock, exact, lasting, now } from './dom.js';
 import { num, isObject, entries, parse, write } from './json.js';
 import { tree } from './tree.js';
-import { makeForm } from './form.js';
+import { makeForm, makeSure } from './form.js';
 
 const INERT_MS = 500;
-const ARMED_MS = 6000; // a first press waits that long for the second
 
 const shapes = { accepted: '✓', declined: '✕', cancelled: '○', expired: '⧖', withdrawn: '↩' };
 const ends = {
@@ -18,8 +17,15 @@ const ends = {
   invalid: 'The answers did not fit what was asked, and the agent was told.',
 };
 const places = { page: '', inbox: '', api: ' through the API', terminal: ' in a terminal' };
-const asksForData = (item) => item.kind === 'form' && !item.consent && !item.destructive;
-const stateWord = (item) => ({ accepted: asksForData(item) ? 'answered' : 'approved', cancelled: 'dismissed' })[item.state] ?? item.state;
+const isConsent = (item) => item.consent || item.kind === 'approval';
+const isApproval = (item) => isConsent(item) || (!item.page && (item.destructive || item.kind === 'url'));
+// A required box was left at no. If the answer is not shown to this reader, that may be so, unless it is consent.
+function saysNo(item) {
+  const { required = [], properties } = item.schema ?? {};
+  const content = item.sent ?? item.answer?.content;
+  return required.some((name) => properties?.[name]?.type === 'boolean' && (content ? content[name] !== true : !isConsent(item)));
+}
+const stateWord = (item) => ({ accepted: isApproval(item) && !saysNo(item) ? 'approved' : 'answered', cancelled: 'dismissed' })[item.state] ?? item.state;
 const shape = (item) => shapes[item.state] ?? '•';
 const has = (object) => isObject(object) && entries(object).length > 0;
 
@@ -36,6 +42,13 @@ export function messageOf({ message = '', arguments: given }) {
   }
 }
 
+// In one line: the message, and the arguments if it ended with them, because it may say nothing else of what it is about.
+export function gistOf(item, most) {
+  const text = messageOf(item);
+  const given = text.length < item.message?.length ? entries(item.arguments).map(([name, value]) => `${name}: ${write(value)}`).join(', ') : '';
+  return `${text} ${given}`.slice(0, most);
+}
+
 export const badge = (item) => el(`span.badge.${item.state}`, `${shape(item)} ${stateWord(item)}`);
 
 // What became of a question, as a sentence.
@@ -43,7 +56,7 @@ export function outcomeText(item, me) {
   const { by, via, at } = item.answer ?? {};
   const word = stateWord(item);
   if (ends[item.state]) return ends[item.state];
-  if (by === me && via === 'page') return `${word[0].toUpperCase()}${word.slice(1)} by you, ${clock(at)}.`;
+  if (by === me && via === 'page') return `${word[0].toUpperCase()}${word.slice(1)} by you, ${clock(at)}`;
   return `${by === me ? 'You' : by || 'Somebody'} ${word} this${places[via] ?? ` in ${item.client?.name || 'the client'}`}`;
 }
 
@@ -84,8 +97,8 @@ function outcome(item, me) {
   const { result, state } = item.call ?? {};
   const text = outcomeText(item, me);
   return el(`section.outcome.${item.state}`,
-    el('p.verdict', el('span.shape', { 'aria-hidden': 'true' }, shape(item)), ' ', said(text, 'span'), at && !text.endsWith('.') && [', ', timeAgo(at)],
-      tookMs && el('span.took', ` after ${lasting(num(tookMs))}`)),
+    el('p.verdict', el('span.shape', { 'aria-hidden': 'true' }, shape(item)), ' ', said(text, 'span'),
+      !ends[item.state] && [at && !/by you/.test(text) && [', ', timeAgo(at)], tookMs && el('span.took', `, after ${lasting(num(tookMs))}`), '.']),
     reason && el('p', 'Reason: ', folded(reason, 'q')),
     has(content) && section('What was answered', tree(content)),
     result && el('p.result', 'Result: ', folded(result)),
@@ -98,12 +111,13 @@ export const pastView = (item, me) => el('div.past', message(item), given(item),
 // on: live() -> may something be sent?; me; next(): the next question; resolve(id, body) -> a reply.
 export function makeAsk(item, on) {
   const view = { item };
-  const form = makeForm(item.schema, disarm);
+  const form = makeForm(item.schema, () => sure.disarm());
   const offers = item.remember ?? [];
-  const yesWord = item.page ? 'Open the page' : asksForData(item) ? 'Submit' : 'Approve';
-  let inertUntil = 0, armed = 0, top = null, busy = false;
+  const approval = isApproval(item), { destructive } = item;
+  let inertUntil = 0, top = null, busy = false;
 
-  const yes = button(yesWord, approve, { class: `primary${item.destructive ? ' danger' : ''}` });
+  const yes = button(item.page ? 'Open the page' : approval ? 'Approve' : 'Submit', approve, { class: `primary${destructive ? ' danger' : ''}` });
+  const sure = makeSure(yes, form, { approval, destructive });
   const no = button('Decline', () => send('decline'));
   const off = button('Dismiss', () => send('cancel'), { class: 'quiet', title: 'Close it with neither yes nor no' });
   const more = button('Add reason', () => (showReason(), reason.focus()), { class: 'quiet' });
@@ -120,16 +134,11 @@ export function makeAsk(item, on) {
     why.hidden = false;
     more.hidden = true;
   }
-  function disarm() {
-    armed = 0;
-    yes.textContent = yesWord;
-  }
   const blocked = () => busy || !isPending(view.item) || !on.live() || performance.now() < inertUntil || Date.parse(item.expiresAt) <= now();
 
   // Buttons that do nothing say so, and keep the focus that they have.
   view.refresh = () => {
     for (const one of [yes, no, off]) one.setAttribute('aria-disabled', String(blocked()));
-    if (armed && performance.now() > armed) disarm();
   };
   function inert() {
     inertUntil = performance.now() + INERT_MS;
@@ -158,7 +167,7 @@ export function makeAsk(item, on) {
     const { status, body: problem } = await on.resolve(item.id, { action, content: accepted && item.kind !== 'url' ? form.content() : undefined, reason: reason.value.trim() || undefined,
       remember: scope && { scope, match, for: time } });
     busy = false;
-    disarm();
+    sure.disarm();
     if (status === 422) tell(note, form.refused(problem.errors ?? []) || problem.detail);
     else if (status === 0) tell(note, 'The server cannot be reached. What you wrote is still here.');
     else if (status !== 200 && isPending(view.item)) tell(note, problem?.detail ?? 'That did not work. Please try again.');
@@ -167,9 +176,7 @@ export function makeAsk(item, on) {
   function approve() {
     if (blocked() || !form.check()) return;
     if (item.page) return openPage(item);
-    if (!item.destructive || form.ticked() || armed) return send('accept');
-    armed = performance.now() + ARMED_MS;
-    yes.textContent = 'Press again to approve';
+    if (sure.isSure()) send('accept');
   }
   view.approve = approve;
   view.decline = () => {

@@ -83,7 +83,7 @@ let ahead = 0; // what the server's clock is ahead of this one, in ms
 const MINUTE = 60, HOUR = 3600, DAY = 86400;
 export const setNow = (text) => text && (ahead = Date.parse(text) - Date.now());
 export const now = () => Date.now() + ahead;
-export const clock = (at) => new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+export const clock = (at) => new Date(at).toLocaleTimeString(undefined, { timeStyle: 'short' });
 export const exact = (text) => new Date(text).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const whole = (s, unit) => Math.floor(s / unit);
 

@@ -2,6 +2,8 @@
 import { el, select, said, folded, tell, plural } from './dom.js';
 import { Num, num, entries } from './json.js';
 
+const ARMED_MS = 6000; // a first press waits that long for the second
+
 let serial = 0;
 
 // Bounds are compared as exactly as the texts allow: whole numbers of any size, else as numbers.
@@ -116,7 +118,7 @@ function makeField(name, schema, required, changed) {
   const kind = kinds[kindOf(schema)](schema, id, required);
   const { group, box, inputs = [kind.node] } = kind;
   const error = el('p.error', { id: `${id}-error`, hidden: true });
-  const title = [said(schema.title ?? name), required ? el('span.req', ' required') : el('span.opt', ' optional')];
+  const title = [said(schema.title ?? name), !required ? el('span.opt', ' optional') : !box && el('span.req', ' required')]; // a box that is not ticked is an answer, too
   const hint = limits(schema);
   const help = (schema.description || hint) && el('p.help', { id: `${id}-help` }, schema.description && folded(schema.description, 'span', { limit: 300 }), ' ', hint && el('span.limit', `(${hint})`));
   const label = (...nodes) => el('label', { for: id }, nodes);
@@ -141,7 +143,7 @@ function makeField(name, schema, required, changed) {
       return kind.check?.(value) ?? '';
     },
     focus: () => inputs[0]?.focus(),
-    ticked: () => required && box && kind.node.checked,
+    box: () => required && box && (kind.node.checked ? 'yes' : 'no'),
   };
   // What is too much is said at once, what is not enough when the field is left.
   node.addEventListener('input', () => {
@@ -177,6 +179,27 @@ export function makeForm(schema, changed) {
       return rest.join(' ') || (errors.length && 'Please look at the marked fields.');
     },
     // A required box that the person has ticked is a deliberate act.
-    ticked: () => fields.some((field) => field.ticked()),
+    ticked: () => fields.some((field) => field.box() === 'yes'),
+    // Names the required boxes that are not ticked.
+    sayNo: () => fields.filter((field) => field.box() === 'no' && field.say('This is not ticked: it says no.')).length > 0,
   };
+}
+
+// Nothing is approved by accident. What is destructive takes a second press, unless its box was ticked, and so does an
+// approval with a required box that says no: it is named first.
+export function makeSure(button, form, { approval, destructive }) {
+  const word = button.textContent;
+  let armed;
+  const disarm = () => {
+    armed = clearTimeout(armed);
+    button.textContent = word;
+  };
+  // May it be sent? If not, the next press may.
+  const isSure = () => {
+    const no = approval && form.sayNo();
+    if (armed || (!no && (!destructive || form.ticked()))) return true;
+    armed = setTimeout(disarm, ARMED_MS);
+    button.textContent = `Press again to ${no ? 'send it so' : word.toLowerCase()}`;
+  };
+  return { isSure, disarm };
 }

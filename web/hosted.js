@@ -2,24 +2,28 @@
 // it has; this draws the form, as the inbox does, and sends it. What is entered is kept nowhere, and shown nowhere again.
 import { el, button, folded, tell, said, lasting, $ } from './dom.js';
 import { parse, write, num } from './json.js';
-import { makeForm } from './form.js';
+import { makeForm, makeSure } from './form.js';
+
+const submit = el('button.primary', 'Submit');
 
 // Each kind of page: what stands in the form, whether it may be sent, and what is sent.
 const kinds = {
   form(data) {
-    const form = makeForm(data.schema, () => {});
-    return { node: form.node, check: () => form.check(), content: () => form.content(), refused: (errors) => form.refused(errors) };
+    const form = makeForm(data.schema, () => sure.disarm());
+    const sure = makeSure(submit, form, { approval: data.destructive || data.consent, destructive: data.destructive });
+    return { node: form.node, check: () => form.check() && sure.isSure(), content: () => form.content(), refused: (errors) => form.refused(errors) };
   },
   secret({ name, keepMs, lasting: kept }) {
     const attributes = { id: 'secret', autocomplete: 'off', spellcheck: false, required: true, maxlength: 16384 };
     let input = el('input', { ...attributes, type: 'password' });
-    const lines = button('It has several lines', () => {
+    const lines = button('Enter several lines', () => {
       const area = el('textarea', { ...attributes, rows: 6 });
       area.value = input.value;
       input.replaceWith(area);
       input = area;
       lines.remove();
-    }, { class: 'quiet' });
+      area.focus();
+    });
     const until = num(keepMs) ? `for ${lasting(num(keepMs))}` : 'until you delete it';
     return {
       node: el('div.field', el('label', { for: 'secret' }, 'Secret ', said(name, 'code')), input, lines,
@@ -66,7 +70,7 @@ function draw(kind) {
     else tell(note, status ? (told?.detail ?? 'That did not work. Please try again.') : 'The server cannot be reached. What you wrote is still here.');
   }
   $('message').replaceChildren(folded(data.message, 'span', { limit: 1500, lines: 20 }));
-  $('form').append(kind.node, note, el('div.buttons', button('Decline', () => send('decline')), el('span.yes', el('button.primary', 'Submit'))));
+  $('form').append(kind.node, note, el('div.buttons', button('Decline', () => send('decline')), el('span.yes', submit)));
   $('form').addEventListener('submit', (event) => {
     event.preventDefault();
     send('accept');

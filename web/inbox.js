@@ -5,7 +5,7 @@
 // stays in its place for a while: nothing moves under the pointer.
 import { $, el, said, timeLeft, tick, count, plural, max, min } from './dom.js';
 import { base, request, readAsk, answerAsk, askPath, whoAmI, watch } from './live.js';
-import { makeAsk, badge, outcomeText, isPending, nameOf, messageOf } from './ask.js';
+import { makeAsk, badge, outcomeText, isPending, nameOf, gistOf } from './ask.js';
 import { sheets } from './pages.js';
 
 const LINGER_MS = 4000; // an ended question stays in the list that long
@@ -37,7 +37,7 @@ function setting(name, value) {
 function paintRow(row) {
   const { item, link } = row;
   link.replaceChildren(said(nameOf(item), 'b'), el('span.meta', said(item.principal), ' · ', !isPending(item) ? badge(item) : item.expiresAt ? timeLeft(item.expiresAt) : 'waiting'),
-    said(messageOf(item).slice(0, 120), 'span.gist'));
+    said(gistOf(item, 120), 'span.gist'));
   link.classList.toggle('danger', item.destructive === true && isPending(item));
   row.node.classList.toggle('over', !isPending(item));
 }
@@ -222,7 +222,7 @@ async function resolve(id, body) {
   if (!isPending(item)) return reply; // the stream was faster than the reply
   if (reply.ok) {
     const word = { accept: 'accepted', decline: 'declined', cancel: 'cancelled' }[body.action];
-    end({ ...item, state: word, answer: { by: me.principal, via: 'page', at: new Date().toISOString(), reason: body.reason }, call: { state: 'running' } });
+    end({ ...item, state: word, answer: { by: me.principal, via: 'page', at: new Date().toISOString(), reason: body.reason }, sent: body.content, call: { state: 'running' } });
   } else if (reply.status === 409 || reply.status === 404) {
     const full = await readAsk(id);
     end(full.ok && !isPending(full.body) ? full.body : { ...item, state: reply.body?.state ?? 'withdrawn', answer: reply.body?.answer });

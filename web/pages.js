@@ -2,7 +2,7 @@
 import { el, button, select, said, folded, timeAgo, exact, lasting, plural } from './dom.js';
 import { num } from './json.js';
 import { request } from './live.js';
-import { badge, nameOf, messageOf, pastView } from './ask.js';
+import { badge, nameOf, gistOf, pastView } from './ask.js';
 
 // A list that is read in pieces, from `path`. search() -> what is asked for; row(item, say) -> its node; none() -> what is said
 // where there is nothing; top: what is above it.
@@ -45,7 +45,7 @@ function remover(word, path, say, done) {
 export const sheets = {
   history(me) {
     const text = el('input', { type: 'search', placeholder: 'Search messages, arguments, reasons', 'aria-label': 'Search' });
-    const state = select('State', Object.entries({ ended: 'All outcomes', accepted: 'Approved', declined: 'Declined', cancelled: 'Dismissed', expired: 'Expired', withdrawn: 'Withdrawn' }));
+    const state = select('State', Object.entries({ ended: 'All outcomes', accepted: 'Approved or answered', declined: 'Declined', cancelled: 'Dismissed', expired: 'Expired', withdrawn: 'Withdrawn' }));
     const [tool, who] = ['Tool', 'Who asked'].map((name) => el('input', { type: 'text', placeholder: name, 'aria-label': name }));
     const [since, until] = [0, 1].map(() => el('input', { type: 'date' }));
     let timer;
@@ -55,7 +55,7 @@ export const sheets = {
     function row(item) {
       const { by, via, tookMs, at } = item.answer ?? {};
       const body = el('details.entry', { ontoggle: () => body.children.length < 2 && body.append(pastView(item, me.principal)) },
-        el('summary', badge(item), said(nameOf(item), 'b'), said(messageOf(item).slice(0, 160), 'span.gist'),
+        el('summary', badge(item), said(nameOf(item), 'b'), said(gistOf(item, 160), 'span.gist'),
           el('span.meta', said(item.principal), by && [' · answered by ', you(by, me), via && ` (${via})`], tookMs && ` · in ${lasting(num(tookMs))}`, ' · ', timeAgo(at ?? item.askedAt))));
       return el('li', body);
     }

@@ -8,7 +8,7 @@
 // Nothing is shown for a call that asks nothing. Nothing is loaded from anywhere.
 import { el, button, said, setNow, tick } from './dom.js';
 import { parse, write } from './json.js';
-import { makeAsk, messageOf, nameOf } from './ask.js';
+import { makeAsk, gistOf, nameOf } from './ask.js';
 
 const VERSION = '2026-01-26'; // of MCP Apps
 const AGAIN_MS = 1000, AGAIN_MOST_MS = 15000; // after a request that failed
@@ -160,7 +160,7 @@ async function resolve(id, { action, content, reason }) {
     const result = await serverTool('nodAnswer', { nonce: one.item.nonce, action, content: content && write(content), reason });
     const { taken, ended } = result._meta?.nod ?? {};
     if (taken) {
-      close(one, { state: states[action], answer: { by: one.item.principal, via: 'page', at: new Date().toISOString() }, call: ended ? { state: 'finished', result: texts(result.content) } : { state: 'running' } });
+      close(one, { state: states[action], answer: { by: one.item.principal, via: 'page', at: new Date().toISOString() }, sent: content, call: ended ? { state: 'finished', result: texts(result.content) } : { state: 'running' } });
       if (ended) handOn(result, one.item);
       else ask();
       return { status: 200 };
@@ -207,7 +207,7 @@ function draw() {
   if (before && before !== now) before.view.hidden();
   const list = open.length > 1 && el('nav', { class: 'asks', 'aria-label': 'What is waiting' }, open.map((nonce) => {
     const { item } = asks.get(nonce);
-    return button([said(nameOf(item), 'b'), said(messageOf(item).slice(0, 80), 'span', { class: 'gist' })], () => ((chosen = nonce), draw()), { 'aria-current': String(nonce === chosen) });
+    return button([said(nameOf(item), 'b'), said(gistOf(item, 80), 'span', { class: 'gist' })], () => ((chosen = nonce), draw()), { 'aria-current': String(nonce === chosen) });
   }));
   if (now?.view.node.parentNode === root && Boolean(list) === Boolean(root.querySelector('.asks')) && !list) return;
   root.replaceChildren(...[list, now?.view.node].filter(Boolean));

@@ -77,6 +77,10 @@ enum draw_ink { INK_PLAIN, INK_BOLD, INK_DIM, INK_RED };
 void draw_ink(const struct terminal *terminal, enum draw_ink ink);
 /* Everything of an item; `folded`: long values and long trees are cut, and it says so. */
 void draw_item(const struct terminal *terminal, const struct json *item, bool folded);
+/* Does whoever accepts this approve of something? Otherwise they only answer. */
+bool draw_is_approval(const struct json *item);
+/* What became of it, in the words of the page: approved, answered, declined, dismissed, ... */
+struct str draw_state(const struct json *item);
 /* One line, with its id; with `columns`, one that fits into them, without the id. */
 void draw_row(const struct terminal *terminal, const struct json *item, size_t columns);
 /* What draw_row needs of an item, which may be large, in the arena. */
@@ -113,10 +117,12 @@ struct field *fields_of(struct arena *arena, const struct json *schema, size_t *
 /* The choices of a field; 0: it has none. `out` may be NULL. */
 size_t field_choices(const struct field *field, struct field_choice *out, size_t room);
 bool field_is_many(const struct field *field);
+/* A required yes or no: what it says may be what the question is about. */
+bool field_is_box(const struct field *field);
 /* Choices are offered by number, unless a choice is itself a number. */
 bool field_is_numbered(const struct field *field);
-/* What a person would have to know: "a whole number, 0 to 40". */
-void field_hint(FILE *out, const struct field *field);
+/* What a person would have to know: "a whole number, 0 to 40". `listed`: the choices follow. */
+void field_hint(FILE *out, const struct field *field, bool listed);
 /* What the form starts with; NULL: nothing. */
 const struct json *field_preset(const struct field *field);
 void field_show(FILE *out, const struct json *value);
@@ -132,10 +138,10 @@ bool prompt_line(struct buf *line);
 /* Asks for a field until it fits. */
 bool prompt_field(const struct terminal *terminal, struct arena *arena, struct field *field);
 /* accept, decline, cancel; show: what is folded; empty: leave it; *ended: there is no more to read.
- */
-struct str prompt_action(const struct terminal *terminal, bool *ended);
-/* What is destructive takes a second word. */
-bool prompt_again(const struct terminal *terminal);
+ * `yes` is what accepting is called; NULL: it is not offered. */
+struct str prompt_action(const struct terminal *terminal, const char *yes, bool *ended);
+/* What is destructive takes a second word, and so does a box that says no. NULL: there is none. */
+bool prompt_again(const struct terminal *terminal, const struct field *box);
 bool prompt_reason(const struct terminal *terminal, struct buf *reason);
 /* Which choice, from 1; 0: only this time. */
 bool prompt_remember(const struct terminal *terminal, const struct json *offered, size_t *chosen);

@@ -47,6 +47,16 @@ static bool is_accept(const struct draft *draft)
     return str_eq(draft->action, STR("accept"));
 }
 
+/* A box that says no: accepting with it may not be the yes that it looks like. NULL: there is none.
+ */
+static const struct field *box_at_no(const struct draft *draft)
+{
+    for (size_t i = 0; i < draft->field_count; i++)
+        if (field_is_box(&draft->fields[i]) && !json_true(draft->fields[i].value))
+            return &draft->fields[i];
+    return NULL;
+}
+
 /* --- sending --- */
 
 static void write_content(struct json_writer *w, const struct draft *draft)
@@ -113,14 +123,12 @@ static bool send_draft(struct terminal *terminal, const struct draft *draft, str
 static int say_taken(struct terminal *terminal, const struct draft *draft,
                      const struct reply *reply)
 {
-    bool pending = json_true(json_get(reply->json, STR("pending")));
+    bool approved = draw_is_approval(draft->item) && !box_at_no(draft);
 
     if (terminal->json)
         draw_json(reply->json);
-    else if (is_accept(draft) && pending)
-        fputs("Accepted. Now open the page above and finish there.\n", terminal->out);
     else
-        fputs(is_accept(draft)                        ? "Accepted.\n"
+        fputs(is_accept(draft)                        ? approved ? "Approved.\n" : "Answered.\n"
               : str_eq(draft->action, STR("decline")) ? "Declined.\n"
                                                       : "Dismissed.\n",
               terminal->out);
@@ -183,11 +191,45 @@ static int no_such_way(const struct draft *draft, const struct json *offered, si
     return COMMAND_WRONG_USAGE;
 }
 
-static int take_word(struct draft *draft, struct str word)
+/* As the server names what does not fit: a pointer (RFC 6901), and what is wrong there. */
+static void add_error(struct arena *arena, struct json *errors, const struct field *field,
+                      struct str why)
+{
+    struct str name = field->name;
+    struct json *error = json_new_object(arena);
+    struct buf path;
+
+    buf_init(&path, ANSWER_BODY_MAX);
+    buf_add_char(&path, '/');
+    for (size_t i = 0; i < name.len; i++)
+        buf_add(&path, name.at[i] == '~'   ? STR("~0")
+                       : name.at[i] == '/' ? STR("~1")
+                                           : str_n(name.at + i, 1));
+    json_set(arena, error, STR("path"), json_new_str(arena, buf_str(&path)));
+    json_set(arena, error, STR("title"), json_new_str(arena, field->title));
+    json_set(arena, error, STR("message"), json_new_str(arena, why));
+    json_push(errors, error);
+    buf_finish(&path);
+}
+
+/* What the server would reply. */
+static void draw_unfit(struct arena *arena, struct json *errors)
+{
+    struct json *problem = json_new_object(arena);
+
+    json_set(arena, problem, STR("type"), json_new_str(arena, STR("about:blank")));
+    json_set(arena, problem, STR("title"), json_new_str(arena, STR("Does not fit")));
+    json_set(arena, problem, STR("status"), json_new_i64(arena, 422));
+    json_set(arena, problem, STR("detail"),
+             json_new_str(arena, STR("The answer does not fit what was asked; it still waits.")));
+    json_set(arena, problem, STR("errors"), errors);
+    draw_json(problem);
+}
+
+static int take_word(struct draft *draft, struct str word, struct json *errors)
 {
     struct str name, value;
     struct buf why;
-    int code = COMMAND_FINE;
 
     if (!str_cut(word, '=', &name, &value))
         return wrong("has no value: write NAME=VALUE", word);
@@ -206,10 +248,10 @@ static int take_word(struct draft *draft, struct str word)
             fputs(": ", stderr);
             safe_text(stderr, buf_str(&why), 0);
             fputc('\n', stderr);
-            code = TERMINAL_REFUSED;
+            add_error(&draft->arena, errors, field, buf_str(&why));
         }
         buf_finish(&why);
-        return code;
+        return COMMAND_FINE;
     }
     return no_such_field(draft, name);
 }
@@ -218,6 +260,7 @@ static int answer_by_words(struct terminal *terminal, struct draft *draft,
                            const struct answer_words *words)
 {
     const struct json *offered = json_get(draft->item, STR("remember"));
+    struct json *errors = json_new_array(&draft->arena);
     struct reply reply;
     int code = COMMAND_FINE;
 
@@ -226,11 +269,16 @@ static int answer_by_words(struct terminal *terminal, struct draft *draft,
     for (size_t i = 0; i < draft->field_count; i++) /* as on the page, and at the prompts */
         draft->fields[i].value = field_preset(&draft->fields[i]);
     for (size_t i = 0; i < words->value_count && code == COMMAND_FINE; i++)
-        code = take_word(draft, str_of(words->values[i]));
+        code = take_word(draft, str_of(words->values[i]), errors);
     if (code == COMMAND_FINE && words->remember && !json_at(offered, words->remember - 1))
         code = no_such_way(draft, offered, words->remember);
     if (code != COMMAND_FINE)
         return code;
+    if (json_first(errors)) {
+        if (terminal->json)
+            draw_unfit(&draft->arena, errors);
+        return TERMINAL_REFUSED;
+    }
     draft->action = words->action;
     draft->remember = words->remember;
     if (words->reason)
@@ -266,13 +314,19 @@ static bool leads_to(struct str path, struct str name)
 }
 
 /* As on the page: what is destructive is not approved by one key, unless a required box was ticked,
- * which is a deliberate act as well. */
-static bool needs_another_word(const struct draft *draft)
+ * which is a deliberate act as well; and an approval with a box at no is not sent unnoticed. */
+static bool is_sure(const struct terminal *terminal, const struct draft *draft)
 {
+    const struct field *box = box_at_no(draft);
+
+    if (!draw_is_approval(draft->item))
+        return true;
+    if (box)
+        return prompt_again(terminal, box);
     for (size_t i = 0; i < draft->field_count; i++)
-        if (draft->fields[i].required && json_true(draft->fields[i].value))
-            return false;
-    return json_true(json_get(draft->item, STR("destructive")));
+        if (field_is_box(&draft->fields[i]))
+            return true;
+    return !json_true(json_get(draft->item, STR("destructive"))) || prompt_again(terminal, NULL);
 }
 
 static bool ask_person(const struct terminal *terminal, struct draft *draft)
@@ -285,7 +339,7 @@ static bool ask_person(const struct terminal *terminal, struct draft *draft)
         more = prompt_field(terminal, &draft->arena, &draft->fields[i]);
     return more &&
            prompt_remember(terminal, json_get(draft->item, STR("remember")), &draft->remember) &&
-           (!needs_another_word(draft) || prompt_again(terminal));
+           is_sure(terminal, draft);
 }
 
 /* Says what does not fit, and asks for those fields again; for everything, if no field is named. */
@@ -327,14 +381,23 @@ static int nothing_sent(const struct terminal *terminal)
 
 static int answer_by_prompts(struct terminal *terminal, struct draft *draft)
 {
+    const char *yes = page_of(draft).len              ? NULL
+                      : draw_is_approval(draft->item) ? "approve"
+                                                      : "answer";
     bool ended;
     int code = COMMAND_FAILED;
 
     draw_item(terminal, draft->item, true);
-    draft->action = prompt_action(terminal, &ended);
+    draft->action = prompt_action(terminal, yes, &ended);
     while (str_eq(draft->action, STR("show"))) {
         draw_item(terminal, draft->item, false);
-        draft->action = prompt_action(terminal, &ended);
+        draft->action = prompt_action(terminal, yes, &ended);
+    }
+    if (is_accept(draft) && page_of(draft).len) {
+        fputs("It is answered on its page: ", terminal->out);
+        safe_text(terminal->out, page_of(draft), 0);
+        fputc('\n', terminal->out);
+        return nothing_sent(terminal);
     }
     if (!draft->action.len || !ask_person(terminal, draft))
         return nothing_sent(terminal);
@@ -370,7 +433,8 @@ int answer_item(struct terminal *terminal, struct str id, const struct answer_wo
     }
     draft_init(&draft, reply.json);
     /* The same words again are no failure: whether they are the same is the server's to say. */
-    bool again = words->action.len && !words->remember;
+    bool paged = page_of(&draft).len && str_eq(words->action, STR("accept"));
+    bool again = words->action.len && !words->remember && !paged;
     if (json_get(reply.json, STR("answer")) && !again) {
         if (terminal->json)
             draw_json(reply.json);

@@ -16,8 +16,9 @@ static const char help[] =
     "https://HOST or unix:PATH; it can be left out if NOD_SERVER names it.\n\n"
     "  (no command)       on a terminal the list, live: Enter answers; otherwise as list\n"
     "  list [--state STATE] [--tool NAME] [--principal NAME] [--search TEXT] [--limit N]\n"
-    "                     what waits, the oldest first; --state ended: what has ended,\n"
-    "                     or accepted, declined, cancelled, expired, withdrawn, ...\n"
+    "                     what waits, the oldest first, with ! if it is destructive;\n"
+    "                     --state ended: what has ended, or answered (or approved),\n"
+    "                     declined, dismissed, expired, withdrawn, ...\n"
     "  show ID            one question, with all its arguments and its form\n"
     "  answer ID          asks you for the answer. Without questions:\n"
     "    --accept [NAME=VALUE ...]   the fields of the form; several choices with commas\n"
@@ -25,7 +26,7 @@ static const char help[] =
     "    --reason TEXT               why, for the history\n"
     "    --remember N                remember the approval, by its number in show\n"
     "  watch              a line for everything that comes and goes, until it is stopped\n"
-    "  grants             approvals that are remembered\n"
+    "  remembered         approvals that are remembered (or: grants)\n"
     "  revoke ID          ends one\n"
     "  secrets            secrets that were given, by name; never their values\n"
     "  forget NAME        deletes one of yours; or any, by its ID\n"
@@ -71,9 +72,9 @@ static const struct command_word {
     const char *name;
     bool takes_id;
 } words[] = {
-    { "list", false },        { "show", true },       { "answer", true },   { "watch", false },
-    { "grants", false },      { "revoke", true },     { "secrets", false }, { "forget", true },
-    { "credentials", false }, { "disconnect", true },
+    { "list", false },       { "show", true },         { "answer", true },     { "watch", false },
+    { "remembered", false }, { "grants", false },      { "revoke", true },     { "secrets", false },
+    { "forget", true },      { "credentials", false }, { "disconnect", true },
 };
 
 static const struct command_word *word_of(const char *name)
@@ -296,6 +297,19 @@ static void add_filter(char path[TERMINAL_PATH_MAX], const char *name, const cha
     path_add(path, STR("&"));
 }
 
+/* The words that people read, as the server calls these states. */
+static const char *state_of(const char *word)
+{
+    static const char *const states[][2] = { { "approved", "accepted" },
+                                             { "answered", "accepted" },
+                                             { "dismissed", "cancelled" } };
+
+    for (size_t i = 0; word && i < sizeof(states) / sizeof(states[0]); i++)
+        if (strcmp(word, states[i][0]) == 0)
+            return states[i][1];
+    return word;
+}
+
 static int list_items(struct terminal *terminal, const struct wanted *wanted)
 {
     char path[TERMINAL_PATH_MAX] = "/api/elicitation?";
@@ -308,7 +322,7 @@ static int list_items(struct terminal *terminal, const struct wanted *wanted)
         .most = wanted->most,
     };
 
-    add_filter(path, "state", wanted->state);
+    add_filter(path, "state", state_of(wanted->state));
     add_filter(path, "tool", wanted->tool);
     add_filter(path, "principal", wanted->principal);
     add_filter(path, "q", wanted->search);
@@ -410,7 +424,7 @@ static int run(struct terminal *terminal, const struct wanted *wanted)
         return show(terminal, id);
     if (is_command(wanted, "answer"))
         return answer_item(terminal, id, &wanted->answer);
-    if (is_command(wanted, "grants"))
+    if (is_command(wanted, "remembered") || is_command(wanted, "grants"))
         return list_grants(terminal, wanted);
     if (is_command(wanted, "revoke"))
         return remove_one(terminal, "/api/grants/", id, "Revoked.");

@@ -21,7 +21,10 @@ enum {
     DRAW_TOOL_COLUMNS = 20,  /* of a tool in a row */
     DRAW_WHO_COLUMNS = 12,   /* of a principal in a row */
     DRAW_LEFT_COLUMNS = 8,   /* of the time left in a row */
+    DRAW_STATE_COLUMNS = 11, /* of how it ended, in a row */
+    DRAW_MARK_COLUMNS = 2,   /* of the mark of what is destructive */
     DRAW_ROW_MAX = 4096,     /* bytes of a message that are kept for a row */
+    DRAW_GIST_MAX = 200,     /* bytes of the arguments in a row */
 };
 
 struct tree {
@@ -263,7 +266,7 @@ static void draw_form(const struct terminal *terminal, const struct json *schema
             fputc(')', terminal->out);
         }
         fputs(": ", terminal->out);
-        field_hint(terminal->out, &fields[i]);
+        field_hint(terminal->out, &fields[i], false);
         if (field_preset(&fields[i])) {
             fputs(", preset ", terminal->out);
             field_show(terminal->out, field_preset(&fields[i]));
@@ -286,6 +289,52 @@ static void draw_remember(const struct terminal *terminal, const struct json *of
     }
 }
 
+/* --- what became of it --- */
+
+/* Nothing but a yes is asked for, whatever else is filled in. */
+static bool is_consent(const struct json *item)
+{
+    return json_true(json_get(item, STR("consent"))) ||
+           str_eq(json_get_str(item, STR("kind")), STR("approval"));
+}
+
+bool draw_is_approval(const struct json *item)
+{
+    bool page = json_get(item, STR("page")) != NULL;
+    bool url = str_eq(json_get_str(item, STR("kind")), STR("url"));
+
+    return is_consent(item) || (!page && (url || json_true(json_get(item, STR("destructive")))));
+}
+
+/* A required box was left at no. If the answer is not shown to this reader, that may be so, unless
+ * it is consent. */
+static bool says_no(const struct json *item)
+{
+    const struct json *content = json_get(json_get(item, STR("answer")), STR("content"));
+    struct arena arena;
+    size_t count;
+    bool no = false;
+
+    arena_init(&arena, TERMINAL_TREE_MAX);
+    struct field *fields = fields_of(&arena, json_get(item, STR("schema")), &count);
+    for (size_t i = 0; i < count; i++)
+        if (field_is_box(&fields[i]))
+            no =
+                no || (json_is(content, JSON_OBJECT) ? !json_true(json_get(content, fields[i].name))
+                                                     : !is_consent(item));
+    arena_finish(&arena);
+    return no;
+}
+
+struct str draw_state(const struct json *item)
+{
+    struct str state = json_get_str(item, STR("state"));
+
+    if (str_eq(state, STR("accepted")))
+        return draw_is_approval(item) && !says_no(item) ? STR("approved") : STR("answered");
+    return str_eq(state, STR("cancelled")) ? STR("dismissed") : state;
+}
+
 static void draw_answer(const struct terminal *terminal, const struct json *item)
 {
     const struct json *answer = json_get(item, STR("answer"));
@@ -293,7 +342,7 @@ static void draw_answer(const struct terminal *terminal, const struct json *item
     struct str reason = json_get_str(answer, STR("reason"));
     struct str result = json_get_str(call, STR("result"));
 
-    safe_text(terminal->out, json_get_str(item, STR("state")), 0);
+    safe_text(terminal->out, draw_state(item), 0);
     fputs(" by ", terminal->out);
     safe_text(terminal->out, json_get_str(answer, STR("by")), 0);
     fputs(" (", terminal->out);
@@ -362,11 +411,48 @@ static void draw_id(FILE *out, struct str id)
     safe_cell(out, id, id.len > DRAW_ID_COLUMNS ? 0 : DRAW_ID_COLUMNS);
 }
 
-void draw_row(const struct terminal *terminal, const struct json *item, size_t columns)
+/* The arguments in short, for questions that say nothing else of what they are about. */
+static void add_arguments(struct buf *line, const struct json *arguments)
+{
+    size_t most = line->len + DRAW_GIST_MAX;
+
+    JSON_EACH (one, arguments) {
+        struct buf value;
+        buf_init(&value, DRAW_GIST_MAX);
+        bool whole = json_write(&value, one) && line->len + one->key.len + value.len < most;
+        buf_add(line, one == json_first(arguments) ? STR(" ") : STR(", "));
+        if (whole)
+            buf_fmt(line, STR_FMT ": " STR_FMT, STR_ARG(one->key), STR_ARG(buf_str(&value)));
+        else
+            buf_add(line, STR("..."));
+        buf_finish(&value);
+        if (!whole)
+            return;
+    }
+}
+
+/* What is asked, in one line: the first of the message, and the arguments if it ended with them. */
+static void add_gist(struct buf *line, const struct json *item, size_t most)
 {
     struct str message = message_of(item), first, rest = STR_NONE;
-    struct str state = json_get_str(item, STR("state"));
-    size_t used = DRAW_LEFT_COLUMNS + DRAW_TOOL_COLUMNS + DRAW_WHO_COLUMNS + 3;
+    bool repeated = message.len < json_get_str(item, STR("message")).len;
+
+    str_cut(message, '\n', &first, &rest);
+    bool cut = first.len > most;
+    if (cut)
+        first.len = most;
+    buf_add(line, first);
+    if (cut || !str_blank(rest))
+        buf_add(line, STR(" ..."));
+    if (repeated)
+        add_arguments(line, json_get(item, STR("arguments")));
+}
+
+void draw_row(const struct terminal *terminal, const struct json *item, size_t columns)
+{
+    bool pending = str_eq(json_get_str(item, STR("state")), STR("pending"));
+    size_t begin = pending ? DRAW_LEFT_COLUMNS : DRAW_STATE_COLUMNS;
+    size_t used = begin + DRAW_MARK_COLUMNS + DRAW_TOOL_COLUMNS + DRAW_WHO_COLUMNS + 3;
     FILE *out = terminal->out;
     struct buf line;
     char left[24];
@@ -376,21 +462,18 @@ void draw_row(const struct terminal *terminal, const struct json *item, size_t c
         fputc(' ', out);
     }
     draw_left(terminal, json_get_str(item, STR("expiresAt")), left);
-    safe_cell(out, str_eq(state, STR("pending")) ? str_of(left) : state, DRAW_LEFT_COLUMNS);
-    fputc(' ', out);
+    safe_cell(out, pending ? str_of(left) : draw_state(item), begin);
+    fputs(json_true(json_get(item, STR("destructive"))) ? " ! " : "   ", out);
     if (columns && columns <= used) { /* a narrow window: the tool alone */
-        safe_text(out, json_get_str(item, STR("tool")), columns - DRAW_LEFT_COLUMNS - 1);
+        safe_text(out, json_get_str(item, STR("tool")), columns - begin - DRAW_MARK_COLUMNS - 1);
         return;
     }
     safe_cell(out, json_get_str(item, STR("tool")), DRAW_TOOL_COLUMNS);
     fputc(' ', out);
     safe_cell(out, json_get_str(item, STR("principal")), DRAW_WHO_COLUMNS);
     fputc(' ', out);
-    str_cut(message, '\n', &first, &rest);
     buf_init(&line, TERMINAL_TREE_MAX);
-    buf_add(&line, first);
-    if (!str_blank(rest))
-        buf_add(&line, STR(" ..."));
+    add_gist(&line, item, TERMINAL_TREE_MAX);
     safe_text(out, buf_str(&line), columns ? columns - used : 0);
     buf_finish(&line);
 }
@@ -400,17 +483,16 @@ struct json *draw_row_of(struct arena *arena, const struct json *item)
     static const struct str names[] = { STR_INIT("id"), STR_INIT("state"), STR_INIT("tool"),
                                         STR_INIT("principal"), STR_INIT("expiresAt") };
     struct json *row = json_new_object(arena);
-    struct str message = message_of(item), first, rest = STR_NONE;
+    bool destructive = json_true(json_get(item, STR("destructive")));
+    struct buf line;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         json_set(arena, row, names[i], json_new_str(arena, json_get_str(item, names[i])));
-    str_cut(message, '\n', &first, &rest);
-    bool cut = first.len > DRAW_ROW_MAX;
-    if (cut)
-        first.len = DRAW_ROW_MAX;
-    message =
-        arena_fmt(arena, STR_FMT "%s", STR_ARG(first), cut || !str_blank(rest) ? "\n..." : "");
-    json_set(arena, row, STR("message"), json_new_str(arena, message));
+    json_set(arena, row, STR("destructive"), json_new_bool(arena, destructive));
+    buf_init(&line, TERMINAL_TREE_MAX);
+    add_gist(&line, item, DRAW_ROW_MAX);
+    json_set(arena, row, STR("message"), json_new_str(arena, buf_str(&line)));
+    buf_finish(&line);
     return row;
 }
 

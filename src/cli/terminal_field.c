@@ -11,7 +11,10 @@
 #include "cli/terminal.h"
 #include "json/form.h"
 
-enum { FIELD_NUMBER_MAX = 400 }; /* bytes of a number that is typed */
+enum {
+    FIELD_NUMBER_MAX = 400,   /* bytes of a number that is typed */
+    FIELD_CHOICES_MAX = 2000, /* bytes of the choices after a wrong one */
+};
 
 static bool has(const struct json *list, struct str name)
 {
@@ -43,6 +46,11 @@ struct field *fields_of(struct arena *arena, const struct json *schema, size_t *
 static bool is_type(const struct field *field, struct str type)
 {
     return str_eq(json_get_str(field->schema, STR("type")), type);
+}
+
+bool field_is_box(const struct field *field)
+{
+    return field->required && is_type(field, STR("boolean"));
 }
 
 bool field_is_many(const struct field *field)
@@ -109,26 +117,39 @@ static void bounds(FILE *out, const struct field *field, struct str low, struct 
     }
 }
 
-static void hint_choices(FILE *out, const struct field *field)
+/* "s (Small), l (Large)": what is typed, and what it means. */
+static void add_choices(struct buf *out, const struct field *field)
 {
     struct field_choice choices[FORM_CHOICES_MOST];
     size_t count = field_choices(field, choices, FORM_CHOICES_MOST);
 
-    fputs(field_is_many(field) ? "any of" : "one of", out);
     for (size_t i = 0; i < count; i++) {
-        fputs(i ? ", " : " ", out);
-        safe_text(out, choices[i].value, 0);
+        buf_add(out, i ? STR(", ") : STR_NONE);
+        buf_add(out, choices[i].value);
+        if (!str_eq(choices[i].title, choices[i].value))
+            buf_fmt(out, " (" STR_FMT ")", STR_ARG(choices[i].title));
     }
 }
 
-void field_hint(FILE *out, const struct field *field)
+static void hint_choices(FILE *out, const struct field *field, bool listed)
+{
+    struct buf choices;
+
+    fputs(field_is_many(field) ? "any of " : "one of ", out);
+    buf_init(&choices, TERMINAL_TREE_MAX);
+    add_choices(&choices, field);
+    safe_text(out, listed ? STR("these") : buf_str(&choices), 0);
+    buf_finish(&choices);
+}
+
+void field_hint(FILE *out, const struct field *field, bool listed)
 {
     struct str format = json_get_str(field->schema, STR("format"));
     struct str about = json_get_str(field->schema, STR("description"));
     struct str like = json_get_str(field->schema, STR(SCHEMA_HINT));
 
     if (field_choices(field, NULL, 0)) {
-        hint_choices(out, field);
+        hint_choices(out, field, listed);
         bounds(out, field, STR("minItems"), STR("maxItems"), " of them");
     } else if (is_type(field, STR("boolean"))) {
         fputs("yes or no", out);
@@ -248,6 +269,28 @@ static const struct json *value_of(struct arena *arena, const struct field *fiel
     return json_new_str(arena, typed);
 }
 
+/* What does not fit, in the words of the prompts: a schema speaks of types and of values. */
+static void say_why(const struct field *field, struct str problem, struct buf *why)
+{
+    struct buf choices;
+
+    buf_init(&choices, FIELD_CHOICES_MAX);
+    if (str_starts(problem, STR("expected ")) && is_type(field, STR("integer"))) {
+        buf_add(why, STR("write a whole number, such as 42"));
+    } else if (str_starts(problem, STR("expected ")) && is_type(field, STR("number"))) {
+        buf_add(why, STR("write a number, such as 0.5"));
+    } else if (str_starts(problem, STR("expected ")) && is_type(field, STR("boolean"))) {
+        buf_add(why, STR("write yes or no"));
+    } else if (str_starts(problem, STR("must be one of ")) && field_choices(field, NULL, 0)) {
+        add_choices(&choices, field);
+        buf_fmt(why, "choose from " STR_FMT "%s", STR_ARG(buf_str(&choices)),
+                choices.overflow ? ", ..." : "");
+    } else {
+        buf_add(why, problem.len ? problem : STR("this does not fit"));
+    }
+    buf_finish(&choices);
+}
+
 /* As the server checks it. A schema that cannot be compiled checks nothing here. */
 static bool is_fit(struct arena *arena, const struct field *field, const struct json *value,
                    struct buf *why)
@@ -265,7 +308,7 @@ static bool is_fit(struct arena *arena, const struct field *field, const struct 
     nod_status status = schema_check(schema, value, arena, &problems);
     schema_destroy(schema);
     if (status != NOD_OK)
-        buf_add(why, problems.count ? problems.at[0].message : STR("this does not fit"));
+        say_why(field, problems.count ? problems.at[0].message : STR_NONE, why);
     return status == NOD_OK;
 }
 

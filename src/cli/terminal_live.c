@@ -129,6 +129,7 @@ static void draw_head(const struct live *live, size_t columns)
 
 static void draw_foot(const struct live *live, size_t columns)
 {
+    static const char mark[] = "; ! is destructive";
     static const struct str words[] = {
         [FEED_CONNECTING] = STR_INIT("connecting; q leaves"),
         [FEED_LIVE] = STR_INIT("Enter answers, j and k or the arrows move, q leaves"),
@@ -136,9 +137,15 @@ static void draw_foot(const struct live *live, size_t columns)
         [FEED_REFUSED] = STR_INIT(""),
     };
 
+    bool marked = false;
+
+    JSON_EACH (item, live->list)
+        marked = marked || json_true(json_get(item, STR("destructive")));
     end_line();
     draw_ink(live->terminal, live->feed.state == FEED_LOST ? INK_RED : INK_DIM);
-    safe_text(stdout, words[live->feed.state], columns - 1);
+    size_t used = safe_text(stdout, words[live->feed.state], columns - 1);
+    if (marked && used + strlen(mark) < columns)
+        fputs(mark, stdout);
     draw_ink(live->terminal, INK_PLAIN);
     fputs("\033[K", stdout);
 }

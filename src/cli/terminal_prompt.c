@@ -68,15 +68,15 @@ static void say_none(const struct terminal *terminal, const struct buf *line)
     fputs(line->len ? " is none of these\n" : "one of these, please\n", terminal->out);
 }
 
-struct str prompt_action(const struct terminal *terminal, bool *ended)
+struct str prompt_action(const struct terminal *terminal, const char *yes, bool *ended)
 {
     static const struct {
         const char *letter, *word;
         struct str action;
     } actions[] = {
-        { "a", "accept", STR_INIT("accept") },  { "d", "decline", STR_INIT("decline") },
-        { "x", "dismiss", STR_INIT("cancel") }, { "s", "show", STR_INIT("show") },
-        { "q", "leave", STR_INIT("") },
+        { "a", "accept", STR_INIT("accept") },   { "approve", "answer", STR_INIT("accept") },
+        { "d", "decline", STR_INIT("decline") }, { "x", "dismiss", STR_INIT("cancel") },
+        { "s", "show", STR_INIT("show") },       { "q", "leave", STR_INIT("") },
     };
     struct str action = STR_NONE;
     struct buf line;
@@ -85,9 +85,10 @@ struct str prompt_action(const struct terminal *terminal, bool *ended)
     buf_init(&line, PROMPT_LINE_MAX);
     *ended = false;
     while (!known && !*ended) {
-        *ended = !ask(terminal,
-                      "accept (a), decline (d), dismiss (x), show all of it (s) or leave it (q)? ",
-                      &line);
+        if (yes)
+            fprintf(terminal->out, "%s (a), ", yes);
+        *ended =
+            !ask(terminal, "decline (d), dismiss (x), show all of it (s) or leave it (q)? ", &line);
         struct str word = str_trim(buf_str(&line));
         for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]) && !*ended; i++)
             if (str_eq_nocase(word, str_of(actions[i].letter)) ||
@@ -102,15 +103,20 @@ struct str prompt_action(const struct terminal *terminal, bool *ended)
     return action;
 }
 
-bool prompt_again(const struct terminal *terminal)
+bool prompt_again(const struct terminal *terminal, const struct field *box)
 {
     struct buf line;
 
     buf_init(&line, PROMPT_LINE_MAX);
-    bool more =
-        ask(terminal, "destructive: accept (a) again to approve it, or leave it (q)? ", &line);
+    if (box)
+        safe_text(terminal->out, box->title, 0);
+    bool more = ask(terminal,
+                    box ? ": no. Send it so (a), or leave it (q)? "
+                        : "destructive: approve (a) again, or leave it (q)? ",
+                    &line);
     struct str word = str_trim(buf_str(&line));
-    bool sure = more && (str_eq_nocase(word, STR("a")) || str_eq_nocase(word, STR("accept")));
+    bool sure = more && (str_eq_nocase(word, STR("a")) || str_eq_nocase(word, STR("approve")) ||
+                         str_eq_nocase(word, STR("accept")));
     buf_finish(&line);
     return sure;
 }
@@ -168,7 +174,7 @@ static void describe(const struct terminal *terminal, const struct field *field)
     bool numbered = field_is_numbered(field);
 
     fputs("  ", terminal->out);
-    field_hint(terminal->out, field);
+    field_hint(terminal->out, field, true);
     fputc('\n', terminal->out);
     for (size_t i = 0; i < count; i++) {
         if (numbered)

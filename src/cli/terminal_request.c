@@ -98,7 +98,7 @@ static void say_winner(const struct json *problem)
     if (!answer)
         return;
     fputs("  ", stderr);
-    safe_text(stderr, json_get_str(problem, STR("state")), 0);
+    safe_text(stderr, draw_state(problem), 0);
     fputs(" by ", stderr);
     safe_text(stderr, json_get_str(answer, STR("by")), 0);
     fputs(" (", stderr);
@@ -111,6 +111,8 @@ static void say_winner(const struct json *problem)
 static int code_of(int status)
 {
     switch (status) {
+    case 400:
+        return COMMAND_WRONG_USAGE;
     case 404:
     case 409:
     case 410:

@@ -80,6 +80,7 @@ struct hosted_visit {
 
 struct hosted_kind {
     struct str name; /* for the script of the page */
+    struct str done; /* what is said when the ask was accepted */
     bool signed_in;  /* it decides more than what is entered: the link alone is never enough */
     /* The ask waits. Writes further members of what the script is told; NULL: none. */
     void (*draw)(struct hosted_visit *visit, struct json_writer *w);

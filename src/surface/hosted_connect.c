@@ -106,6 +106,9 @@ static void returned(struct hosted_visit *visit)
     oauth_return(hosted_opts(visit->hosted)->oauth, &flow, done, visit);
 }
 
-const struct hosted_kind hosted_connect = {
-    .name = STR_INIT("connect"), .signed_in = true, .opened = opened, .returned = returned
-};
+const struct hosted_kind hosted_connect = { .name = STR_INIT("connect"),
+                                            .done = STR_INIT(
+                                                "The account is connected, and the tool goes on."),
+                                            .signed_in = true,
+                                            .opened = opened,
+                                            .returned = returned };

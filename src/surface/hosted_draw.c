@@ -22,7 +22,7 @@ static struct str outcome_of(const struct ask_record *ask, bool over)
 {
     switch (ask->state) {
     case ASK_ACCEPTED:
-        return STR("This is done.");
+        return hosted_kind_of(ask)->done;
     case ASK_DECLINED:
         return STR("This was declined, and the agent was told.");
     case ASK_CANCELLED:
@@ -42,12 +42,18 @@ static bool is_over(const struct hosted_visit *visit)
            engine_now(hosted_opts(visit->hosted)->engine) >= visit->ask.expires_ms;
 }
 
+static const struct target *tool_of(const struct hosted_visit *visit)
+{
+    return catalog_find(hosted_opts(visit->hosted)->catalog, TARGET_TOOL, visit->ask.target);
+}
+
 /* --- what the script is told --- */
 
 static void write_data(struct hosted_visit *visit, struct json_writer *w)
 {
     const struct ask_record *ask = &visit->ask;
     const struct hosted_kind *kind = hosted_kind_of(ask);
+    const struct target *tool = tool_of(visit);
     bool over = is_over(visit);
 
     jw_object(w);
@@ -58,6 +64,8 @@ static void write_data(struct hosted_visit *visit, struct json_writer *w)
     jw_key_str(w, STR("outcome"), outcome_of(ask, over));
     jw_key_str(w, STR("id"), ask->id);
     jw_key_str(w, STR("message"), ask->message);
+    jw_key_bool(w, STR("consent"), ask->consent);
+    jw_key_bool(w, STR("destructive"), tool && tool->destructive);
     api_key_time(w, STR("expiresAt"), ask->expires_ms);
     if (!over) {
         jw_key_str(w, STR("csrf"), visit->csrf);
@@ -113,15 +121,15 @@ static void draw_page(struct hosted_visit *visit, int status, struct str who, st
 static struct str asks_whom(struct hosted_visit *visit)
 {
     const struct ask_record *ask = &visit->ask;
-    const struct hosted_opts *opts = hosted_opts(visit->hosted);
-    const struct target *tool = catalog_find(opts->catalog, TARGET_TOOL, ask->target);
+    const struct target *tool = tool_of(visit);
     struct arena *arena = &visit->arena;
     struct str name =
         page_as_text(arena, tool && tool->title.len ? tool->title : ask->target, PAGE_TITLE_MAX);
     struct str who = page_as_text(arena, ask->principal, PAGE_TITLE_MAX);
 
     return arena_fmt(
-        arena, "<b><bdi>" STR_FMT "</bdi></b>%s asks <bdi>" STR_FMT "</bdi>", STR_ARG(name),
+        arena, "<b><bdi>" STR_FMT "</bdi></b>%s \xc2\xb7 asked of <bdi>" STR_FMT "</bdi>",
+        STR_ARG(name),
         tool && tool->destructive ? " <span class=\"tag\">\xe2\x96\xb2 Destructive</span>" : "",
         STR_ARG(who));
 }

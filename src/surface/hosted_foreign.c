@@ -95,5 +95,6 @@ static void foreign_returned(struct hosted_visit *visit)
 }
 
 const struct hosted_kind hosted_foreign = { .name = STR_INIT("foreign"),
+                                            .done = STR_INIT("This is done, and the tool goes on."),
                                             .opened = foreign_opened,
                                             .returned = foreign_returned };

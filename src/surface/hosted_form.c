@@ -17,5 +17,7 @@ static void form_submitted(struct hosted_visit *visit, const struct json *conten
 }
 
 const struct hosted_kind hosted_form = { .name = STR_INIT("form"),
+                                         .done =
+                                             STR_INIT("This was answered, and the tool goes on."),
                                          .draw = form_draw,
                                          .submitted = form_submitted };

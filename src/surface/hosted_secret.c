@@ -88,6 +88,8 @@ static void secret_settled(struct hosted_visit *visit)
 }
 
 const struct hosted_kind hosted_secret = { .name = STR_INIT("secret"),
+                                           .done = STR_INIT(
+                                               "The secret was taken, and the tool goes on."),
                                            .draw = secret_draw,
                                            .submitted = secret_submitted,
                                            .settled = secret_settled };

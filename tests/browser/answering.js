@@ -95,6 +95,31 @@ describe('answering', { concurrency: 2 }, () => {
     await shot(page, 'outcome');
   });
 
+  test('a destructive tool whose box is not ticked: the box is named, and what is sent so is not called approved', async (t) => {
+    const { peer, page } = await stage(t);
+    for (const [tick, word, result] of [[false, 'Answered', 'Nothing was dropped.'], [true, 'Approved', 'Dropped.']]) {
+      const call = await peer.call('drop');
+      await asks(page, 'Drop the table?');
+      await ready(page);
+      const approve = ask(page).locator('.primary');
+      await approve.click();
+      await ask(page).locator('.field', { hasText: 'Drop it' }).getByText('This is not ticked: it says no.').waitFor();
+      assert.equal(await approve.textContent(), 'Press again to send it so');
+      if (!tick) await shot(page, 'box-unticked');
+      await ready(page);
+      if (tick) await ask(page).getByLabel('Drop it').check();
+      assert.equal(await approve.textContent(), tick ? 'Approve' : 'Press again to send it so');
+      await approve.click();
+      await outcome(page).getByText(new RegExp(`^${word} by you, `)).waitFor();
+      assert.equal(await call.result(), result);
+      await ask(page).getByText(`Result: ${result}`).waitFor();
+      assert.match(await outcome(page).textContent(), new RegExp(`^. ${word} by you, \\d\\d:\\d\\d, after [\\d ]+m?s\\.$`), 'also when the server has told how it ended');
+    }
+    await page.getByRole('link', { name: 'History' }).click();
+    await page.locator('.entry').nth(1).waitFor();
+    assert.deepEqual(await page.locator('.entry summary .badge').allTextContents(), ['✓ approved', '✓ answered']);
+  });
+
   test('declined with a reason, dismissed, and both are in the history, which can be searched', async (t) => {
     const { peer, page } = await stage(t);
     const first = await peer.call('transfer', '{"amount":1200.00,"to":"Grace"}');
@@ -165,7 +190,7 @@ describe('answering', { concurrency: 2 }, () => {
     await outcome(page).waitFor();
     assert.equal(await first.result(), 'Refreshed.');
     assert.equal(await (await peer.call('refresh')).result(), 'Refreshed.', 'nobody was asked');
-    await page.getByRole('link', { name: 'Grants' }).click();
+    await page.getByRole('link', { name: 'Remembered' }).click();
     await page.locator('.grant').getByText('refresh', { exact: true }).waitFor();
     await page.locator('.grant').getByText(/used 1 time/).waitFor();
     await page.locator('.grant').getByText('Allow Refresh the cache?').waitFor(); // what it was given for

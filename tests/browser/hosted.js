@@ -63,7 +63,7 @@ describe('pages of one question', { concurrency: 2 }, () => {
       await page.getByText('You can close this page.').waitFor();
       assert.equal(await soon('the result', call), 'accept by ada: {"city":"Lisboa"}');
       await page.goto(question.params.url);
-      await page.getByText('This is done.').waitFor();
+      await page.getByText('This was answered, and the tool goes on.').waitFor();
       assert.equal(await page.locator('#form').isHidden(), true);
       assert.doesNotMatch(JSON.stringify(session.asked), /Lisboa/);
     });
@@ -88,6 +88,33 @@ describe('pages of one question', { concurrency: 2 }, () => {
       assert.equal(site.seen.some(({ headers }) => headers.referer), false);
     });
   }
+
+  test('what is destructive takes a second press, and a box that is not ticked is named before it is sent', async (t) => {
+    const server = await pagesServer();
+    const page = await stranger(t, { server, name: 'ada' });
+    const session = await clients['v1, 2025'](t, server);
+    const open = async (tool) => {
+      const call = session.text(tool);
+      const question = await session.question();
+      question.accept();
+      await page.goto(question.params.url);
+      await page.locator('.who', { hasText: /Destructive · asked of ada$/ }).waitFor();
+      return { call };
+    };
+    let { call } = await open('wipe');
+    await page.getByLabel(/^City/).fill('Oslo');
+    await button(page, 'Submit').click();
+    await button(page, 'Press again to submit').click();
+    assert.equal(await soon('the result', call), 'accept by ada: {"city":"Oslo"}');
+    for (const [tick, expected] of [[false, 'false'], [true, 'true']]) {
+      ({ call } = await open('erase'));
+      await button(page, 'Submit').click();
+      await page.getByText('This is not ticked: it says no.').waitFor();
+      if (tick) await page.getByLabel('Erase it').check();
+      await button(page, tick ? 'Submit' : 'Press again to send it so').click();
+      assert.equal(await soon('the result', call), `accept by ada: {"sure":${expected}}`);
+    }
+  });
 
   test('in a frame of another site it does not open', async (t) => {
     const server = await pagesServer();

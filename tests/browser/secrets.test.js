@@ -124,7 +124,7 @@ test('a client that cannot open links: the inbox shows message and name, and lea
   await ready(page);
   const [hosted] = await Promise.all([page.context().waitForEvent('page'), button(page, 'Open the page').click()]);
   await hosted.locator('#secret').fill('one line');
-  await button(hosted, 'It has several lines').click();
+  await button(hosted, 'Enter several lines').click();
   assert.equal(await hosted.locator('textarea#secret').inputValue(), 'one line');
   await hosted.locator('#secret').fill('two\nlines');
   await shot(hosted, 'secret-page');

@@ -69,6 +69,17 @@ static nod_status erase(nod_call *call)
     return nod_reply_text(call, yes ? "Erased." : "Nothing was erased.");
 }
 
+/* Destructive, with a box to tick. */
+static nod_status drop(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Drop the table?",
+                       .form = NOD_FORM(NOD_BOOL("sure", .title = "Drop it", .required = true))));
+    bool sure = answer.action == NOD_ACCEPT && nod_get_bool(answer.content, "sure");
+    return nod_reply_text(call, sure ? "Dropped." : "Nothing was dropped.");
+}
+
 /* Asked for at the gate, and may be remembered. */
 static nod_status refresh(nod_call *call)
 {
@@ -109,6 +120,7 @@ static const nod_tool tools[] = {
       .input_schema = ANYTHING,
       .additive = true },
     { .name = "erase", .handler = erase, .title = "Erase the disk", .destructive = true },
+    { .name = "drop", .handler = drop, .title = "Drop a table", .destructive = true },
     { .name = "refresh",
       .handler = refresh,
       .title = "Refresh the cache",

@@ -57,9 +57,9 @@ const answered = (asked) => retryOf(asked, Object.fromEntries(Object.keys(asked.
 // Opens the link of a question, and goes as far as there is to go.
 async function goThrough(person, link) {
   const { status, to, html } = await person.page(link);
-  if (status === 200) return assert.match(html, /This is done/);
+  if (status === 200) return assert.match(html, /The account is connected/);
   const end = await person.comeBack(await person.decide(to));
-  assert.match(end.html, /This is done/);
+  assert.match(end.html, /The account is connected/);
 }
 
 // Connects an account with a server that lives. -> its person

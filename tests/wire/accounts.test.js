@@ -205,7 +205,7 @@ test('what comes back and is not what was begun is refused, and the question sti
   const codes = service.asked.code;
 
   const again = await people.ada.page(back);
-  assert.match(again.html, /This is done/, 'the same return again shows how it ended');
+  assert.match(again.html, /The account is connected/, 'the same return again shows how it ended');
   const second = session.text('use', { scopes: 'more' });
   const other = await session.question();
   other.accept();

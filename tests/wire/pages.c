@@ -29,6 +29,17 @@ static nod_status form(nod_call *call)
     return reply_answer(call, &answer);
 }
 
+/* A box to tick. */
+static nod_status erase(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(
+        nod_elicit_page(call, &answer, .message = "Erase it?",
+                        .form = NOD_FORM(NOD_BOOL("sure", .title = "Erase it", .required = true))));
+    return reply_answer(call, &answer);
+}
+
 /* A page of somebody else, which sends the person back. */
 static nod_status foreign(nod_call *call)
 {
@@ -108,6 +119,7 @@ int main(int argc, char **argv)
     static const nod_tool tools[] = {
         { .name = "form", .handler = form, .title = "Ship it", .input_schema = input },
         { .name = "wipe", .handler = form, .input_schema = input, .destructive = true },
+        { .name = "erase", .handler = erase, .destructive = true },
         { .name = "own", .handler = own, .input_schema = input },
         { .name = "check", .handler = check, .input_schema = input, .blocking = true },
         { .name = "require", .handler = require },

@@ -38,7 +38,7 @@ for (const [name, open] of Object.entries(clients))
     assert.deepEqual([unfit.status, unfit.body.errors[0].path], [422, '/city']);
     assert.equal((await ada.submit(link, { city: 'Lisboa', floor: 3 })).status, 200);
     assert.equal(await call, 'accept by ada: {"city":"Lisboa","floor":3}');
-    assert.match((await ada.page(link)).html, /This is done\.[^]*You can close this page\./);
+    assert.match((await ada.page(link)).html, /This was answered, and the tool goes on\.[^]*You can close this page\./);
   });
 
 // --- who may, and what nobody may ---
@@ -137,7 +137,7 @@ test('opening uses nothing up; submitted twice, also at the same instant, it cou
   assert.deepEqual(all.map(({ status }) => status).sort(), [200, 409, 409, 409]);
   assert.equal(await call, `accept by ada: {"city":"${cities[won]}"}`);
   const again = await ada.submit(link, { city: cities[won] });
-  assert.deepEqual([again.status, again.body.state, again.body.outcome], [409, 'accepted', 'This is done.']);
+  assert.deepEqual([again.status, again.body.state, again.body.outcome], [409, 'accepted', 'This was answered, and the tool goes on.']);
   const page = await ada.page(link);
   assert.deepEqual([page.status, page.data.state, page.data.csrf], [200, 'accepted', undefined]);
   assert.doesNotMatch(page.html, new RegExp(cities[won]), 'what was entered is not shown again');
@@ -254,7 +254,7 @@ for (const [name, open] of Object.entries(clients))
     for (const [what, [status, reply]] of Object.entries(refused)) assert.equal(reply.status, status, what);
     const done = await ada.page(returned({ state, code: 'a b&c', paid: 'yes' }));
     assert.equal(done.status, 200);
-    assert.match(done.html, /This is done\.[^]*You can close this page\./);
+    assert.match(done.html, /This is done, and the tool goes on\.[^]*You can close this page\./);
     assert.equal(await call, 'accept by ada: {"code":"a b&c","paid":"yes"}');
     assert.match((await ada.page(returned({ state, code: 'other' }))).html, /This is done/, 'once: later it shows the outcome');
     assert.match((await ada.page(link)).html, /This is done/);
@@ -334,7 +334,7 @@ test('two nodes: opened and submitted through the other one; the client is told 
   assert.equal((await ada.submit(there, { city: 'Lisboa' })).status, 200);
   assert.equal(await call, 'accept by ada: {"city":"Lisboa"}');
   assert.equal(await within(PATIENCE_MS, 'complete', told), question.params.elicitationId);
-  assert.match((await (await signedIn(first, 'ada')).page(question.params.url)).html, /This is done/);
+  assert.match((await (await signedIn(first, 'ada')).page(question.params.url)).html, /This was answered/);
 
   // In the 2026 era the client comes back to either node.
   const modern = await clients['v2, 2026'](t, first, 'ada');

@@ -98,7 +98,8 @@ test('in a pipe: list, show and answer, with --json and without', async (t) => {
   // Checked here by the form, and by the server.
   for (const [args, code, why] of [
     [['--accept', 'name=A'], 5, /^nod inbox: name: /],
-    [['--accept', 'age=old', 'name=Ada'], 5, /^nod inbox: age: /],
+    [['--accept', 'age=old', 'name=Ada'], 5, /^nod inbox: age: write a whole number, such as 42\n$/],
+    [['--accept', 'age=1.5', 'name=A'], 5, /^nod inbox: age: write a whole number, such as 42\nnod inbox: name: .*\n$/],
     [['--accept'], 5, /says 422: .*\n {2}\/name: /],
     [['--accept', 'nme=Ada'], 2, /nme is no field of this form, which has name, /],
     [['--accept', 'name'], 2, /write NAME=VALUE/],
@@ -110,6 +111,14 @@ test('in a pipe: list, show and answer, with --json and without', async (t) => {
   }
   const wrong = await inbox(first, 'ada', ['answer', item.id, '--accept', '--json']);
   assert.deepEqual([wrong.code, JSON.parse(wrong.stdout).errors[0].path], [5, '/name']);
+  // What does not even fit here is told as the server tells it.
+  const { errors: theirs, ...problem } = JSON.parse(wrong.stdout);
+  const unfit = await inbox(first, 'ada', ['answer', item.id, '--accept', 'name=A', 'age=old', '--json']);
+  const { errors, ...same } = JSON.parse(unfit.stdout);
+  assert.deepEqual([unfit.code, same], [5, problem]);
+  assert.deepEqual(errors.map((one) => one.path), ['/name', '/age']);
+  assert.deepEqual({ ...errors[0], message: '' }, { ...theirs[0], message: '' });
+  assert.equal(unfit.stderr, errors.map(({ path: at, message }) => `nod inbox: ${at.slice(1)}: ${message}\n`).join(''));
 
   const taken = await inbox(first, 'ada', ['answer', item.id, '--accept', 'name=Ada', 'age=36', '--reason', 'as agreed', '--json']);
   assert.deepEqual([taken.code, JSON.parse(taken.stdout)], [0, { executionId: item.executionId, approved: true, data: { name: 'Ada', age: 36 }, action: 'accept' }]);
@@ -119,9 +128,10 @@ test('in a pipe: list, show and answer, with --json and without', async (t) => {
 
   const late = await inbox(first, 'ada', ['answer', item.id, '--decline']);
   assert.equal(late.code, 4);
-  assert.match(late.stderr, /^nod inbox: the server says 409: Somebody has answered this before\.\n {2}accepted by ada \(terminal\) at \S+\n$/);
-  assert.match((await inbox(first, 'ada', ['list', '--state', 'ended', '--tool', 'ask'])).stdout, new RegExp(`^${item.id} accepted ask`));
-  assert.match((await inbox(first, 'ada', ['show', item.id])).stdout, /\naccepted by ada \(terminal\) at .*\nreason\n {2}\| as agreed\nanswer\n {2}name: "Ada"\n {2}age: 36\nresult\n {2}\| accept /);
+  assert.match(late.stderr, /^nod inbox: the server says 409: Somebody has answered this before\.\n {2}answered by ada \(terminal\) at \S+\n$/);
+  assert.match((await inbox(first, 'ada', ['list', '--state', 'ended', '--tool', 'ask'])).stdout, new RegExp(`^${item.id} answered +ask `));
+  assert.match((await inbox(first, 'ada', ['list', '--state', 'answered'])).stdout, new RegExp(`^${item.id} answered`));
+  assert.match((await inbox(first, 'ada', ['show', item.id])).stdout, /\nanswered by ada \(terminal\) at .*\nreason\n {2}\| as agreed\nanswer\n {2}name: "Ada"\n {2}age: 36\nresult\n {2}\| accept /);
 });
 
 test('in a pipe: the prompts read lines, with a mistake in them; decline and dismiss have their code', async (t) => {
@@ -150,6 +160,7 @@ test('in a pipe: the prompts read lines, with a mistake in them; decline and dis
   seen = await inbox(first, 'ada', ['answer', id, '--dismiss']);
   assert.deepEqual([seen.code, seen.stdout], [3, 'Dismissed.\n']);
   await call;
+  for (const state of ['ended', 'dismissed']) assert.match((await inbox(first, 'ada', ['list', '--state', state])).stdout, new RegExp(`^${id} dismissed +ask_lists `, 'm'));
 });
 
 test('every kind of field of a form, as words and by prompts', async (t) => {
@@ -184,7 +195,7 @@ test('an approval is remembered, listed and revoked', async (t) => {
   const [item] = await root.pending();
   assert.match((await inbox(first, 'root', ['show', item.id])).stdout, /^Purge a zone \(purge_zone\) destructive\n[^]*\nan approval can be remembered\n {2}1 {2}/);
   const seen = await inbox(first, 'root', ['answer', item.id, '--accept', '--remember', '1']);
-  assert.deepEqual([seen.code, seen.stdout], [0, 'Accepted.\n']);
+  assert.deepEqual([seen.code, seen.stdout], [0, 'Approved.\n']);
   await call;
   const [grant] = (await inbox(first, 'root', ['grants', '--json'])).lines.map(JSON.parse);
   assert.deepEqual([grant.tool, grant.label], ['purge_zone', item.remember[0].label]);
@@ -261,7 +272,7 @@ test('exit codes, and what is said', async (t) => {
     ['ada', ['list', '--limit', 'x'], 2, /no number/],
     ['ada', ['list', '--decline'], 2, /belong to answer/],
     ['ada', ['answer', 'x', 'a=b'], 2, /needs --accept/],
-    ['ada', ['list', '--state', 'lost'], 1, /says 400/],
+    ['ada', ['list', '--state', 'lost'], 2, /says 400/],
     ['ada', ['show', 'AAAAAAAAAAAAAAAAAAAAAA'], 4, /says 404/],
     ['ada', ['answer', '../me', '--decline'], 4, /says 404/],
     ['ada', ['revoke', 'AAAAAAAAAAAAAAAAAAAAAA'], 4, /says 404/],
@@ -296,7 +307,7 @@ test('in a terminal: a form with a mistake in it, a race that is lost, NO_COLOR'
     await screen.until(prompt);
     screen.type(`${typed}\n`);
   }
-  await screen.until(/Accepted\./);
+  await screen.until(/Answered\./);
   assert.equal(await screen.end(), 0);
   assert.match(screen.shown, /\x1b\[1mname\x1b\[0m: /);
   assert.equal(textOf(await call), 'accept {"name":"Ada","code":"ABC"}');
@@ -309,7 +320,7 @@ test('in a terminal: a form with a mistake in it, a race that is lost, NO_COLOR'
   await screen.until(/reason .*: /);
   await ada.resolve(id, { approved: true, data: { name: 'Bea' } });
   screen.type('too late\n');
-  await screen.until(/says 409: Somebody has answered this before\.\r\n {2}accepted by ada \(api\) at /);
+  await screen.until(/says 409: Somebody has answered this before\.\r\n {2}answered by ada \(api\) at /);
   assert.equal(await screen.end(), 4);
   assert.doesNotMatch(screen.shown, /\x1b/);
   assert.equal(textOf(await call), 'accept {"name":"Bea"}');
@@ -375,7 +386,7 @@ test('the live list: what comes is there, it is answered and declined, the windo
   await go('three');
   screen.resize(24, 90); // at a prompt, it ends nothing
   screen.type('a\nAda\n\n\n');
-  await screen.until(/Accepted\.[^]*goes back to the list: /);
+  await screen.until(/Answered\.[^]*goes back to the list: /);
   screen.type('\n');
   await screen.until(/2 waiting[^]*q leaves/);
   await go('two');
@@ -386,9 +397,9 @@ test('the live list: what comes is there, it is answered and declined, the windo
 
   screen.resize(10, 40);
   await screen.until(/> [^\n]* ask\x1b[^]*Enter answers, [^\n]*\.\.\./);
-  screen.resize(10, 65);
+  screen.resize(10, 67);
   await screen.until(/one <U\+001B>\[5;5\.\.\.[^]*q leaves/);
-  for (const line of screen.shown.slice(screen.shown.lastIndexOf('1 waiting')).split('\r\n')) assert.ok(line.replace(/\x1b\[[\d;]*[A-Za-z]/g, '').length < 65, line);
+  for (const line of screen.shown.slice(screen.shown.lastIndexOf('1 waiting')).split('\r\n')) assert.ok(line.replace(/\x1b\[[\d;]*[A-Za-z]/g, '').length < 67, line);
   screen.type('\r');
   await screen.until(/leave it \(q\)\? /);
   screen.type('d\nno\n\n');
@@ -497,7 +508,7 @@ test('a row says that its message goes on, and arguments that a message repeats 
   const call = client.call('purge_zone', { zone: 'eu' });
   const [item] = await root.pending();
   assert.match(item.message, /^Allow Purge a zone\?\n\nArguments: \{"zone":"eu"\}$/);
-  assert.match((await inbox(first, 'root', ['list'])).stdout, / Allow Purge a zone\?\n$/);
+  assert.match((await inbox(first, 'root', ['list'])).stdout, / ! purge_zone +root +Allow Purge a zone\? zone: "eu"\n$/);
   assert.match((await inbox(first, 'root', ['show', item.id])).stdout, /\n {2}\| Allow Purge a zone\?\narguments\n {2}zone: "eu"\n/);
   assert.equal((await inbox(first, 'root', ['answer', item.id, '--decline'])).code, 3);
   await call;
@@ -538,11 +549,65 @@ test('what is destructive is not accepted by one key; an unknown word at a promp
   let seen = await inbox(first, 'root', ['answer', id], { typed: 'y\na\n7\n1\n\n' });
   assert.match(seen.stdout, /\(q\)\? \n {2}y is none of these\n/);
   assert.match(seen.stdout, /remember \[0\]: \n {2}7 is none of these\n/);
-  assert.match(seen.stdout, /destructive: accept \(a\) again to approve it, or leave it \(q\)\? \nNothing was sent; the question still waits\.\n$/);
+  assert.match(seen.stdout, /destructive: approve \(a\) again, or leave it \(q\)\? \nNothing was sent; the question still waits\.\n$/);
   assert.equal(seen.code, 1);
   assert.equal((await root.one(id)).json.state, 'pending');
   seen = await inbox(first, 'root', ['answer', id], { typed: 'a\n0\na\n' });
-  assert.deepEqual([seen.code, /Accepted\.\n$/.test(seen.stdout)], [0, true], seen.stdout);
+  assert.deepEqual([seen.code, /Approved\.\n$/.test(seen.stdout)], [0, true], seen.stdout);
+  await call;
+});
+
+test('an approval with a box at no is not sent unnoticed, and is not called approved', async (t) => {
+  const { first } = await openHouse(t, memory, { program: 'delete-account' });
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  const call = client.call('delete_account', { userId: 'ada' });
+  const [{ id }] = await ada.pending();
+  const asked = /Confirm deletion: no\. Send it so \(a\), or leave it \(q\)\? \n/;
+  let seen = await inbox(first, 'ada', ['answer', id], { typed: 'a\nn\n\nq\n' });
+  assert.match(seen.stdout, asked);
+  assert.deepEqual([seen.code, (await ada.one(id)).json.state], [1, 'pending']);
+  seen = await inbox(first, 'ada', ['answer', id], { typed: 'a\nn\n\na\n' });
+  assert.match(seen.stdout, asked);
+  assert.deepEqual([seen.code, /Answered\.\n$/.test(seen.stdout)], [0, true], seen.stdout);
+  assert.equal(textOf(await call), 'Nothing was deleted.');
+  assert.match((await inbox(first, 'ada', ['list', '--state', 'ended'])).stdout, new RegExp(`^${id} answered +! delete_account `));
+  const second = client.call('delete_account', { userId: 'ada' });
+  const [{ id: next }] = await ada.pending();
+  seen = await inbox(first, 'ada', ['answer', next], { typed: 'a\ny\n\n' });
+  assert.deepEqual([seen.code, /Approved\.\n$/.test(seen.stdout)], [0, true], seen.stdout);
+  assert.equal(textOf(await second), 'Deleted ada.');
+  assert.match((await inbox(first, 'ada', ['show', next])).stdout, /\napproved by ada \(terminal\) at /);
+});
+
+test('what is answered on its page says where, at the prompts and as words, and nothing is sent', async (t) => {
+  const { first } = await openHouse(t, memory, { program: 'pages' });
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  const call = client.call('form', {});
+  const [{ id, page }] = await ada.pending();
+  let seen = await inbox(first, 'ada', ['answer', id], { typed: 'a\n' });
+  assert.match(seen.stdout, /\ndecline \(d\), dismiss \(x\), show all of it \(s\) or leave it \(q\)\? \n/);
+  assert.ok(seen.stdout.endsWith(`It is answered on its page: ${page}\nNothing was sent; the question still waits.\n`), seen.stdout);
+  assert.equal(seen.code, 1);
+  seen = await inbox(first, 'ada', ['answer', id, '--accept']);
+  assert.deepEqual([seen.code, seen.stderr], [2, `nod inbox: nothing was sent: it is answered on its page, ${page}\n`]);
+  assert.equal((await ada.one(id)).json.state, 'pending');
+  assert.equal((await inbox(first, 'ada', ['answer', id, '--decline'])).code, 3);
+  await call;
+  seen = await inbox(first, 'ada', ['answer', id, '--accept']);
+  assert.deepEqual([seen.code, /this has ended/.test(seen.stderr)], [4, true], 'the page has nothing to answer any more');
+});
+
+test('a choice is shown with its title, and what is none of them is told which there are', async (t) => {
+  const { first } = await openHouse(t, memory, { program: 'shipping' });
+  const client = await mute(t, first, 'ada');
+  const call = client.call('ship_order', { order: 7 });
+  const [{ id }] = await new Api(first, 'ada').pending();
+  assert.match((await inbox(first, 'ada', ['show', id])).stdout, /\n {2}speed \([^)]*\): one of economy \(Economy, 5 days\), standard \(Standard, 2 days\), /);
+  assert.match((await inbox(first, 'ada', ['answer', id, '--accept', 'speed=slow'])).stderr, /^nod inbox: speed: choose from economy \(Economy, 5 days\), standard \(Standard, 2 days\), /);
+  assert.match((await inbox(first, 'ada', ['answer', id, '--accept', 'insured=perhaps'])).stderr, /insured: write yes or no\n$/);
+  await inbox(first, 'ada', ['answer', id, '--dismiss']);
   await call;
 });
 
