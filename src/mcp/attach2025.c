@@ -14,8 +14,8 @@
  * names the handle within HANDLE_AGAIN_MS: a reply that was lost looks like one that was not. If
  * the client is gone when the call ends, nothing was handed out.
  *
- * Whoever merely called again may have meant another call. So that result says in its _meta which
- * call it is of.
+ * Whoever merely called again may have meant another call. So that result says which call it is of
+ * (attach_mark.c).
  *
  * Holds always: a call is found by its own principal only. A call that a request holds is not given
  * to another one that merely wishes the same.
@@ -36,8 +36,6 @@ enum {
     ATTACH_ARENA_MAX = 64 << 20, /* memory of the arguments, or of a result that is read */
     ATTACH_AGAIN_MS = 100,       /* between two looks at a call that runs for another request */
 };
-
-#define ATTACHED_META STR("nod/attached")
 
 static const char not_known[] =
     "No call of yours with this callId waits for a person, or its result is no longer kept.";
@@ -408,52 +406,6 @@ void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec
 
 /* --- the end --- */
 
-/* `object` with a member that says which call was found, and when that was made. */
-static void write_marked(struct json_writer *w, const struct json *object,
-                         const struct call_record *record)
-{
-    jw_object(w);
-    JSON_EACH (member, object)
-        if (!str_eq(member->key, ATTACHED_META))
-            jw_key_value(w, member->key, member);
-    jw_key(w, ATTACHED_META);
-    jw_object(w);
-    jw_key_str(w, STR("callId"), record->id);
-    task_write_time(w, STR("calledAt"), record->opened_ms);
-    jw_end(w);
-    jw_end(w);
-}
-
-/* The result of a call that was found by its tool and arguments says so: nothing was done for this
- * request. */
-static void mark_result(struct arena *arena, const struct call_record *record,
-                        struct outcome *outcome)
-{
-    const struct json_opts deep = { .max_depth = JSON_DEPTH_MAX };
-    struct str *text = outcome->status == NOD_OK ? &outcome->body : &outcome->meta;
-    const struct json *object = json_parse(arena, *text, &deep, NULL);
-    struct json_writer w;
-    struct buf out;
-
-    buf_init(&out, ATTACH_ARENA_MAX);
-    json_writer_init(&w, &out);
-    if (outcome->status == NOD_OK) {
-        jw_object(&w);
-        JSON_EACH (member, object)
-            if (!str_eq(member->key, STR("_meta")))
-                jw_key_value(&w, member->key, member);
-        jw_key(&w, STR("_meta"));
-        write_marked(&w, json_get(object, STR("_meta")), record);
-        jw_end(&w);
-    } else {
-        write_marked(&w, object, record);
-    }
-    struct str marked = json_writer_done(&w) ? arena_str(arena, buf_str(&out)) : STR_NONE;
-    if (marked.len && (object || !text->len))
-        *text = marked;
-    buf_finish(&out);
-}
-
 static void result_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct attach *attach = data;
@@ -470,7 +422,7 @@ static void result_loaded(void *data, nod_status status, const struct store_repl
     if (status == NOD_OK && reply->call->result.len &&
         outcome_read(&arena, arena_str(&arena, reply->call->result), &outcome) == NOD_OK) {
         if (!attach->by_handle && !str_eq(reply->call->id, id_str(&attach->request)))
-            mark_result(&arena, reply->call, &outcome);
+            attach_mark_result(&arena, reply->call, &outcome);
         caller2025_respond(call, &outcome);
     } else {
         say_failure(attach, "CALL_UNKNOWN", status == NOD_E_STORE ? store_away : not_known);

@@ -134,7 +134,7 @@ describe('pending results', { concurrency: LANES }, () => {
         const again = await word(id);
         const [item] = await api.pending(1);
         await answer(item);
-        assert.equal(textOf(await again.result()), 'tag: inbox');
+        assert.equal((await again.result()).content[0].text, 'tag: inbox');
         assert.deepEqual([(await api.list()).json.items.length, deeds()], [0, 1], 'asked once, done once');
       });
 

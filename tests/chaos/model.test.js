@@ -102,7 +102,7 @@ class ModelClient {
       story.note(`asked for the ${key} word`);
       result = await this.request(story, 'sendElicitationResult', { elicitId: asked.elicitId, action: 'accept', content: { word: wordsOf(tag)[key] } });
     }
-    return { story, result, text: textOf(result) };
+    return { story, result, text: result.content[0].text }; // what the tool says
   }
 }
 

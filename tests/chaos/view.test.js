@@ -114,7 +114,7 @@ class ViewClient {
       }
       if (!questions.length) result = await this.request(story, 'waitForPerson', { callId });
     }
-    return { story, result, text: textOf(result) };
+    return { story, result, text: result.content[0].text }; // what the tool says
   }
 }
 

@@ -196,6 +196,7 @@ test('a server that asks nobody where consent counts is refused at start', async
 
 // --- pending results ---
 
+const saidBy = (result) => result.content[0].text; // by the tool: nod's word may stand behind it
 const SOFT = ['--surfaces', 'client,toy', '--soft-deadline', '1s'];
 const MUTE = { capabilities: {} }; // a client that cannot be asked
 
@@ -254,8 +255,10 @@ test('2025: calling again finds the call, and the next call after that is anothe
   assert.equal((await server.toy.answer(offer, 'toy')).status, 'ok');
   const before = Date.now();
   const found = (await (await callTool(peer, 'word', { tag: 'a' })).reply()).result;
-  assert.equal(textOf(found), 'a: toy');
+  assert.equal(saidBy(found), 'a: toy', 'what the tool says comes first');
   const attached = found._meta['nod/attached'];
+  const at = attached.calledAt.replace('T', ' ').replace(/\..*/, ' UTC');
+  assert.deepEqual(found.content.slice(1), [{ type: 'text', text: `This is the result of your earlier call with the same arguments, made at ${at}. Nothing was done for this one: to have it done once more, call again.` }]);
   assert.deepEqual(Object.keys(attached), ['callId', 'calledAt']);
   assert.equal(attached.callId, callId, 'it says that nothing was done for this request');
   const calledAt = Date.parse(attached.calledAt);
@@ -278,6 +281,7 @@ test('2025: a failure that calling again finds says of which call it is', async 
   failureOf(result);
   assert.ok(result._meta.code, 'beside what it says otherwise');
   assert.equal(result._meta['nod/attached'].callId, callId);
+  assert.match(textOf(result), /\nThis is how it went with your earlier call with the same arguments, made at [\d :-]+ UTC\. Nothing was done for this one/);
 });
 
 test('2025: a call that is held is not merged with another, and other arguments are another call', async (t) => {
@@ -294,7 +298,7 @@ test('2025: a call that is held is not merged with another, and other arguments 
   assert.deepEqual(ids, offers.map(({ call }) => call));
   const held = await Promise.all([callTool(peer, 'word', { tag: 'a' }), callTool(peer, 'word', { tag: 'a' })]);
   for (const [i, offer] of offers.entries()) await server.toy.answer(offer, `n${i}`);
-  const texts = await Promise.all(held.map(async (call) => textOf((await call.reply()).result)));
+  const texts = await Promise.all(held.map(async (call) => saidBy((await call.reply()).result)));
   assert.deepEqual(texts.sort(), ['a: n0', 'a: n1'], 'each found one');
   assert.equal(textOf((await (await callTool(peer, 'waitForPerson', { callId: ids[2] })).reply()).result), 'b: n2');
 });
@@ -328,7 +332,7 @@ test('2025: the same request again, after the reply was lost, gets the same resu
   for (let i = 0; i < 2; i++) {
     await peer.send(message);
     const { result } = await peer.next(({ id }) => id === 'one', 'the reply');
-    assert.equal(textOf(result), 'a: toy');
+    assert.equal(saidBy(result), 'a: toy');
   }
   assert.equal(server.toy.offers.rest(() => true).length, 0);
 });
@@ -358,7 +362,7 @@ test('2025: whoever is gone when the call ends was handed nothing', async (t) =>
   const lost = await callTool(peer, 'waitForPerson', { callId });
   await peer.send({ method: 'notifications/cancelled', params: { requestId: lost.id } });
   await server.toy.answer(offer, 'toy');
-  assert.equal(textOf((await (await callTool(peer, 'word', { tag: 'a' })).reply()).result), 'a: toy');
+  assert.equal(saidBy((await (await callTool(peer, 'word', { tag: 'a' })).reply()).result), 'a: toy');
 });
 
 test('only clients that may get pending results are told of them, and the schemas they are shown fit', async (t) => {
@@ -534,7 +538,7 @@ for (const house of houses)
       const again = tags.map(async (tag, i) => {
         for (let n = 0; n < 20; n++) {
           const result = await (peer && i % 4 < 2 ? call(i + 1, 'word', { tag }) : call(i + 1, 'waitForPerson', { callId: pending[i].callId }));
-          if (!result?.structuredContent?.pending) return textOf(result);
+          if (!result?.structuredContent?.pending) return saidBy(result);
           assert.equal(result.structuredContent.callId, pending[i].callId, 'the same call');
         }
         return assert.fail(`${tag} is pending for ever`);
