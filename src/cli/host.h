@@ -47,13 +47,13 @@ struct nod_server {
     struct webhooks *webhooks;             /* likewise, if there are any */
     struct tokens *tokens;
     const char *token_file; /* where they are from */
-    /* Where it keeps what only handlers see: see cli/hidden. `store` and a copy of `ring`, or of
-     * its own; both go with the store. */
-    struct store *hidden_store;
-    struct keyring *hidden_ring;
-    bool hidden_last;                                  /* what is there outlives this process */
-    struct keyring *ring;                              /* of the secrets that are set, or NULL */
-    struct oauth *oauth;                               /* accounts that people have connected */
+    /* Where it keeps what only handlers see: see cli/private_store. `store` and a copy of `ring`,
+     * or of its own; both go with the store. */
+    struct store *private_store;
+    struct keyring *private_ring;
+    bool private_last;                                  /* what is there outlives this process */
+    struct keyring *ring;                               /* of the secrets that are set, or NULL */
+    struct oauth *oauth;                                /* accounts that people have connected */
     struct nod_oauth_opts services[OAUTH_SERVICES_MAX]; /* the program's; texts are in the arena */
     size_t service_count;
     struct mcp_soft_rule *soft_rules; /* in the arena */
@@ -88,12 +88,12 @@ void host_run(nod_server *server);
 /* Tells all that wait that nothing is known. After the store is gone. */
 void page_checks_drop(nod_server *server);
 
-/* --- cli/hidden --- */
+/* --- cli/private_store --- */
 
 /* After the store and the keys are there. False, logged: it cannot serve. */
-bool host_open_hidden(nod_server *server);
+bool host_open_private(nod_server *server);
 /* Before the server's own store is destroyed. */
-void host_close_hidden_store(nod_server *server);
+void host_close_private(nod_server *server);
 
 /* --- cli/host_inbox --- */
 

@@ -304,8 +304,8 @@ bool host_open_oauth(nod_server *server, const struct options *options)
     bool fine = true;
 
     server->oauth = oauth_create(&(struct oauth_opts){ .loop = server->loop,
-                                                       .store = server->hidden_store,
-                                                       .ring = server->hidden_ring,
+                                                       .store = server->private_store,
+                                                       .ring = server->private_ring,
                                                        .ca_file = getenv("SSL_CERT_FILE") });
     arena_init(&d->arena, SERVICE_TEXT_MAX);
     d->oauth = server->oauth;
@@ -316,7 +316,7 @@ bool host_open_oauth(nod_server *server, const struct options *options)
         fine = add_own(d, &server->services[i]);
     arena_finish(&d->arena);
     MEM_DELETE(d);
-    if (fine && oauth_has_services(server->oauth) && !server->hidden_last &&
+    if (fine && oauth_has_services(server->oauth) && !server->private_last &&
         engine_survives(server->engine))
         LOG_WARN("connected accounts of people are kept in the memory of this process and not in "
                  "its store, because no secret is set to seal them with: set "

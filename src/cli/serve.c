@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "cli/host.h"
 #include "cli/options.h"
-#include "cli/secrets.h"
+#include "cli/operator_keys.h"
 #include "cli/storage.h"
 
 static size_t first_of(size_t given, size_t programs, size_t usual)
@@ -102,7 +102,7 @@ static void choose_surfaces(nod_server *server, const struct options *options)
 bool host_open_store(nod_server *server, const struct options *options)
 {
     engine_bound_journals(server->engine, options->journal_entries, options->journal_bytes);
-    if (!secrets_keyring(&server->ring))
+    if (!operator_keyring(&server->ring))
         return false;
     if (server->ring)
         local_use_keyring(server->local, keyring_copy(server->ring));
@@ -129,7 +129,7 @@ bool host_open_store(nod_server *server, const struct options *options)
     server->store = store;
     server->opts.portable_states |= options->portable_states;
     choose_surfaces(server, options);
-    return portable_fits(server) && host_open_hidden(server);
+    return portable_fits(server) && host_open_private(server);
 }
 
 /* --- the protocol --- */

@@ -91,7 +91,7 @@ static void take_apart(nod_server *server, bool ended)
     if (server->front)
         front_close(server->front);
     timer_stop(server->loop, &server->tick);
-    host_close_hidden_store(server);
+    host_close_private(server);
     server->store->ops->destroy(
         server->store); /* it drops completions that are on their way to the front and the engine */
     server->store = NULL;
@@ -110,8 +110,8 @@ static void take_apart(nod_server *server, bool ended)
     server->inbox = NULL;
     tokens_destroy(server->tokens);
     server->tokens = NULL;
-    keyring_destroy(server->hidden_ring);
-    server->hidden_ring = NULL;
+    keyring_destroy(server->private_ring);
+    server->private_ring = NULL;
     keyring_destroy(server->ring);
     server->ring = NULL;
     if (!ended) /* its code still runs, and uses what is left */

@@ -1,7 +1,7 @@
 /*
  * cli/store_reseal: `nod store reseal`, the second half of replacing a secret.
  *
- * The secrets are those of the environment, as for a server (cli/secrets): the newest seals, the
+ * The secrets are those of the environment, as for a server (cli/operator_keys): the newest seals, the
  * previous ones open. It reports how many records it saw, how many it sealed with the newest
  * secret, and how many it could not open. If there are any of the last, the command fails: the
  * secret that sealed them should not be dropped.
@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/secrets.h"
+#include "cli/operator_keys.h"
 #include "cli/storage.h"
 #include "store/reseal.h"
 
@@ -90,7 +90,7 @@ int command_store_reseal(int argc, char **argv)
         return COMMAND_FINE;
     }
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_INFO, .fd = 2 });
-    if (!secrets_keyring(&ring))
+    if (!operator_keyring(&ring))
         return COMMAND_FAILED;
     int code = reseal(&wanted, ring);
     keyring_destroy(ring);

@@ -192,7 +192,7 @@ static void reset_all(struct events *events)
     events->past_count = 0;
     forget_changes(events);
     LIST_EACH (at, &events->streams)
-        stream_reset(LIST_OF(at, struct stream_reader, link));
+        reader_reset(LIST_OF(at, struct events_reader, link));
 }
 
 struct same_event { /* for all readers who may see the same */
@@ -203,7 +203,7 @@ struct same_event { /* for all readers who may see the same */
 
 /* The event as this reader sees it, made for the first who sees it so. */
 static const struct same_event *event_for(const struct events *events, const struct drawn *drawn,
-                                          const struct stream_reader *reader,
+                                          const struct events_reader *reader,
                                           struct same_event *made, size_t *count)
 {
     for (size_t i = 0; i < *count; i++)
@@ -226,16 +226,16 @@ static void tell_all(struct events *events, struct drawn *drawn)
     size_t count = 0;
 
     LIST_EACH (at, &events->streams) {
-        struct stream_reader *reader = LIST_OF(at, struct stream_reader, link);
+        struct events_reader *reader = LIST_OF(at, struct events_reader, link);
         if (reader->at != before || reader->catch) {
-            stream_look(reader);
+            reader_look(reader);
             continue;
         }
         const struct same_event *event = event_for(events, drawn, reader, made, &count);
         if (event->fits)
-            stream_send(reader, buf_str(&event->data), event->nothing);
+            reader_send(reader, buf_str(&event->data), event->nothing);
         else
-            stream_reset(reader);
+            reader_reset(reader);
     }
     for (size_t i = 0; i < count; i++)
         buf_finish(&made[i].data);
@@ -454,11 +454,11 @@ static void heartbeat(void *data)
     struct events *events = data;
 
     LIST_EACH (at, &events->streams)
-        stream_heartbeat(LIST_OF(at, struct stream_reader, link));
+        reader_heartbeat(LIST_OF(at, struct events_reader, link));
     timer_set(events->inbox->opts.loop, &events->heartbeat, EVENTS_HEARTBEAT_MS, heartbeat, events);
 }
 
-static bool is_approver(const struct stream_reader *reader)
+static bool is_approver(const struct events_reader *reader)
 {
     return reader->viewer.roles & ROLE_APPROVE && !(reader->viewer.roles & ROLE_ADMIN);
 }
@@ -495,7 +495,7 @@ static void watch_end(struct events *events)
     map_finish(&events->by_id);
 }
 
-void events_join(struct events *events, struct stream_reader *reader)
+void events_join(struct events *events, struct events_reader *reader)
 {
     if (!events->changed)
         watch_begin(events);
@@ -504,7 +504,7 @@ void events_join(struct events *events, struct stream_reader *reader)
     events->approvers += is_approver(reader);
 }
 
-void events_leave(struct events *events, struct stream_reader *reader)
+void events_leave(struct events *events, struct events_reader *reader)
 {
     list_remove(&reader->link);
     events->stream_count--;
@@ -531,7 +531,7 @@ void events_stop(struct events *events)
 {
     events->stopped = true;
     LIST_EACH (at, &events->streams)
-        stream_bye(LIST_OF(at, struct stream_reader, link), STR("stopping"));
+        reader_bye(LIST_OF(at, struct events_reader, link), STR("stopping"));
 }
 
 void events_destroy(struct events *events)

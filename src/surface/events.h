@@ -63,7 +63,7 @@ struct past {        /* an ask that has changed */
 struct events {
     struct inbox *inbox;
     struct ask_watch watch;
-    struct list streams; /* struct stream_reader */
+    struct list streams; /* struct events_reader */
     size_t stream_count;
     size_t approvers;        /* streams that see the approvals of others, but not everything */
     struct changed *changed; /* room for EVENTS_CHANGED_MAX, while anybody watches */
@@ -88,10 +88,10 @@ struct events {
     bool stopped;
 };
 
-struct stream_catch;
+struct reader_catch;
 
 /* One reader. */
-struct stream_reader {
+struct events_reader {
     struct list link;
     struct events *events;
     struct http_exchange *exchange;
@@ -99,7 +99,7 @@ struct stream_reader {
     struct front_watch watch; /* of its credential */
     uint64_t owner;
     uint64_t at;                /* the event it has */
-    struct stream_catch *catch; /* what it has missed is being read; NULL: nothing */
+    struct reader_catch *catch; /* what it has missed is being read; NULL: nothing */
     char text[];
 };
 
@@ -130,18 +130,18 @@ struct str events_id(const struct events *events, uint64_t number, char text[EVE
 bool events_since(const struct events *events, uint64_t number, struct id *ids, size_t *count);
 
 /* A stream has come, and gone. */
-void events_join(struct events *events, struct stream_reader *reader);
-void events_leave(struct events *events, struct stream_reader *reader);
+void events_join(struct events *events, struct events_reader *reader);
+void events_leave(struct events *events, struct events_reader *reader);
 
-/* --- stream.c --- */
+/* --- events_reader.c --- */
 
 /* The event with this number, for a reader that has the one before. */
-void stream_send(struct stream_reader *reader, struct str data, bool nothing);
-void stream_reset(struct stream_reader *reader);
-void stream_heartbeat(struct stream_reader *reader);
+void reader_send(struct events_reader *reader, struct str data, bool nothing);
+void reader_reset(struct events_reader *reader);
+void reader_heartbeat(struct events_reader *reader);
 /* If it has missed something and its connection takes more, it is told. */
-void stream_look(struct stream_reader *reader);
+void reader_look(struct events_reader *reader);
 /* Says why, and ends it. */
-void stream_bye(struct stream_reader *reader, struct str why);
+void reader_bye(struct events_reader *reader, struct str why);
 
 #endif

@@ -12,7 +12,7 @@
  * events.c   what comes and goes, gathered for all streams
  * openapi.c  GET /api/openapi.json, which describes all of them
  * secrets.c  GET /api/secrets and DELETE /api/secrets/{id}
- * stream.c   GET /api/events: one reader of them
+ * events_reader.c  GET /api/events: one reader of them
  * page*.c    the page (page.h)
  */
 #ifndef NOD_SURFACE_INBOX_INSIDE_H
@@ -166,7 +166,7 @@ void listing_draw(const struct front_request *request, struct inbox *inbox, size
 void resolve_serve(const struct front_request *request, void *data);
 /* GET /api/openapi.json */
 void openapi_serve(const struct front_request *request, void *data);
-void stream_serve(const struct front_request *request, void *data);
+void reader_serve(const struct front_request *request, void *data);
 void grants_serve(const struct front_request *request, void *data);
 void grants_serve_revoke(const struct front_request *request, void *data);
 void secrets_serve(const struct front_request *request, void *data);

@@ -1,5 +1,5 @@
 /*
- * surface/stream: GET /api/events, one reader of what comes and goes.
+ * surface/events_reader: GET /api/events, one reader of what comes and goes.
  *
  * A reader is first told where it is: `reset` if it is new, or if what it has missed is not known;
  * otherwise what has changed since the event that it names (Last-Event-ID). From then on it is sent
@@ -12,15 +12,15 @@
 #include "net/sse.h"
 #include "surface/events.h"
 
-struct stream_catch {             /* what a reader has missed, being read */
+struct reader_catch {             /* what a reader has missed, being read */
     struct shown shown;           /* first */
-    struct stream_reader *reader; /* NULL: it is gone */
+    struct events_reader *reader; /* NULL: it is gone */
     uint64_t number;              /* the newest event when it was begun */
 };
 
-static void stream_catch_up(struct stream_reader *reader);
+static void reader_catch_up(struct events_reader *reader);
 
-static void stream_free(struct stream_reader *reader)
+static void reader_free(struct events_reader *reader)
 {
     if (reader->catch)
         reader->catch->reader = NULL;
@@ -31,16 +31,16 @@ static void stream_free(struct stream_reader *reader)
 
 static void client_gone(void *data)
 {
-    stream_free(data);
+    reader_free(data);
 }
 
 /* Its connection takes no more for now. */
-static bool is_busy(const struct stream_reader *reader)
+static bool is_busy(const struct events_reader *reader)
 {
     return http_queued(reader->exchange) > EVENTS_QUEUE_MAX;
 }
 
-static bool send_event(struct stream_reader *reader, struct str event, struct str data)
+static bool send_event(struct events_reader *reader, struct str event, struct str data)
 {
     char id[EVENTS_ID_MAX];
 
@@ -51,7 +51,7 @@ static bool send_event(struct stream_reader *reader, struct str event, struct st
                                          .retry_ms = EVENTS_RETRY_MS });
 }
 
-void stream_send(struct stream_reader *reader, struct str data, bool nothing)
+void reader_send(struct events_reader *reader, struct str data, bool nothing)
 {
     if (!nothing && is_busy(reader))
         return; /* when that is drained it catches up */
@@ -60,7 +60,7 @@ void stream_send(struct stream_reader *reader, struct str data, bool nothing)
         send_event(reader, STR("changes"), data);
 }
 
-void stream_reset(struct stream_reader *reader)
+void reader_reset(struct events_reader *reader)
 {
     if (is_busy(reader))
         return;
@@ -68,14 +68,14 @@ void stream_reset(struct stream_reader *reader)
     send_event(reader, STR("reset"), STR("{}"));
 }
 
-void stream_heartbeat(struct stream_reader *reader)
+void reader_heartbeat(struct events_reader *reader)
 {
     if (!is_busy(reader))
         sse_comment(reader->exchange, STR("still here"));
-    stream_look(reader);
+    reader_look(reader);
 }
 
-void stream_bye(struct stream_reader *reader, struct str why)
+void reader_bye(struct events_reader *reader, struct str why)
 {
     struct json_writer w;
     struct buf data;
@@ -88,15 +88,15 @@ void stream_bye(struct stream_reader *reader, struct str why)
     send_event(reader, STR("bye"), buf_str(&data));
     buf_finish(&data);
     http_end(reader->exchange);
-    stream_free(reader);
+    reader_free(reader);
 }
 
 /* --- what was missed --- */
 
 static void caught(struct shown *shown)
 {
-    struct stream_catch *catch = (struct stream_catch *)(void *)shown;
-    struct stream_reader *reader = catch->reader;
+    struct reader_catch *catch = (struct reader_catch *)(void *)shown;
+    struct events_reader *reader = catch->reader;
     struct drawn drawn = { 0 };
     struct buf data;
     bool nothing = true, fits = !shown->failed && !shown->arena.exhausted;
@@ -113,16 +113,16 @@ static void caught(struct shown *shown)
     }
     reader->at = catch->number;
     if (!fits)
-        stream_reset(reader);
+        reader_reset(reader);
     else if (!nothing)
         send_event(reader, STR("changes"), buf_str(&data));
     buf_finish(&data);
     drawn_finish(&drawn);
     shown_end(shown);
-    stream_look(reader);
+    reader_look(reader);
 }
 
-static void stream_catch_up(struct stream_reader *reader)
+static void reader_catch_up(struct events_reader *reader)
 {
     struct events *events = reader->events;
     struct inbox *inbox = events->inbox;
@@ -131,11 +131,11 @@ static void stream_catch_up(struct stream_reader *reader)
 
     if (inbox->request_count >= INBOX_REQUESTS_MAX ||
         !events_since(events, reader->at, ids, &count)) {
-        stream_reset(reader);
+        reader_reset(reader);
     } else if (count == 0) {
         reader->at = events->number;
     } else {
-        reader->catch = (struct stream_catch *)(void *)shown_open(inbox, sizeof(*reader->catch));
+        reader->catch = (struct reader_catch *)(void *)shown_open(inbox, sizeof(*reader->catch));
         reader->catch->reader = reader;
         reader->catch->number = events->number;
         reader->catch->shown.done = caught;
@@ -144,15 +144,15 @@ static void stream_catch_up(struct stream_reader *reader)
     mem_free(ids);
 }
 
-void stream_look(struct stream_reader *reader)
+void reader_look(struct events_reader *reader)
 {
     if (!reader->catch && reader->at != reader->events->number && !is_busy(reader))
-        stream_catch_up(reader);
+        reader_catch_up(reader);
 }
 
 static void drained(void *data)
 {
-    stream_look(data);
+    reader_look(data);
 }
 
 /* --- coming --- */
@@ -160,7 +160,7 @@ static void drained(void *data)
 /* Its credential no longer counts. */
 static void signed_out(void *data, struct str why)
 {
-    stream_bye(data, why);
+    reader_bye(data, why);
 }
 
 /* The number of the event that the reader has seen last. False: it is new, or has come from
@@ -172,13 +172,13 @@ static bool read_id(const struct events *events, struct str id, uint64_t *number
            str_to_u64(str_skip(id, ID_LEN + 1), number) && *number <= events->number;
 }
 
-static struct stream_reader *reader_create(struct events *events,
+static struct events_reader *reader_create(struct events *events,
                                            const struct front_request *request)
 {
-    struct stream_reader *reader = mem_alloc(sizeof(*reader) + request->principal.len + 1);
+    struct events_reader *reader = mem_alloc(sizeof(*reader) + request->principal.len + 1);
     char *text = reader->text;
 
-    *reader = (struct stream_reader){ .events = events,
+    *reader = (struct events_reader){ .events = events,
                                       .exchange = request->exchange,
                                       .viewer = viewer_of(events->inbox, request),
                                       .owner = store_owner(request->principal) };
@@ -193,11 +193,11 @@ static bool has_share(const struct events *events, struct str principal)
     size_t count = 0;
 
     LIST_EACH (at, &events->streams)
-        count += str_eq(LIST_OF(at, struct stream_reader, link)->viewer.principal, principal);
+        count += str_eq(LIST_OF(at, struct events_reader, link)->viewer.principal, principal);
     return count >= EVENTS_STREAMS_USER_MAX;
 }
 
-void stream_serve(const struct front_request *request, void *data)
+void reader_serve(const struct front_request *request, void *data)
 {
     struct inbox *inbox = data;
     struct events *events = inbox->events;
@@ -212,7 +212,7 @@ void stream_serve(const struct front_request *request, void *data)
         return;
     }
     bool known = read_id(events, http_named(request->http, HTTP_NAME_LAST_EVENT_ID), &number);
-    struct stream_reader *reader = reader_create(events, request);
+    struct events_reader *reader = reader_create(events, request);
     events_join(events, reader);
     reader->at = known ? number : events->number;
     http_on_gone(request->exchange, client_gone, reader);
@@ -220,7 +220,7 @@ void stream_serve(const struct front_request *request, void *data)
     front_watch(request, &reader->watch, signed_out, reader);
     sse_begin(request->exchange, NULL, 0);
     if (known)
-        stream_catch_up(reader);
+        reader_catch_up(reader);
     else if (events->ready) /* otherwise all are told as soon as the store tells us */
         send_event(reader, STR("reset"), STR("{}"));
 }

@@ -1,7 +1,7 @@
 /*
- * cli/secrets: reads the secrets, and says what is wrong with them without showing them.
+ * cli/operator_keys: reads the secrets, and says what is wrong with them without showing them.
  */
-#include "cli/secrets.h"
+#include "cli/operator_keys.h"
 
 #include <stdlib.h>
 
@@ -53,7 +53,7 @@ static bool add_previous(struct str secrets[KEYRING_SECRETS_MAX], size_t *count)
     return true;
 }
 
-bool secrets_keyring(struct keyring **out)
+bool operator_keyring(struct keyring **out)
 {
     struct str secrets[KEYRING_SECRETS_MAX];
     size_t count = 0;

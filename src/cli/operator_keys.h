@@ -1,17 +1,17 @@
 /*
- * cli/secrets: the secrets of the environment, as keys.
+ * cli/operator_keys: the secrets of the operator, from the environment, as keys.
  *
  * The first that is set of MCP_ELICITATION_SECRET, MCP_SESSION_SECRET and MCP_SERVER_SECRET seals
  * what clients carry (requestState) and the records in SQLite and Redis. MCP_PREVIOUS_SECRETS,
  * separated by commas, opens what was sealed before a secret was replaced.
  */
-#ifndef NOD_CLI_SECRETS_H
-#define NOD_CLI_SECRETS_H
+#ifndef NOD_CLI_OPERATOR_KEYS_H
+#define NOD_CLI_OPERATOR_KEYS_H
 
 #include "crypto/seal.h"
 
 /* True with NULL: no secret is set; the log says what that means. False: one cannot be used; the
  * log says why. */
-bool secrets_keyring(struct keyring **out);
+bool operator_keyring(struct keyring **out);
 
 #endif

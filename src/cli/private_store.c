@@ -1,6 +1,6 @@
 /*
- * cli/hidden: where a server keeps what only handlers see: secrets that people gave, and tokens of
- * connected accounts.
+ * cli/private_store: where a server keeps what only handlers see: secrets that people gave, and
+ * tokens of connected accounts.
  *
  * With a secret of the operator's that is the server's own store, under the server's own keys.
  * Without one there would be nothing to seal with that outlives the process: then it is a store in
@@ -37,27 +37,27 @@ static struct keyring *random_ring(void)
     return ring;
 }
 
-bool host_open_hidden(nod_server *server)
+bool host_open_private(nod_server *server)
 {
     bool sealed = server->ring != NULL;
 
-    server->hidden_ring = sealed ? keyring_copy(server->ring) : random_ring();
-    if (!server->hidden_ring)
+    server->private_ring = sealed ? keyring_copy(server->ring) : random_ring();
+    if (!server->private_ring)
         return false;
-    server->hidden_store = server->store;
+    server->private_store = server->store;
     if (!sealed)
-        server->hidden_store = memory_store_create(&(struct memory_opts){
+        server->private_store = memory_store_create(&(struct memory_opts){
             .clock = clock_held(), .defer = defer_on_loop, .defer_ctx = server->loop });
-    server->hidden_last = sealed && (server->store->ops->durable || server->store->ops->shared);
-    engine_use_secrets(server->engine, &(struct secrets_opts){ .store = server->hidden_store,
-                                                               .ring = server->hidden_ring,
-                                                               .last = server->hidden_last });
+    server->private_last = sealed && (server->store->ops->durable || server->store->ops->shared);
+    engine_use_secrets(server->engine, &(struct secrets_opts){ .store = server->private_store,
+                                                               .ring = server->private_ring,
+                                                               .last = server->private_last });
     return true;
 }
 
-void host_close_hidden_store(nod_server *server)
+void host_close_private(nod_server *server)
 {
-    if (server->hidden_store && server->hidden_store != server->store)
-        server->hidden_store->ops->destroy(server->hidden_store);
-    server->hidden_store = NULL;
+    if (server->private_store && server->private_store != server->store)
+        server->private_store->ops->destroy(server->private_store);
+    server->private_store = NULL;
 }
