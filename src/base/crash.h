@@ -57,7 +57,8 @@
     X(flow_before)          /* credentials: a person is about to be sent to connect an account */  \
     X(flow_after)           /* the verifier of that is stored, and nobody was sent */              \
     X(connect_before)       /* the service has given tokens for a code, and nobody has them */     \
-    X(connect_after)        /* they are stored, and the question is not answered */                \
+    X(connect_held)         /* they are stored for the question, which is not answered */          \
+    X(connect_after)        /* it was accepted, and they are the account now */                    \
     X(lease_before)         /* a token is about to be refreshed, and no other node knows */        \
     X(lease_after)          /* the lease is stored, and the service was not asked */               \
     X(refresh_before)       /* the service has given new tokens, and nobody has them */            \

@@ -4,6 +4,7 @@
  * It is a small record of the store (kind "credential"). Its key is made of whose account it is, as
  * a digest, and of the service's name, so whoever needs a token finds it with one look, and the
  * accounts of a principal stand side by side. The record says both again, and that is compared.
+ * Until its question has ended, it is kept by the id of that (kind "credential-held", held.c).
  *
  * Its tokens are sealed before any store sees them (crypto/inner_seal.h). The rest of it is what
  * lists show, and what decides whether the account counts.
@@ -60,8 +61,8 @@ bool sealed_read(struct oauth *oauth, struct arena *arena, const struct json *re
     return !arena->exhausted;
 }
 
-static void tokens_write(struct oauth *oauth, struct json_writer *w, struct str key,
-                         const struct account *account)
+static void tokens_write(struct oauth *oauth, struct json_writer *w, struct str kind,
+                         struct str key, const struct account *account)
 {
     struct json_writer inner;
     struct buf plain;
@@ -73,17 +74,17 @@ static void tokens_write(struct oauth *oauth, struct json_writer *w, struct str 
     jw_key_str(&inner, STR("access"), account->access);
     jw_key_str(&inner, STR("refresh"), account->refresh);
     jw_end(&inner);
-    sealed_write(oauth, w, OAUTH_KIND, key, buf_str(&plain));
+    sealed_write(oauth, w, kind, key, buf_str(&plain));
     buf_finish(&plain);
 }
 
 static bool tokens_read(struct oauth *oauth, struct arena *arena, const struct json *record,
-                        struct str key, struct account *out)
+                        struct str kind, struct str key, struct account *out)
 {
     const struct json *tokens;
     struct str plain;
 
-    if (!sealed_read(oauth, arena, record, OAUTH_KIND, key, &plain))
+    if (!sealed_read(oauth, arena, record, kind, key, &plain))
         return false;
     tokens = json_parse(arena, plain, NULL, NULL);
     out->access = json_get_str(tokens, STR("access"));
@@ -93,8 +94,9 @@ static bool tokens_read(struct oauth *oauth, struct arena *arena, const struct j
 
 /* --- the record --- */
 
-void account_put(struct oauth *oauth, struct str key, const struct account *account,
-                 uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+void account_put(struct oauth *oauth, struct str kind, struct str key,
+                 const struct account *account, uint64_t version, int64_t ttl_ms, store_done *done,
+                 void *data)
 {
     struct store *store = oauth->opts.store;
     struct json_writer w;
@@ -115,9 +117,9 @@ void account_put(struct oauth *oauth, struct str key, const struct account *acco
     jw_key_i64(&w, STR("expires"), account->expires_ms);
     jw_key_i64(&w, STR("connected"), account->connected_ms);
     jw_key_i64(&w, STR("refreshed"), account->refreshed_ms);
-    tokens_write(oauth, &w, key, account);
+    tokens_write(oauth, &w, kind, key, account);
     jw_end(&w);
-    store->ops->put(store, OAUTH_KIND, key, buf_str(&out), version, ttl_ms, done, data);
+    store->ops->put(store, kind, key, buf_str(&out), version, ttl_ms, done, data);
     buf_finish(&out);
 }
 
@@ -132,11 +134,20 @@ static bool state_named(struct str name, enum account_state *state)
     return false;
 }
 
-bool account_read(struct oauth *oauth, struct arena *arena, struct str key, struct str value,
-                  struct account *out)
+/* Does the record stand where it says that it belongs? */
+static bool is_at(const struct account *account, struct str kind, struct str key)
+{
+    char expected[OAUTH_KEY_MAX];
+
+    return str_eq(key, str_eq(kind, OAUTH_KIND_HELD)
+                           ? account->ask_id
+                           : account_key(expected, account->principal, account->service));
+}
+
+bool account_read(struct oauth *oauth, struct arena *arena, struct str kind, struct str key,
+                  struct str value, struct account *out)
 {
     const struct json *v = json_parse(arena, arena_str(arena, value), NULL, NULL);
-    char expected[OAUTH_KEY_MAX];
 
     *out = (struct account){
         .principal = json_get_str(v, STR("principal")),
@@ -147,13 +158,12 @@ bool account_read(struct oauth *oauth, struct arena *arena, struct str key, stru
         .ask_id = json_get_str(v, STR("ask")),
         .lease = json_get_str(v, STR("lease")),
     };
-    return json_is(v, JSON_OBJECT) && tokens_read(oauth, arena, v, key, out) &&
+    return json_is(v, JSON_OBJECT) && tokens_read(oauth, arena, v, kind, key, out) &&
            state_named(json_get_str(v, STR("state")), &out->state) &&
            json_i64(json_get(v, STR("leaseUntil")), &out->lease_until_ms) &&
            json_i64(json_get(v, STR("expires")), &out->expires_ms) &&
            json_i64(json_get(v, STR("connected")), &out->connected_ms) &&
-           json_i64(json_get(v, STR("refreshed")), &out->refreshed_ms) &&
-           str_eq(key, account_key(expected, out->principal, out->service));
+           json_i64(json_get(v, STR("refreshed")), &out->refreshed_ms) && is_at(out, kind, key);
 }
 
 bool account_counts(const struct account *account, const struct service *service)

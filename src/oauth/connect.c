@@ -2,7 +2,7 @@
  * oauth/connect: a person connects an account, by the code flow with PKCE.
  *
  *     oauth_begin:   read the account ─▶ endpoints known ─▶ keep the verifier ─▶ the person goes
- *     oauth_return:  read the verifier ─▶ checked ─▶ marked as used ─▶ code for tokens ─▶ keep them
+ *     oauth_return:  read the verifier ─▶ checked ─▶ marked as used ─▶ code for tokens ─▶ held
  *
  * What is kept of a flow (kind "credential-flow") is found by the question that led to it: the
  * verifier, the service, whose it is, where the person comes back to. It is used once. A person who
@@ -13,9 +13,12 @@
  * (RFC 9207). The caller has checked `state`, and that the person who comes back is the one who
  * went.
  *
- * A node may die at any of these arrows. Until the tokens are kept, the question waits as before,
- * and the person opens its page again. After that the page sees that the account is connected by
- * this very question, and ends it.
+ * Nothing is connected here. The tokens are held for the question (held.c), and whoever has called
+ * answers it then, and says how it ended (oauth_keep, oauth_drop).
+ *
+ * A node may die at any of these arrows. Until the tokens are held, the question waits as before,
+ * and the person opens its page again. After that the page sees what is held for this very
+ * question, and ends it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,7 +56,8 @@ static void flow_read(struct work *work);
 static void flow_keep(struct work *work);
 static void flow_use(struct work *work);
 static void account_look(struct work *work);
-static void account_keep(struct work *work);
+static void held_look(struct work *work);
+static void held_put(struct work *work);
 
 static struct connecting *connecting_of(struct work *work)
 {
@@ -202,21 +206,23 @@ static void begin_with(struct connecting *c, const struct json *record)
 
 /* --- coming back --- */
 
-static void account_kept(void *data, nod_status status, const struct store_reply *reply)
+static void agreed(struct connecting *c)
+{
+    over(c, &(struct oauth_flow_result){ .end = OAUTH_FLOW_AGREED });
+}
+
+static void is_held(void *data, nod_status status, const struct store_reply *reply)
 {
     struct connecting *c = data;
 
     (void)reply;
-    CRASH_POINT(connect_after);
-    if (work_retry(&c->work, status, OAUTH_KEEP_TRIES, account_keep))
+    CRASH_POINT(connect_held);
+    if (work_retry(&c->work, status, OAUTH_KEEP_TRIES, held_put))
         return;
-    if (status != NOD_OK) {
+    if (status == NOD_OK)
+        agreed(c);
+    else
         store_failed(c);
-        return;
-    }
-    LOG_INFO("an account was connected", LOG_STR("service", c->flow.service),
-             LOG_STR("principal", c->flow.principal), LOG_STR("scopes", c->account.scopes));
-    over(c, &(struct oauth_flow_result){ .end = OAUTH_FLOW_CONNECTED });
 }
 
 /* `barred`: trying again does not help. */
@@ -226,12 +232,12 @@ static void unreached(struct connecting *c, const char *why, bool barred)
               STR_ARG(c->service->spec.title), why, barred ? "" : " Try again.");
 }
 
-/* Whatever was there is replaced: the person has just agreed to this. */
-static void account_keep(struct work *work)
+static void held_put(struct work *work)
 {
     struct connecting *c = connecting_of(work);
 
-    account_put(work->oauth, key_of(c), &c->account, 0, 0, account_kept, c);
+    account_put(work->oauth, OAUTH_KIND_HELD, c->flow.ask_id, &c->account, 0, OAUTH_HELD_MS,
+                is_held, c);
 }
 
 static void tokens_came(void *data, const struct fetch_result *result)
@@ -273,7 +279,7 @@ static void tokens_came(void *data, const struct fetch_result *result)
         .connected_ms = now,
         .state = ACCOUNT_CONNECTED,
     };
-    account_keep(&c->work);
+    held_put(&c->work);
 }
 
 static void flow_used(void *data, nod_status status, const struct store_reply *reply)
@@ -386,7 +392,43 @@ static void endpoints_known(void *data, const char *why)
         flow_read(&c->work);
 }
 
-/* The account is there already: this question led to it and its node died, or another one did. */
+/* Tokens are held for the question: its node has died before it was answered, or the person came
+ * back twice. */
+static void held_came(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct connecting *c = data;
+    struct arena scratch;
+    struct account held;
+
+    if (work_retry(&c->work, status, OAUTH_STORE_TRIES, held_look))
+        return;
+    if (status == NOD_E_STORE) {
+        store_failed(c);
+        return;
+    }
+    arena_init(&scratch, OAUTH_ARENA_MAX);
+    scratch.wiped = true;
+    bool fits = status == NOD_OK &&
+                account_read(c->work.oauth, &scratch, OAUTH_KIND_HELD, c->flow.ask_id, reply->value,
+                             &held) &&
+                account_counts(&held, c->service) && str_eq(held.principal, c->flow.principal) &&
+                str_eq(held.service, c->flow.service);
+    arena_finish(&scratch);
+    if (fits)
+        agreed(c);
+    else
+        service_await(c->service, &c->work.ready, endpoints_known, c);
+}
+
+static void held_look(struct work *work)
+{
+    struct store *store = work->oauth->opts.store;
+    struct connecting *c = connecting_of(work);
+
+    store->ops->get(store, OAUTH_KIND_HELD, c->flow.ask_id, held_came, c);
+}
+
+/* The account is there already, because another question has led to it. */
 static void account_came(void *data, nod_status status, const struct store_reply *reply)
 {
     struct connecting *c = data;
@@ -399,17 +441,18 @@ static void account_came(void *data, nod_status status, const struct store_reply
         return;
     }
     if (status == NOD_OK &&
-        account_read(c->work.oauth, &c->work.arena, key_of(c), reply->value, &account) &&
+        account_read(c->work.oauth, &c->work.arena, OAUTH_KIND, key_of(c), reply->value,
+                     &account) &&
         account_counts(&account, c->service)) {
         if (str_eq(account.ask_id, c->flow.ask_id) ||
             (!c->returns && oauth_scopes_within(c->scopes, account.scopes))) {
-            over(c, &(struct oauth_flow_result){ .end = OAUTH_FLOW_CONNECTED });
+            agreed(c);
             return;
         }
         /* What was agreed to before is asked for again, so that nothing is lost by it. */
         c->scopes = scopes_join(&c->work.arena, c->scopes, account.scopes);
     }
-    service_await(c->service, &c->work.ready, endpoints_known, c);
+    held_look(&c->work);
 }
 
 static void account_look(struct work *work)

@@ -12,6 +12,7 @@
  * wire.c       the URL of the code flow, bodies of requests, what a token endpoint answers
  * account.c    the record of an account
  * connect.c    the code flow (RFC 6749, 7636, 8707, 9207)
+ * held.c       what came of it, until its question has ended
  * token.c      the access token of an account, refreshed in time, once
  * source.c     access tokens as what a run needs
  * revoke.c     accounts are listed, and disconnected (RFC 7009)
@@ -19,6 +20,7 @@
  * Holds always:
  * - A token is sent to nobody but the service that it is from, and handed to nobody but a call of
  *   the principal that has connected the account. It is in no log and in no message.
+ * - An account is connected by a question that was accepted, and by no other.
  * - Where the keys of the store are missing, accounts are kept in the memory of this process alone.
  * - A refresh token is used by one node at a time: whoever uses it has written so into the record.
  *   That word runs out, so a node that dies while it refreshes strands nobody.
@@ -54,6 +56,7 @@ enum {
     OAUTH_PAGE_MAX = 200,         /* accounts on one page of a list */
     OAUTH_CURSOR_MAX = 1024,      /* bytes of where a list goes on */
     OAUTH_REVOKED_MS = 604800000, /* the service is told of a revoke for at most so long */
+    OAUTH_HELD_MS = 604800000,    /* tokens are kept so long for the question that led to them */
 };
 
 enum oauth_client_auth {
@@ -145,11 +148,11 @@ struct oauth_flow {       /* copied */
 };
 
 enum oauth_flow_end {
-    OAUTH_FLOW_GO,        /* oauth_begin: the person goes to `url` */
-    OAUTH_FLOW_CONNECTED, /* the account is connected, now or before */
-    OAUTH_FLOW_DECLINED,  /* the person did not agree */
-    OAUTH_FLOW_REFUSED,   /* what came back is not what was begun; nothing has happened */
-    OAUTH_FLOW_FAILED,    /* the service or the store failed: it can be tried again */
+    OAUTH_FLOW_GO,       /* oauth_begin: the person goes to `url` */
+    OAUTH_FLOW_AGREED,   /* the account was connected before, or is once the question is accepted */
+    OAUTH_FLOW_DECLINED, /* the person did not agree */
+    OAUTH_FLOW_REFUSED,  /* what came back is not what was begun; nothing has happened */
+    OAUTH_FLOW_FAILED,   /* the service or the store failed: it can be tried again */
 };
 
 struct oauth_flow_result { /* valid during done() */
@@ -164,6 +167,14 @@ void oauth_begin(struct oauth *oauth, const struct oauth_flow *flow, oauth_flow_
                  void *data);
 void oauth_return(struct oauth *oauth, const struct oauth_flow *flow, oauth_flow_done *done,
                   void *data);
+/*
+ * The question of a flow has ended (held.c). Accepted: what it led to is the account now. done() is
+ * called once, later, with NOD_OK or NOD_E_STORE, unless the oauth is destroyed before. In any
+ * other way: what it led to is given back to the service, and nothing is connected.
+ */
+void oauth_keep(struct oauth *oauth, const struct oauth_flow *flow,
+                void (*done)(void *data, nod_status status), void *data);
+void oauth_drop(struct oauth *oauth, const struct oauth_flow *flow);
 
 /* --- the accounts that there are (revoke.c) --- */
 

@@ -25,6 +25,7 @@ enum {
 
 #define OAUTH_KIND      STR("credential")
 #define OAUTH_KIND_FLOW STR("credential-flow")
+#define OAUTH_KIND_HELD STR("credential-held")
 
 /* --- services --- */
 
@@ -125,11 +126,13 @@ struct account {
 struct str account_key(char out[OAUTH_KEY_MAX], struct str principal, struct str service);
 /* The part of the key that is the same for all accounts of a principal. */
 struct str account_owner(char out[OAUTH_OWNER_LEN], struct str principal);
-/* False: it is damaged, or cannot be opened. */
-bool account_read(struct oauth *oauth, struct arena *arena, struct str key, struct str value,
-                  struct account *out);
-void account_put(struct oauth *oauth, struct str key, const struct account *account,
-                 uint64_t version, int64_t ttl_ms, store_done *done, void *data);
+/* `kind` is OAUTH_KIND, or OAUTH_KIND_HELD with the id of the question as its key. False: it is
+ * damaged, or cannot be opened. */
+bool account_read(struct oauth *oauth, struct arena *arena, struct str kind, struct str key,
+                  struct str value, struct account *out);
+void account_put(struct oauth *oauth, struct str kind, struct str key,
+                 const struct account *account, uint64_t version, int64_t ttl_ms, store_done *done,
+                 void *data);
 /* Is it of this service, as it is set up now, and usable? */
 bool account_counts(const struct account *account, const struct service *service);
 /* The member of a record that holds what its store must not see. */
@@ -163,7 +166,11 @@ void work_later(struct work *work, int64_t after_ms, void (*again)(struct work *
 /* The store's wall clock. */
 int64_t oauth_now(const struct oauth *oauth);
 /* Tells the service that nobody has this token, if it can be told (revoke.c). */
-void revoke_stray(struct service *service, struct str token);
+void revoke_stray(struct service *service, struct str token, bool refresh);
+/* The question was accepted: what is held for it becomes the account of this key, if it has not
+ * (held.c). done() is called once, later, with NOD_OK or NOD_E_STORE. */
+void held_keep(struct oauth *oauth, struct str ask_id, struct str key,
+               void (*done)(void *data, nod_status status), void *data);
 void text_wipe(struct str text);
 
 #endif

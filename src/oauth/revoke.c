@@ -8,8 +8,9 @@
  * tokens, for the service is told with them. If this node dies before that, whoever lists accounts
  * next goes on with it (OAUTH_REVOKED_MS). A service that cannot be told is named in the log.
  *
- * The record is removed by replacing it, if it is still the mark, with one that runs out at once:
- * an account that was connected again meanwhile stays.
+ * The record is removed by replacing it, if it is still the mark, with one that has no tokens and
+ * runs out soon: an account that was connected again meanwhile stays, and nobody who is late
+ * connects this one a second time (held.c).
  */
 #include <stdio.h>
 
@@ -18,7 +19,7 @@
 #include "base/mem.h"
 #include "oauth/oauth_inside.h"
 
-enum { REMOVED_MS = 1 }; /* what a removed record still lasts */
+enum { REMOVED_MS = 60000 }; /* a removed record still says so long what it was, without tokens */
 
 struct revoking {
     struct work work;        /* first */
@@ -84,7 +85,8 @@ static void revoke_remove(struct work *work)
     struct revoking *r = revoking_of(work);
 
     r->account.access = r->account.refresh = STR_NONE;
-    account_put(work->oauth, key_of(r), &r->account, r->version, REMOVED_MS, removed, r);
+    account_put(work->oauth, OAUTH_KIND, key_of(r), &r->account, r->version, REMOVED_MS, removed,
+                r);
 }
 
 /* --- the service is told --- */
@@ -168,7 +170,7 @@ static void revoke_mark(struct work *work)
 
     CRASH_POINT(revoke_before);
     r->account.state = ACCOUNT_REVOKED;
-    account_put(work->oauth, key_of(r), &r->account, 0, OAUTH_REVOKED_MS, marked, r);
+    account_put(work->oauth, OAUTH_KIND, key_of(r), &r->account, 0, OAUTH_REVOKED_MS, marked, r);
 }
 
 /* --- read --- */
@@ -179,8 +181,8 @@ static void came(void *data, nod_status status, const struct store_reply *reply)
 
     if (work_retry(&r->work, status, OAUTH_STORE_TRIES, revoke_read))
         return;
-    if (status != NOD_OK ||
-        !account_read(r->work.oauth, &r->work.arena, key_of(r), reply->value, &r->account)) {
+    if (status != NOD_OK || !account_read(r->work.oauth, &r->work.arena, OAUTH_KIND, key_of(r),
+                                          reply->value, &r->account)) {
         over(r, status == NOD_E_STORE ? NOD_E_STORE : NOD_E_NOT_FOUND);
         return;
     }
@@ -242,14 +244,14 @@ static void stray_told(void *data, const struct fetch_result *result)
     work_end(&stray->work);
 }
 
-void revoke_stray(struct service *service, struct str token)
+void revoke_stray(struct service *service, struct str token, bool refresh)
 {
     struct work *work;
 
     if (!service->revocation)
         return;
     work = work_begin(service->oauth, sizeof(struct stray));
-    work->fetch = send_revocation(service, token, true, stray_told, work);
+    work->fetch = send_revocation(service, token, refresh, stray_told, work);
     if (!work->fetch)
         work_end(work);
 }
@@ -272,7 +274,8 @@ static void list_row(void *data, const struct store_row *row)
     struct account account;
 
     arena_reset(&l->work.arena);
-    if (!account_read(oauth, &l->work.arena, row->value->key, row->value->value, &account))
+    if (!account_read(oauth, &l->work.arena, OAUTH_KIND, row->value->key, row->value->value,
+                      &account))
         return;
     if (account.state == ACCOUNT_REVOKED) { /* its node died before the service was told */
         if (account.access.len && oauth->work_count - oauth->jobs.count < OAUTH_FLOWS_MAX)

@@ -49,6 +49,7 @@ struct oauth_wait {
     void *data;
     struct timer timer; /* for an end that is known at once */
     nod_status status;
+    bool looked;                   /* nothing is held for its question any more */
     char name[OAUTH_NAME_MAX + 1]; /* of the service, if it is not known */
     char ask_id[ID_LEN + 1];
     char scopes[OAUTH_TEXT_MAX + 1];
@@ -57,6 +58,7 @@ struct oauth_wait {
 static void job_read(struct work *work);
 static void job_lease(struct work *work);
 static void job_keep(struct work *work);
+static void job_fail(struct job *job, nod_status status, const char *message);
 
 static struct job *job_of(struct work *work)
 {
@@ -122,11 +124,43 @@ static void job_freed(struct work *work)
     mem_free(job->stray);
 }
 
+/* What is held for a question that was accepted is kept by now, by this node or another one. */
+static void held_kept(void *data, nod_status status)
+{
+    struct job *job = data;
+
+    if (status == NOD_OK)
+        job_read(&job->work);
+    else
+        job_fail(job, status, "The store cannot be reached.");
+}
+
+/* Somebody has had the account connected, and is told that there is none, or none that will do: its
+ * node may have died before it was kept. The job then goes on with that. */
+static bool is_held(struct job *job, const struct oauth_token *token)
+{
+    LIST_EACH (at, &job->waits) {
+        struct oauth_wait *wait = LIST_OF(at, struct oauth_wait, link);
+        bool lacks = token->status == NOD_E_NOT_FOUND ||
+                     (token->status == NOD_OK &&
+                      !oauth_scopes_within(str_of(wait->scopes), job->account.scopes));
+        if (!lacks || wait->looked || !wait->ask_id[0] ||
+            str_eq(job->account.ask_id, str_of(wait->ask_id)))
+            continue;
+        wait->looked = true;
+        held_keep(job->work.oauth, str_of(wait->ask_id), key_of(job), held_kept, job);
+        return true;
+    }
+    return false;
+}
+
 /* Nobody new comes to it: whoever is told may begin another one for the same account. */
 static void job_over(struct job *job, const struct oauth_token *token)
 {
     struct list *at;
 
+    if (is_held(job, token))
+        return;
     map_remove(&job->work.oauth->jobs, key_of(job));
     while ((at = list_first(&job->waits)))
         wait_answer(LIST_OF(at, struct oauth_wait, link), token, &job->account);
@@ -218,10 +252,10 @@ static void read_done(void *data, nod_status status, const struct store_reply *r
         return;
     }
     job->version = status == NOD_OK ? reply->version : 0;
-    bool there = status == NOD_OK && account_read(job->work.oauth, &job->work.arena, key_of(job),
-                                                  reply->value, &job->account);
+    bool there = status == NOD_OK && account_read(job->work.oauth, &job->work.arena, OAUTH_KIND,
+                                                  key_of(job), reply->value, &job->account);
     if (job->stray && (!there || job->account.state == ACCOUNT_REVOKED))
-        revoke_stray(job->service, str_of(job->stray));
+        revoke_stray(job->service, str_of(job->stray), true);
     if (there)
         job_decide(job);
     else
@@ -262,7 +296,8 @@ static void job_let_go(struct job *job, const char *why)
              STR_ARG(job->service->spec.title), why);
     job->account.lease = STR_NONE;
     job->account.lease_until_ms = 0;
-    account_put(job->work.oauth, key_of(job), &job->account, job->version, 0, let_go_done, job);
+    account_put(job->work.oauth, OAUTH_KIND, key_of(job), &job->account, job->version, 0,
+                let_go_done, job);
 }
 
 static void keep_done(void *data, nod_status status, const struct store_reply *reply)
@@ -291,7 +326,8 @@ static void job_keep(struct work *work)
 {
     struct job *job = job_of(work);
 
-    account_put(work->oauth, key_of(job), &job->account, job->version, 0, keep_done, job);
+    account_put(work->oauth, OAUTH_KIND, key_of(job), &job->account, job->version, 0, keep_done,
+                job);
 }
 
 static void job_refused(struct job *job, struct str error)
@@ -405,7 +441,7 @@ static void lease_ready(void *data, const char *why)
     job->account.lease = id_str(&job->lease);
     job->account.lease_until_ms = oauth_now(oauth) + OAUTH_LEASE_MS;
     CRASH_POINT(lease_before);
-    account_put(oauth, key_of(job), &job->account, job->version, 0, lease_done, job);
+    account_put(oauth, OAUTH_KIND, key_of(job), &job->account, job->version, 0, lease_done, job);
 }
 
 /* The endpoints are found before the lease is taken, so that its time is for the refresh. */

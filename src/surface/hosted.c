@@ -244,19 +244,18 @@ static void visit_find(struct hosted_visit *visit, struct str purpose, struct st
 
 /* --- answering --- */
 
-static void show_outcome(struct hosted_visit *visit)
+void hosted_show(struct hosted_visit *visit)
 {
     if (visit->exchange)
         hosted_draw(visit);
     visit_end(visit);
 }
 
-static void settled(struct hosted_visit *visit)
+static bool settled(struct hosted_visit *visit)
 {
     const struct hosted_kind *kind = hosted_kind_of(&visit->ask);
 
-    if (kind->settled)
-        kind->settled(visit);
+    return !kind->settled || kind->settled(visit);
 }
 
 /* How it ended is read from the store, which also knows who was faster. */
@@ -264,11 +263,10 @@ static void outcome_loaded(void *data, nod_status status, const struct store_rep
 {
     struct hosted_visit *visit = data;
 
-    if (status == NOD_OK) {
+    if (status == NOD_OK)
         visit->ask = ask_record_copy(&visit->arena, reply->ask);
-        settled(visit);
-    }
-    show_outcome(visit);
+    if (status != NOD_OK || settled(visit))
+        hosted_show(visit);
 }
 
 static void answered(void *data, const struct answer_result *result)
@@ -320,8 +318,8 @@ static void opened(struct hosted_visit *visit)
 
     if (kind->opened && !is_over(visit))
         kind->opened(visit);
-    else
-        show_outcome(visit);
+    else if (visit->ask.state == ASK_PENDING || settled(visit)) /* by a node that has died then */
+        hosted_show(visit);
 }
 
 static void page_serve(const struct front_request *request, void *data)
@@ -388,7 +386,7 @@ static void returned(struct hosted_visit *visit)
     if (!kind->returned)
         hosted_refuse(visit, 404, NO_SUCH_PAGE);
     else if (is_over(visit))
-        show_outcome(visit);
+        hosted_show(visit);
     else
         kind->returned(visit);
 }

@@ -79,9 +79,10 @@ struct hosted_visit {
 };
 
 struct hosted_kind {
-    struct str name; /* for the script of the page */
-    struct str done; /* what is said when the ask was accepted */
-    bool signed_in;  /* it decides more than what is entered: the link alone is never enough */
+    struct str name;   /* for the script of the page */
+    struct str done;   /* what is said when the ask was accepted */
+    struct str undone; /* what the page adds if it ended in another way; may be empty */
+    bool signed_in;    /* it decides more than what is entered: the link alone is never enough */
     /* The ask waits. Writes further members of what the script is told; NULL: none. */
     void (*draw)(struct hosted_visit *visit, struct json_writer *w);
     /* The ask waits, and the page was opened. Instead of draw: answers the exchange, for example
@@ -92,9 +93,11 @@ struct hosted_kind {
     void (*submitted)(struct hosted_visit *visit, const struct json *content);
     /* A foreign page has sent the person back (visit->query). The same. NULL: none can. */
     void (*returned)(struct hosted_visit *visit);
-    /* It has been decided about the answer: visit->counted, which this may change, and
-     * visit->ask.state says how the ask ended, or that it waits. NULL: nothing more is to do. */
-    void (*settled)(struct hosted_visit *visit);
+    /* It has been decided about the answer, by this visit or an earlier one: visit->counted, which
+     * this may change, and visit->ask.state says how the ask ended, or that it waits. False,
+     * possible only if it was accepted: the page waits for hosted_show. NULL: nothing more is to
+     * do. */
+    bool (*settled)(struct hosted_visit *visit);
 };
 
 extern const struct hosted_kind hosted_form, hosted_foreign, hosted_secret, hosted_connect;
@@ -103,6 +106,8 @@ extern const struct hosted_kind hosted_form, hosted_foreign, hosted_secret, host
 
 /* Answers the ask, and shows what became of it. The content is copied; it may be NULL. */
 void hosted_answer(struct hosted_visit *visit, enum ask_state action, const struct json *content);
+/* Shows what became of the ask. */
+void hosted_show(struct hosted_visit *visit);
 /* What the person has given answers their other questions as well that are on such a page, and for
  * which same() is true. The visit goes on. */
 void hosted_answer_others(const struct hosted_visit *visit,

@@ -10,6 +10,9 @@
  * Which account it is decides whose account the tools act with. So the person has always signed in,
  * also where a link is enough for data: whoever made the call has the link, and must not choose.
  *
+ * The question is answered first, and connects the account by that. If it ended in another way
+ * while the person was away, nothing is connected, and the service is told so (oauth/held.c).
+ *
  * A person who has connected an account is not asked for it a second time (hosted_others.c). If it
  * fails, the question still waits, and its link can be opened again.
  */
@@ -51,8 +54,7 @@ static void done(void *data, const struct oauth_flow_result *result)
     case OAUTH_FLOW_GO:
         hosted_redirect(visit, result->url);
         break;
-    case OAUTH_FLOW_CONNECTED:
-        hosted_answer_others(visit, is_same);
+    case OAUTH_FLOW_AGREED:
         hosted_answer(visit, ASK_ACCEPTED, NULL);
         break;
     case OAUTH_FLOW_DECLINED:
@@ -106,9 +108,35 @@ static void returned(struct hosted_visit *visit)
     oauth_return(hosted_opts(visit->hosted)->oauth, &flow, done, visit);
 }
 
+static void kept(void *data, nod_status status)
+{
+    struct hosted_visit *visit = data;
+
+    (void)status; /* if the store is away, the call that goes on keeps it */
+    if (visit->counted)
+        hosted_answer_others(visit, is_same);
+    hosted_show(visit);
+}
+
+static bool settled(struct hosted_visit *visit)
+{
+    struct oauth *oauth = hosted_opts(visit->hosted)->oauth;
+    struct oauth_flow flow = flow_of(visit);
+
+    if (visit->ask.state == ASK_ACCEPTED) {
+        oauth_keep(oauth, &flow, kept, visit);
+        return false;
+    }
+    if (visit->ask.state != ASK_PENDING || flow.ttl_ms <= 0) /* otherwise it can be tried again */
+        oauth_drop(oauth, &flow);
+    return true;
+}
+
 const struct hosted_kind hosted_connect = { .name = STR_INIT("connect"),
                                             .done = STR_INIT(
                                                 "The account is connected, and the tool goes on."),
                                             .signed_in = true,
+                                            .undone = STR_INIT(" Nothing was connected by it."),
                                             .opened = opened,
-                                            .returned = returned };
+                                            .returned = returned,
+                                            .settled = settled };

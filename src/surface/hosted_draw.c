@@ -18,7 +18,7 @@ enum {
 
 /* --- how it ended --- */
 
-static struct str outcome_of(const struct ask_record *ask, bool over)
+static struct str end_of(const struct ask_record *ask, bool over)
 {
     switch (ask->state) {
     case ASK_ACCEPTED:
@@ -47,6 +47,16 @@ static const struct target *tool_of(const struct hosted_visit *visit)
     return catalog_find(hosted_opts(visit->hosted)->catalog, TARGET_TOOL, visit->ask.target);
 }
 
+static struct str outcome_of(struct hosted_visit *visit)
+{
+    struct str end = end_of(&visit->ask, is_over(visit));
+    struct str undone = hosted_kind_of(&visit->ask)->undone;
+
+    if (!end.len || !undone.len || visit->ask.state == ASK_ACCEPTED)
+        return end;
+    return arena_fmt(&visit->arena, STR_FMT STR_FMT, STR_ARG(end), STR_ARG(undone));
+}
+
 /* --- what the script is told --- */
 
 static void write_data(struct hosted_visit *visit, struct json_writer *w)
@@ -61,7 +71,7 @@ static void write_data(struct hosted_visit *visit, struct json_writer *w)
     jw_key_str(w, STR("state"),
                over && ask->state == ASK_PENDING ? ask_state_name(ASK_EXPIRED)
                                                  : ask_state_name(ask->state));
-    jw_key_str(w, STR("outcome"), outcome_of(ask, over));
+    jw_key_str(w, STR("outcome"), outcome_of(visit));
     jw_key_str(w, STR("id"), ask->id);
     jw_key_str(w, STR("message"), ask->message);
     jw_key_bool(w, STR("consent"), ask->consent);
@@ -143,13 +153,12 @@ void hosted_draw(struct hosted_visit *visit)
     buf_init(&data, HOSTED_REPLY_MAX);
     json_writer_init(&w, &data);
     write_data(visit, &w);
-    bool over = is_over(visit);
     if (!json_writer_done(&w))
         hosted_draw_refusal(visit, 500, STR("The page could not be drawn."));
     else if (visit->is_page)
         draw_page(visit, 200, asks_whom(visit),
-                  page_as_text(arena, visit->ask.message, HOSTED_MESSAGE_MAX),
-                  outcome_of(&visit->ask, over), inside_script(arena, buf_str(&data)));
+                  page_as_text(arena, visit->ask.message, HOSTED_MESSAGE_MAX), outcome_of(visit),
+                  inside_script(arena, buf_str(&data)));
     else
         http_reply_json(visit->exchange, visit->counted ? 200 : 409, buf_str(&data));
     buf_finish(&data);

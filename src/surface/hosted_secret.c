@@ -74,7 +74,7 @@ static void secret_submitted(struct hosted_visit *visit, const struct json *cont
 }
 _Static_assert(SECRET_VALUE_MAX == 16384, "as the sentence above says");
 
-static void secret_settled(struct hosted_visit *visit)
+static bool secret_settled(struct hosted_visit *visit)
 {
     struct secret_asked asked;
 
@@ -85,6 +85,7 @@ static void secret_settled(struct hosted_visit *visit)
     } else if (visit->stored && secret_asked_read(&visit->arena, visit->ask.detail, &asked))
         secret_take_back(hosted_opts(visit->hosted)->engine, visit->ask.principal, asked.name,
                          visit->ask.id);
+    return true;
 }
 
 const struct hosted_kind hosted_secret = { .name = STR_INIT("secret"),

@@ -32,7 +32,7 @@ const unreached = {
   collect_after: () => true,
   attach_after: () => true,
   // a person connects an account, its token is refreshed, it is disconnected: tests/wire/accounts-points.test.js dies there
-  ...Object.fromEntries(['flow_before', 'flow_after', 'connect_before', 'connect_after', 'lease_before', 'lease_after', 'refresh_before', 'refresh_after', 'revoke_before', 'revoke_marked', 'revoke_after'].map((point) => [point, () => true])),
+  ...Object.fromEntries(['flow_before', 'flow_after', 'connect_before', 'connect_held', 'connect_after', 'lease_before', 'lease_after', 'refresh_before', 'refresh_after', 'revoke_before', 'revoke_marked', 'revoke_after'].map((point) => [point, () => true])),
   view_before: () => true, // view.test.js does
   view_after: () => true,
   sqlite_commit_before: ({ store }) => store !== 'sqlite',

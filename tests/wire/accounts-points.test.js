@@ -18,8 +18,8 @@ const until = (what, is, ms = PATIENCE_MS) =>
 
 // A server that dies at a point, and others after it, at the same address or at another one of the same store.
 class House {
-  static async open(t, { store = 'sqlite', settings = {} } = {}) {
-    const made = new House();
+  static async open(t, { store = 'sqlite', settings = {}, args = [] } = {}) {
+    const made = Object.assign(new House(), { args });
     made.t = t;
     made.service = await AuthorizationServer.start(t, settings);
     made.store = await stores.find(({ name }) => name === store).create(t);
@@ -31,7 +31,7 @@ class House {
 
   async start(crash, port = this.port) {
     const env = { ...SECRET, ...this.service.env, ...(crash ? { NOD_CRASH_AT: crash } : {}) };
-    const server = await startHttp(this.t, 'accounts', { port, env, args: ['--token-file', this.tokens, '--store', this.store.address, '--oauth', this.file] });
+    const server = await startHttp(this.t, 'accounts', { port, env, args: ['--token-file', this.tokens, '--store', this.store.address, '--oauth', this.file, ...this.args] });
     this.server = server;
     return server;
   }
@@ -75,7 +75,7 @@ async function connected(house) {
 
 suite('killed at every point', { concurrency: 3 }, () => {
   // What it takes to get there a second time: codes that are exchanged.
-  for (const [point, codes] of Object.entries({ flow_before: 1, flow_after: 1, connect_before: 2, connect_after: 1, page_before: 1, page_after: 1 }))
+  for (const [point, codes] of Object.entries({ flow_before: 1, flow_after: 1, connect_before: 2, connect_held: 1, connect_after: 1, page_before: 1, page_after: 1 }))
     test(`sqlite: killed at ${point}, an account is connected all the same, and the call goes on once`, async (t) => {
       const house = await House.open(t);
       await house.start(point);
@@ -88,6 +88,44 @@ suite('killed at every point', { concurrency: 3 }, () => {
       assert.equal(await house.client().ended('use', {}, answered(asked)), newest(house.service));
       assert.equal(await house.client().ended('use'), newest(house.service));
       assert.deepEqual([house.service.asked.code, (await house.accounts()).length], [codes, 1]);
+    });
+
+  // The person agrees at the service; the node dies before the question is answered, and then they decline it after all.
+  for (const store of ['sqlite', 'redis'])
+    test(`${store}: killed at connect_held, and declined then: nothing is connected`, async (t) => {
+      const house = await House.open(t, { store, args: ['--surfaces', 'client,inbox'] });
+      const doomed = await house.start('connect_held');
+      const ada = await Person.at(doomed, 'ada');
+      const asked = await house.client().asked('use');
+      await assert.rejects(goThrough(ada, linkOf(asked)));
+      await house.dead();
+      await house.start();
+      const link = linkOf(asked);
+      const api = new Api(house.server, 'ada');
+      const [{ id }] = (await api.list()).json.items;
+      assert.equal((await api.resolve(id, { action: 'decline' })).status, 200);
+      assert.equal(house.service.asked.revoke, 0);
+      assert.match((await ada.page(link)).html, /This was declined.* Nothing was connected by it/);
+      await until('the service is told', () => house.service.asked.revoke === 1);
+      const { result } = await house.client().call('use', {}, answered(asked));
+      assert.deepEqual([result.isError, await house.accounts()], [true, []]);
+      assert.equal((await house.client().asked('use')).resultType, 'input_required', 'the next call asks');
+    });
+
+  // It is accepted; the node dies before the account is connected. The other one goes on with the call, and connects it.
+  for (const point of ['page_after', 'connect_after'])
+    test(`two nodes of redis: killed at ${point}, the other one has the account`, async (t) => {
+      const house = await House.open(t, { store: 'redis' });
+      const other = await house.start(null, 0);
+      const doomed = await house.start(point);
+      const ada = await Person.at(doomed, 'ada');
+      const asked = await house.client(doomed).asked('use');
+      await assert.rejects(goThrough(ada, linkOf(asked)));
+      await house.dead(doomed);
+      house.server = other;
+      assert.equal(await house.client(other).ended('use', {}, answered(asked)), newest(house.service));
+      assert.equal(await house.client(other).ended('use'), newest(house.service));
+      assert.deepEqual([house.service.asked.code, house.service.asked.revoke, (await house.accounts()).length], [1, 0, 1]);
     });
 
   // How often the service is asked, in all; and whether the person has to connect the account again.

@@ -8,7 +8,7 @@ import { connect, runOnce, pause, startHttp, within, PATIENCE_MS } from './harne
 import { Api, houses, mute, token } from './inbox.js';
 import { scratchFolder } from './modern.js';
 import { AuthorizationServer } from './authorization-server.js';
-import { Person, SECRET, URL_MODE, callAndConnect, clients, numberOf, oauthFile, openAccounts } from './accounts.js';
+import { Person, SECRET, URL_MODE, callAndConnect, clients, memory, numberOf, oauthFile, openAccounts } from './accounts.js';
 
 const FULL = process.env.NOD_SOAK === '1';
 const CALLS = 50;
@@ -19,6 +19,8 @@ const until = (what, is) =>
   within(PATIENCE_MS, what, (async () => {
     while (!(await is())) await pause(10);
   })());
+// The same address on another node.
+const onNode = (server, link) => Object.assign(new URL(link), { host: new URL(server.url).host }).href;
 const newest = (service) => numberOf([...service.accesses.keys()].at(-1));
 const accountsOf = async (server, who) => (await new Api(server, who).get('/api/credentials')).json.items;
 
@@ -166,6 +168,74 @@ test('who does not agree is not asked again, and the tool is told', async (t) =>
   assert.match(end.html, /declined/);
   assert.match((await call).content[0].text, /No account at github was connected/);
   assert.deepEqual([service.asked.code, await accountsOf(server, 'ada')], [0, []]);
+});
+
+// The ways in which a question can end while its person is at the service, and what their page says then.
+const ends = {
+  declined: { says: /This was declined/, end: (api, session, id) => api.resolve(id, { action: 'decline' }) },
+  cancelled: { says: /no longer asked: the call has ended/, end: (api, session, id, stop) => stop.abort() },
+  expired: { says: /The time for this is over/, args: ['--ask-ttl', '2s'], end: () => {} },
+};
+for (const house of [memory, sqlite, redis])
+  for (const [how, { says, args = [], end }] of Object.entries(ends).filter(([name]) => FULL || name !== 'expired' || house === sqlite))
+    test(`${house.name}: a question that is ${how} while its code is exchanged connects nothing, and the service is told`, async (t) => {
+      const { first, last, service } = await openAccounts(t, { house, args: ['--surfaces', 'client,inbox', ...args] });
+      const ada = await Person.at(last, 'ada');
+      const api = new Api(first, 'ada');
+      const session = await clients['v1, 2025'](t, first, 'ada');
+      const stop = new AbortController();
+      const call = session.call('use', {}, { signal: stop.signal }).catch((error) => error);
+      const question = await session.question();
+      const [{ id }] = await api.pending();
+      const back = await ada.decide(await ada.go(onNode(last, question.params.url)));
+      let answer;
+      service.holds = new Promise((resolve) => (answer = resolve));
+      const page = ada.page(onNode(last, back));
+      await until('the code is there', () => service.asked.code === 1);
+      await end(api, session, id, stop);
+      await until('it has ended', async () => (await api.one(id)).json.state !== 'pending');
+      answer();
+      const { html } = await page;
+      assert.match(html, says);
+      assert.match(html, /Nothing was connected by it/);
+      await call;
+      await until('the service is told', () => service.asked.revoke === 1);
+      assert.deepEqual([service.accesses.size, await accountsOf(first, 'ada')], [0, []]);
+      const again = session.text('use');
+      assert.equal((await session.question()).params.mode, 'url', 'the next call asks');
+      await session.stop();
+      await again.catch(() => {});
+    });
+
+test('redis: what another question connects meanwhile stays, and so does what was connected before', async (t) => {
+  const { first, last, service } = await openAccounts(t, { house: redis, args: ['--surfaces', 'client,inbox'] });
+  const ada = await Person.at(first, 'ada');
+  const api = new Api(first, 'ada');
+  const session = await clients['v1, 2025'](t, first, 'ada');
+  assert.equal(await callAndConnect(session, ada), newest(service));
+  const begin = async (scopes, waiting) => {
+    const call = session.call('use', { scopes });
+    const { params } = await session.question();
+    const id = (await api.pending(waiting)).find(({ page }) => page === params.url).id;
+    return { call, id, back: await ada.decide(await ada.go(params.url)) };
+  };
+  const slow = await begin('gist', 1);
+  let answer;
+  service.holds = new Promise((resolve) => (answer = resolve));
+  const page = (await Person.at(last, 'ada')).page(onNode(last, slow.back));
+  await until('the code is there', () => service.asked.code === 2);
+  service.holds = null;
+  const other = await begin('repo', 2);
+  assert.match((await ada.page(other.back)).html, /The account is connected/);
+  const token = newest(service);
+  assert.equal((await other.call).content[0].text, token);
+  assert.equal((await api.resolve(slow.id, { action: 'decline' })).status, 200);
+  answer();
+  assert.match((await page).html, /declined, and the agent was told\. Nothing was connected by it/);
+  assert.equal((await slow.call).isError, true);
+  await until('the service is told', () => service.asked.revoke === 1);
+  assert.deepEqual((await accountsOf(last, 'ada')).map(({ scopes, state }) => [scopes, state]), [['repo', 'connected']]);
+  assert.deepEqual([await session.text('use', { scopes: 'repo' }), service.accesses.size], [token, 2], 'the one of before, and the one of meanwhile');
 });
 
 // Each changes what comes back, or who comes back with it.

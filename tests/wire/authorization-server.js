@@ -16,6 +16,7 @@ export class AuthorizationServer {
   decision = 'allow'; // of the person: or deny, or ask, with a link to press
   referers = []; // that came with authorization requests
   delay = 0; // ms before a token is given
+  holds = null; // a promise: no token is given for a code before that
   thinks = 0; // ms before it describes itself
   failing = null; // the status with which the token endpoint answers
   forgiving = false; // a refresh token may be used a second time
@@ -167,6 +168,7 @@ export class AuthorizationServer {
     }
     this.asked.code++;
     await pause(this.delay);
+    await this.holds;
     if (this.failing) return json(this.failing, { error: 'server_error' });
     const code = this.codes.get(form.get('code'));
     if (!code || code.grant) {
