@@ -111,10 +111,10 @@ export const pastView = (item, me) => el('div.past', message(item), given(item),
 // on: live() -> may something be sent?; me; next(): the next question; resolve(id, body) -> a reply.
 export function makeAsk(item, on) {
   const view = { item };
-  const form = makeForm(item.schema, () => sure.disarm());
+  const form = makeForm(item.schema, () => ((touched = true), sure.disarm()));
   const offers = item.remember ?? [];
   const approval = isApproval(item), { destructive } = item;
-  let inertUntil = 0, top = null, busy = false;
+  let inertUntil = 0, top = null, busy = false, touched = false;
 
   const yes = button(item.page ? 'Open the page' : approval ? 'Approve' : 'Submit', approve, { class: `primary${destructive ? ' danger' : ''}` });
   const sure = makeSure(yes, form, { approval, destructive });
@@ -179,6 +179,7 @@ export function makeAsk(item, on) {
     if (sure.isSure()) send('accept');
   }
   view.approve = approve;
+  view.touched = () => touched || reason.value !== ''; // somebody has begun to answer
   view.decline = () => {
     if (blocked()) return;
     showReason();

@@ -5,6 +5,9 @@
 // hosts tell it nothing before the call has ended. What the host does tell narrows the list: the tool, its arguments, the
 // id of the request, the handle of a pending result. One question is drawn alone, several as a list. It never guesses.
 //
+// A question that waits stays, unless it turns out to be of another call before anybody has touched it: what a person has
+// begun to type is theirs.
+//
 // Nothing is shown for a call that asks nothing. Nothing is loaded from anywhere.
 import { el, button, said, setNow, tick } from './dom.js';
 import { parse, write } from './json.js';
@@ -94,44 +97,61 @@ async function serverTool(name, given) {
   return result;
 }
 
-let turn = 0, live = false;
+let turn = 0, live = false, ended = false; // ended: the call has, as far as the host knows
 const since = Date.now();
 
-// Asks what waits, again and again, until the call has ended. A newer round, which knows more, ends an older one.
-async function ask() {
+const KNOWN_MOST = 64;
+const touched = (nonce) => asks.get(nonce).view.touched();
+// What is shown and waits; what somebody is at comes first.
+const unanswered = () => [...asks.keys()].filter((nonce) => pending(nonce));
+const known = () => unanswered().sort((a, b) => touched(b) - touched(a)).slice(0, KNOWN_MOST);
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// Asks what waits, again and again, until the call has ended. A newer round, which knows more, ends an older one. It looks
+// at once: what is shown may be of other calls than its own. Of another call than the view's, until its question is over.
+async function ask(given = facts) {
   const mine = ++turn;
-  let pause = AGAIN_MS;
-  while (mine === turn && !over && can.serverTools && Date.now() - since < LONGEST_MS) {
+  let pause = AGAIN_MS, at_once = unanswered().length > 0;
+  while (mine === turn && !over && can.serverTools && Date.now() - since < LONGEST_MS && (given === facts || unanswered().length)) {
     try {
-      const { content } = await serverTool('nodQuestions', { ...facts, known: [...asks.keys()].filter((nonce) => pending(nonce)).slice(0, 64) });
+      const began = Date.now();
+      const { content } = await serverTool('nodQuestions', { ...given, known: known(), ...(at_once ? { now: true } : {}) });
       if (mine !== turn) return;
-      const { now: at, questions, ended } = parse(texts(content));
+      const { now: at, ...told } = parse(texts(content));
       setNow(at);
       live = true;
       pause = AGAIN_MS;
-      arrange(questions, ended);
+      const news = arrange(told);
+      if (!news && !at_once && Date.now() - began < AGAIN_MS) await sleep(AGAIN_MS); // it should have been held
+      at_once = false;
     } catch {
       live = false;
-      await new Promise((resolve) => setTimeout(resolve, pause));
+      await sleep(pause);
       pause = Math.min(2 * pause, AGAIN_MOST_MS);
     }
     current()?.view.refresh();
   }
 }
 
-// The call has ended, and so have its questions: one more look says how. What waits then belongs to other calls.
+// The call has ended, and so have its questions: one more look says how. What waits then belongs to other calls, and goes,
+// unless somebody is answering it here.
 async function rest() {
   const mine = ++turn;
-  const left = [...asks].filter(([nonce, { sending }]) => pending(nonce) && !sending).map(([nonce]) => nonce);
+  ended = true;
   try {
-    if (left.length && can.serverTools) arrange([], parse(texts((await serverTool('nodQuestions', { known: left.slice(0, 64), now: true })).content)).ended);
+    if (unanswered().length && can.serverTools) {
+      const told = parse(texts((await serverTool('nodQuestions', { known: known(), now: true })).content));
+      if (mine === turn) arrange({ ...told, questions: [], waiting: [...told.questions, ...told.waiting].map(({ nonce }) => ({ nonce, mine: false })) });
+    }
   } catch {
     // it is not known how they ended
+    for (const nonce of unanswered()) if (mine === turn && !touched(nonce) && !asks.get(nonce).sending) asks.delete(nonce);
   }
   if (mine !== turn) return;
-  for (const nonce of left) if (pending(nonce)) asks.delete(nonce);
   for (const one of asks.values()) if (one.item.call?.state === 'running') close(one, { call: null });
   draw();
+  const [left] = unanswered();
+  if (left) ask({ callId: asks.get(left).item.executionId });
 }
 
 // What a call has led to is the model's to read. The host gives it what it takes.
@@ -158,18 +178,18 @@ async function resolve(id, { action, content, reason }) {
   one.sending = true;
   try {
     const result = await serverTool('nodAnswer', { nonce: one.item.nonce, action, content: content && write(content), reason });
-    const { taken, ended } = result._meta?.nod ?? {};
+    const { taken, ended: end } = result._meta?.nod ?? {};
     if (taken) {
-      close(one, { state: states[action], answer: { by: one.item.principal, via: 'page', at: new Date().toISOString() }, sent: content, call: ended ? { state: 'finished', result: texts(result.content) } : { state: 'running' } });
-      if (ended) handOn(result, one.item);
-      else ask();
+      close(one, { state: states[action], answer: { by: one.item.principal, via: 'page', at: new Date().toISOString() }, sent: content, call: end ? { state: 'finished', result: texts(result.content) } : ended ? null : { state: 'running' } });
+      if (end) handOn(result, one.item);
+      else if (!ended) ask();
       return { status: 200 };
     }
     const told = parse(texts(result.content));
     if (told.state) return close(one, { state: told.state, answer: { by: told.by, via: told.via } }), { status: 409 };
     return told.errors ? { status: 422, body: told } : { status: 403, body: told };
   } catch ({ message, told }) {
-    if (told) ask();
+    if (told && !ended) ask();
     return told ? { status: 410, body: { detail: message } } : { status: 0 };
   } finally {
     one.sending = false;
@@ -189,36 +209,45 @@ function close(one, end) {
   draw();
 }
 
-function arrange(questions, ended) {
-  for (const end of ended) if (pending(end.nonce) && !asks.get(end.nonce).sending) close(asks.get(end.nonce), { state: end.state, answer: { by: end.by, via: end.via, at: end.at } });
-  const left = new Set(questions.map(({ nonce }) => nonce));
-  for (const [nonce, { sending }] of [...asks]) if (pending(nonce) && !left.has(nonce) && !sending) asks.delete(nonce);
+// What the server has told: true if there was something new in it. A question that waits and was not given again stays; if
+// it is of another call, only if somebody has touched it.
+function arrange({ questions, ended: over, waiting }) {
+  const before = [...asks.keys()].join();
+  const closed = over.filter(({ nonce }) => pending(nonce) && !asks.get(nonce).sending);
+  for (const { nonce, state, by, via, at } of closed) close(asks.get(nonce), { state, answer: { by, via, at } });
+  const stay = new Set([...questions, ...waiting.filter(({ nonce, mine }) => mine || (asks.has(nonce) && touched(nonce)))].map(({ nonce }) => nonce));
+  for (const [nonce, { sending }] of [...asks]) if (pending(nonce) && !stay.has(nonce) && !sending) asks.delete(nonce);
   for (const item of questions.sort((a, b) => Date.parse(a.askedAt) - Date.parse(b.askedAt)))
     if (!asks.has(item.nonce)) asks.set(item.nonce, { item, view: makeAsk(item, { live: () => live, me: item.principal, next: () => {}, resolve }) });
   draw();
+  return closed.length > 0 || before !== [...asks.keys()].join();
 }
 
 // A question that waits comes before one that is over.
 function draw() {
-  const open = [...asks].filter(([nonce]) => pending(nonce)).map(([nonce]) => nonce);
+  const waits = unanswered();
   const before = current();
-  if (!asks.has(chosen) || (!pending(chosen) && open.length)) chosen = open[0] ?? [...asks.keys()].pop() ?? null;
+  if (!asks.has(chosen) || (!pending(chosen) && waits.length)) chosen = waits[0] ?? [...asks.keys()].pop() ?? null;
   const now = current();
   if (before && before !== now) before.view.hidden();
-  const list = open.length > 1 && el('nav', { class: 'asks', 'aria-label': 'What is waiting' }, open.map((nonce) => {
+  const list = waits.length > 1 && el('nav', { class: 'asks', 'aria-label': 'What is waiting' }, waits.map((nonce) => {
     const { item } = asks.get(nonce);
     return button([said(nameOf(item), 'b'), said(gistOf(item, 80), 'span', { class: 'gist' })], () => ((chosen = nonce), draw()), { 'aria-current': String(nonce === chosen) });
   }));
-  if (now?.view.node.parentNode === root && Boolean(list) === Boolean(root.querySelector('.asks')) && !list) return;
-  root.replaceChildren(...[list, now?.view.node].filter(Boolean));
+  if (now?.view.node.parentNode === root) { // it stays where it is, with the focus that is in it
+    root.querySelector('.asks')?.remove();
+    if (list) root.prepend(list);
+  } else {
+    root.replaceChildren(...[list, now?.view.node].filter(Boolean));
+  }
   if (now && now !== before && now.item.state === 'pending') now.view.shown();
 }
 
 // This host passes nothing on to the server, so it cannot be answered here.
 function elsewhere(address) {
-  const open = address && can.openLinks && button('Open that page', () => request('ui/open-link', { url: address }), { class: 'primary' });
+  const there = address && can.openLinks && button('Open that page', () => request('ui/open-link', { url: address }), { class: 'primary' });
   root.replaceChildren(el('p', { class: 'said' }, 'A tool waits for your answer. This chat cannot pass it on: please answer ',
-    address ? ['at ', said(address, 'code')] : 'in the inbox of the server', '. ', open));
+    address ? ['at ', said(address, 'code')] : 'in the inbox of the server', '. ', there));
 }
 
 // --- its life ---

@@ -4,8 +4,9 @@
 #include "core/counts.h"
 
 static const struct str places[COUNTS_PLACES] = {
-    STR_INIT("client"), STR_INIT("inbox"), STR_INIT("page"), STR_INIT("api"),  STR_INIT("terminal"),
-    STR_INIT("model"),  STR_INIT("clock"), STR_INIT("nod"),  STR_INIT("none"), STR_INIT("other"),
+    STR_INIT("client"), STR_INIT("view"),     STR_INIT("inbox"), STR_INIT("page"),
+    STR_INIT("api"),    STR_INIT("terminal"), STR_INIT("model"), STR_INIT("clock"),
+    STR_INIT("nod"),    STR_INIT("none"),     STR_INIT("other"),
 };
 
 /* People take seconds to days. */
@@ -54,7 +55,7 @@ void counts_ask_ended(struct counts *counts, const struct ask_record *ask)
     bool person =
         ask->state == ASK_ACCEPTED || ask->state == ASK_DECLINED || ask->state == ASK_CANCELLED;
 
-    counts->ended[ask->state][place_of(ask->via)]++;
+    counts->ended[ask->state][place_of(ask_via_shown(ask->via))]++;
     if (person)
         counts_time(&counts->answer, ask->ended_ms - ask->asked_ms);
 }

@@ -16,7 +16,7 @@
 
 enum {
     COUNTS_BUCKETS = 14, /* of a histogram, the last without a bound */
-    COUNTS_PLACES = 10,  /* where an ask can have ended */
+    COUNTS_PLACES = 11,  /* where an ask can have ended */
     COUNTS_STATES = ASK_INVALID + 1,
 };
 

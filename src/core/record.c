@@ -79,9 +79,9 @@ void journal_finish(struct journal *journal)
     *journal = (struct journal){ 0 };
 }
 
-struct str ask_via_shown(const struct ask_record *ask)
+struct str ask_via_shown(struct str via)
 {
-    return str_eq(ask->via, STR("mrtr")) ? STR("client") : ask->via;
+    return str_eq(via, STR("mrtr")) ? STR("client") : via;
 }
 
 const struct entry *journal_find(const struct entry *entries, size_t count, enum entry_class class,

@@ -98,7 +98,7 @@ struct ask_record {
 };
 
 /* Where it was answered, as people read it: a client is a client, in whatever era. */
-struct str ask_via_shown(const struct ask_record *ask);
+struct str ask_via_shown(struct str via);
 
 enum entry_class {
     ENTRY_ASK,    /* an ask has ended: state, content, by */

@@ -27,6 +27,7 @@ enum {
     VIEW_OFFERS_MAX = 100000,    /* questions that this node offers to views at the same time */
     VIEW_SEEN_MS = 10000,        /* by then a view has fetched the question, or none is shown */
     VIEW_CALLER_MAX = 64 << 10,  /* memory to read who made a call */
+    VIEW_ARGS_BYTES = 64 << 20,  /* memory of its arguments while their digest is made */
     VIEW_TIMEOUT_MS = 600000,    /* of our tools, which end by themselves long before */
     VIEW_LISTING_MAX = 64 << 10, /* memory of a listing while its schema is read */
 };
@@ -286,6 +287,19 @@ static struct str request_of(const struct call *call)
     return first && !caller->attach ? waiter_id(LIST_OF(first, struct waiter, link)) : STR_NONE;
 }
 
+/* What views are told apart by, if their hosts tell them the arguments. */
+static void args_of(const struct call *call, char out[VIEW_ARGS_LEN + 1])
+{
+    struct str text = call_args(call);
+    struct arena arena;
+
+    arena_init(&arena, VIEW_ARGS_BYTES);
+    const struct json *args = json_parse(&arena, text.len ? text : STR("{}"), NULL, NULL);
+    if (args)
+        view_args(args, out);
+    arena_finish(&arena);
+}
+
 static struct view_offer *offer_make(struct views *views, struct ask *ask)
 {
     const struct ask_record *record = ask_record(ask);
@@ -303,6 +317,7 @@ static struct view_offer *offer_make(struct views *views, struct ask *ask)
     memcpy(offer->record.call.text, record->call_id.at, ID_LEN);
     offer->record.tool = str_place(&text, record->target);
     offer->record.request = str_place(&text, request);
+    args_of(ask_call(ask), offer->record.args);
     if (map_set(&views->offers, view_ask_id(&offer->record), offer))
         return offer;
     mem_free(offer);

@@ -115,13 +115,7 @@ static void acknowledge(struct answering *answering, bool taken, struct str fact
     buf_init(&body, VIEW_ACK_MAX);
     json_writer_init(&w, &body);
     jw_object(&w);
-    jw_key(&w, STR("content"));
-    jw_array(&w);
-    jw_object(&w);
-    jw_key_str(&w, STR("type"), STR("text"));
-    jw_key_str(&w, STR("text"), facts);
-    jw_end(&w);
-    jw_end(&w);
+    view_write_text(&w, facts);
     jw_key(&w, STR("_meta"));
     jw_object(&w);
     write_meta(&w, answering, taken, false);
@@ -406,7 +400,7 @@ static void say_why(struct answering *answering, const struct answer_result *res
     if (result->status == NOD_E_STALE && !result->pending) {
         jw_key_str(&w, STR("state"), ask_state_name(result->state));
         jw_key_str(&w, STR("by"), result->by);
-        jw_key_str(&w, STR("via"), result->via);
+        jw_key_str(&w, STR("via"), ask_via_shown(result->via));
     } else if (result->problems.len) {
         jw_key_raw(&w, STR("errors"), result->problems);
     }

@@ -16,6 +16,7 @@ enum {
     VIEW_NONCE_LEN = 2 * ID_LEN, /* the id of the ask, and a secret of its own */
     VIEW_OVER_KEEP_MS = 60000,   /* how long views are told how a question ended */
     VIEW_REQUEST_ID_MAX = 256,   /* bytes of the id of a request that are remembered */
+    VIEW_ARGS_LEN = ID_LEN,      /* a digest of the arguments of a call */
 };
 
 #define VIEW_KIND STR("view")
@@ -40,8 +41,9 @@ struct view_record {
     struct id call;
     struct str tool;
     struct str request; /* JSON: the id of the request that the call came with; may be empty */
-    int64_t fetched_ms; /* a view was given it; 0: none was */
-    bool over;          /* it has ended */
+    char args[VIEW_ARGS_LEN + 1]; /* what the call was made with: see view_args; may be empty */
+    int64_t fetched_ms;           /* a view was given it; 0: none was */
+    bool over;                    /* it has ended */
     uint64_t version;
 };
 
@@ -51,6 +53,9 @@ void view_key(struct str principal, struct str ask_id, char out[VIEW_KEY_LEN + 1
 struct str view_ask_id(const struct view_record *record);
 /* Is this the nonce of the record? Takes the same time for every wrong one. */
 bool view_nonce_is(const struct view_record *record, struct str nonce);
+/* The arguments of a call, as far as they are compared: alike if they mean the same. Empty if they
+ * are too large for that. */
+void view_args(const struct json *args, char out[VIEW_ARGS_LEN + 1]);
 /* Reads one as the store has it; texts are in the arena. */
 bool view_record_read(struct arena *arena, struct str key, struct str value, uint64_t version,
                       struct view_record *out);
@@ -85,7 +90,13 @@ void view_questions_drop(struct views *views);
 
 /* --- view_write.c --- */
 
-enum view_rank { VIEW_RANK_REQUEST, VIEW_RANK_KNOWN, VIEW_RANK_OTHER, VIEW_RANKS };
+enum view_rank {
+    VIEW_RANK_REQUEST, /* of the host's request */
+    VIEW_RANK_KNOWN,   /* the view has it */
+    VIEW_RANK_OTHER,
+    VIEW_RANK_ASIDE, /* the view has it, and is for another call: it is not given again */
+    VIEW_RANKS
+};
 
 struct view_shown {
     struct view_record record;
@@ -93,12 +104,19 @@ struct view_shown {
     struct str args, client;
     enum view_rank rank; /* what is read, and given, first */
     bool known;          /* the view has it */
-    bool hidden;         /* not one that the view is for, or it could not be read */
+    bool hidden;         /* it is not given: not one that the view is for, or there is no room */
+    bool unread;         /* there was no room for the ask */
 };
 
 void view_write_question(struct json_writer *w, const struct views *views,
                          const struct view_shown *shown);
+/* How many bytes of a reply it takes at most. */
+size_t view_question_size(const struct ask_record *ask, const struct call_record *call);
 void view_write_ended(struct json_writer *w, const struct view_shown *shown);
+/* A question that the view has, and is not given again, still waits. */
+void view_write_waiting(struct json_writer *w, struct str nonce, bool mine);
+/* The member content of a result, with one text. */
+void view_write_text(struct json_writer *w, struct str text);
 
 /* --- view_answer.c --- */
 

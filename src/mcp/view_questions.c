@@ -1,14 +1,16 @@
 /*
  * mcp/view_questions: the tool nodQuestions: what waits for this principal and is offered to views.
  *
- *     {tool, arguments, requestId, callId, known, now} ▶ {now, questions: [...], ended: [...]}
+ *     {tool, arguments, requestId, callId, known, now} ▶ {now, questions, ended, waiting}
  *
  * What the host has told the view narrows the list: only questions of that tool, with those
  * arguments, of that call. If the id of the host's request is among them, only those of that id:
- * a host behind a proxy has other ids than we see, so an id that nobody has narrows nothing. The
+ * a host behind a proxy has other ids than we see, so an id that nobody has narrows nothing. All of
+ * this is in the records, so the list is narrowed before it is cut to what a view is given. The
  * nonces of questions that the view shows are `known`. The request is held until there is something
  * that the view does not know, a new question or the end of a known one, for at most VIEW_HOLD_MS;
- * with `now` it is not held.
+ * with `now` it is not held. A known question that waits and is not given again, because it is of
+ * another call or there is no room, is said to wait: somebody may be typing in it.
  *
  * The records in the store are the truth (view_record.c). One look lists those of the principal,
  * and reads the asks of those that may be shown; then their calls, one after the other, those first
@@ -17,7 +19,8 @@
  * are held, the longer each of them waits for its next look: all of them together cost no more.
  *
  * Holds always: a question is given with the arguments of its call, or not at all. If not all fit
- * into a reply, it has those that do, and says that there are more.
+ * into a reply, it has those that do, and says that there are more. Of a known question that waits,
+ * the view is told so.
  *
  * Each question is written as the inbox has it, in one text, so no number changes on the way.
  */
@@ -29,14 +32,14 @@ enum {
     VIEW_HOLD_MS = 20000,       /* how long a request of nodQuestions is held */
     VIEW_LOOK_MS = 1000,        /* between two looks at what other nodes do */
     VIEW_SHOWN_MAX = 64,        /* questions that a view is given; as many may be `known` */
+    VIEW_KEPT_MAX = 128,        /* of one look: those that are known, and as many others */
+    VIEW_ROW_ARENA = 64 << 10,  /* memory of a record while it is read */
     VIEW_LISTED_MAX = 100,      /* records that are read at a time */
     VIEW_PAGES_MAX = 20,        /* times that so many are read */
-    VIEW_LOOK_BYTES = 16 << 20, /* memory of one look */
+    VIEW_LOOK_BYTES = 24 << 20, /* memory of one look */
     VIEW_READ_BYTES = 32 << 20, /* bytes of arguments that one look reads */
-    VIEW_ARGS_BYTES = 64 << 20, /* memory of arguments while they are compared */
     VIEW_REPLY_MAX = 8 << 20,   /* bytes of the questions of a reply */
     VIEW_REST_MAX = 1 << 20,    /* bytes of what else is in it */
-    VIEW_ROW_BYTES = 4096,      /* bytes of a question beside its texts, at most */
     VIEW_HELD_MAX = 64,         /* requests of one principal that are held */
     VIEW_GAP_MS = 20,           /* between two looks of one of them, for each that is held */
 };
@@ -47,22 +50,22 @@ struct wait {
     struct views *views;
     struct run *run; /* NULL: it is over */
     struct str tool, call, request;
-    const struct json *args, *known;
+    const struct json *known;
     char owner[VIEW_OWNER_LEN + 1];
+    char args[VIEW_ARGS_LEN + 1]; /* empty: the host has told none */
     struct timer timer;
     int64_t until;
-    int64_t looked_ms;                /* when the last look began */
-    struct id others[VIEW_SHOWN_MAX]; /* calls that have other arguments than the host's */
-    size_t other_count;
+    int64_t looked_ms; /* when the last look began */
     bool looking, again, failed;
     /* One look. */
     struct arena arena;
     struct view_shown *shown;
-    size_t count, loading, pages;
-    size_t order[VIEW_SHOWN_MAX], next; /* by rank; which call is read next */
-    size_t read, bytes;                 /* of what was read, and is given */
-    bool more;                          /* something waits that is not given */
-    bool quiet;                         /* nothing is new, and no call was read */
+    size_t count, unknown, loading, pages;
+    size_t order[VIEW_KEPT_MAX], next; /* by rank; which call is read next */
+    size_t given, read, bytes;         /* what is given; bytes of what was read, and is given */
+    bool more;                         /* something waits that is not given */
+    bool cut;                          /* there are records that were not read */
+    bool quiet;                        /* nothing is new, and no call was read */
 };
 
 static void look(struct wait *wait);
@@ -99,9 +102,8 @@ static bool is_known(const struct wait *wait, const struct view_record *record)
 {
     struct str id = view_ask_id(record); /* no secret: it is compared first, as it is faster */
 
-    JSON_EACH (one, json_is(wait->known, JSON_ARRAY) ? wait->known : NULL)
-        if (json_is(one, JSON_STRING) && str_starts(one->text, id) &&
-            view_nonce_is(record, one->text))
+    JSON_EACH (one, wait->known)
+        if (str_starts(one->text, id) && view_nonce_is(record, one->text))
             return true;
     return false;
 }
@@ -114,60 +116,78 @@ static bool is_pending(const struct wait *wait, const struct view_shown *shown)
            ask->expires_ms > server_now(wait->views->server) && view_is_up(wait->views, ask->id);
 }
 
-/* If they cannot be compared, they may be the host's. */
-static bool has_arguments(const struct wait *wait, struct str text)
+/* The view has it, and it is not over: it can be answered, or its end is told soon. */
+static bool still_waits(const struct wait *wait, const struct view_shown *shown)
 {
-    struct arena arena;
+    const struct ask_record *ask = &shown->ask;
 
-    if (!wait->args)
-        return true;
-    arena_init(&arena, VIEW_ARGS_BYTES);
-    const struct json *args = json_parse(&arena, text.len ? text : STR("{}"), NULL, NULL);
-    bool same = !args || json_equal(args, wait->args);
-    arena_finish(&arena);
-    return same;
+    return shown->known && (shown->unread || (ask->id.len && ask->state == ASK_PENDING &&
+                                              view_is_up(wait->views, ask->id)));
 }
 
-/* It was compared in an earlier look: arguments do not change. */
-static bool has_others(const struct wait *wait, const struct view_record *record)
+/* Is it of what the host has told? Arguments that cannot be compared may be the host's. */
+static bool fits(const struct wait *wait, const struct view_record *record)
 {
-    for (size_t i = 0; i < wait->other_count; i++)
-        if (str_eq(id_str(&wait->others[i]), id_str(&record->call)))
+    return (!wait->tool.len || str_eq(wait->tool, record->tool)) &&
+           (!wait->call.len || str_eq(wait->call, id_str(&record->call))) &&
+           (!wait->args[0] || !record->args[0] || strcmp(wait->args, record->args) == 0);
+}
+
+/* If some are of the host's request, only those of that request are. */
+static bool is_narrowed(const struct wait *wait, const struct view_shown *shown)
+{
+    for (size_t i = 0; shown->rank != VIEW_RANK_REQUEST && i < wait->count; i++)
+        if (wait->shown[i].rank == VIEW_RANK_REQUEST && !wait->shown[i].hidden)
             return true;
-    return false;
+    return shown->rank == VIEW_RANK_ASIDE;
 }
 
-/* How much of a reply it takes; a byte of a text is written as six at most. */
-static size_t size_of(const struct ask_record *ask, const struct call_record *call)
-{
-    return VIEW_ROW_BYTES + call->args.len + call->client.len + ask->detail.len +
-           6 * (ask->message.len + ask->principal.len + 2 * ask->target.len);
-}
-
-/* The call of a question is here: is it one that the view is for, and does it fit? */
+/* The call of a question is here: does it fit? */
 static void show(struct wait *wait, struct view_shown *shown, const struct call_record *call)
 {
-    size_t size = size_of(&shown->ask, call);
+    size_t size = view_question_size(&shown->ask, call);
 
     wait->read += call->args.len;
-    if (!has_arguments(wait, call->args)) {
-        if (wait->other_count < VIEW_SHOWN_MAX)
-            wait->others[wait->other_count++] = shown->record.call;
-        return;
-    }
     if (size <= VIEW_REPLY_MAX - wait->bytes) {
         wait->arena.exhausted = false; /* a smaller one may fit after a large one */
         shown->args = arena_str(&wait->arena, call->args);
         shown->client = arena_str(&wait->arena, call->client);
         shown->hidden = wait->arena.exhausted;
     }
-    if (shown->hidden)
+    if (shown->hidden) {
         wait->more = true;
-    else
+    } else {
         wait->bytes += size;
+        wait->given++;
+    }
 }
 
 /* --- one look: the reply --- */
+
+static bool was_read(const struct wait *wait, struct str nonce)
+{
+    for (size_t i = 0; i < wait->count; i++)
+        if (wait->shown[i].known && view_nonce_is(&wait->shown[i].record, nonce))
+            return true;
+    return false;
+}
+
+/* What the view has and is not given again. If not all records were read, those that were not may
+ * wait: the view keeps them until they expire. */
+static void write_waiting(struct json_writer *w, const struct wait *wait)
+{
+    jw_key(w, STR("waiting"));
+    jw_array(w);
+    for (size_t i = 0; i < wait->count; i++) {
+        const struct view_shown *shown = &wait->shown[i];
+        if (shown->hidden && still_waits(wait, shown))
+            view_write_waiting(w, str_of(shown->record.nonce), !is_narrowed(wait, shown));
+    }
+    JSON_EACH (one, wait->cut ? wait->known : NULL)
+        if (!was_read(wait, one->text))
+            view_write_waiting(w, one->text, true);
+    jw_end(w);
+}
 
 static void write_all(struct json_writer *w, const struct wait *wait)
 {
@@ -187,6 +207,7 @@ static void write_all(struct json_writer *w, const struct wait *wait)
             view_write_ended(w, shown);
     }
     jw_end(w);
+    write_waiting(w, wait);
     if (wait->more)
         jw_key_bool(w, STR("more"), true);
     jw_end(w);
@@ -207,13 +228,7 @@ static void reply(struct wait *wait)
     bool fine = json_writer_done(&w);
     json_writer_init(&w, &body);
     jw_object(&w);
-    jw_key(&w, STR("content"));
-    jw_array(&w);
-    jw_object(&w);
-    jw_key_str(&w, STR("type"), STR("text"));
-    jw_key_str(&w, STR("text"), buf_str(&text));
-    jw_end(&w);
-    jw_end(&w);
+    view_write_text(&w, buf_str(&text));
     jw_end(&w);
     if (fine && json_writer_done(&w))
         wait_end(wait, NOD_OK, buf_str(&body));
@@ -226,19 +241,16 @@ static void reply(struct wait *wait)
 /* Is there something that the view does not know? As far as the asks tell, or the calls as well. */
 static bool is_news(const struct wait *wait, bool calls)
 {
-    size_t known = 0, still = 0;
+    size_t known = wait->known ? wait->known->count : 0, read = 0, still = 0;
 
-    JSON_EACH (one, json_is(wait->known, JSON_ARRAY) ? wait->known : NULL)
-        known++;
     for (size_t i = 0; i < wait->count; i++) {
         const struct view_shown *shown = &wait->shown[i];
-        if (calls ? shown->hidden : !is_pending(wait, shown))
-            continue;
-        if (!shown->known)
+        if (!shown->known && (calls ? !shown->hidden : is_pending(wait, shown)))
             return true;
-        still++;
+        read += shown->known;
+        still += still_waits(wait, shown);
     }
-    return still < known;
+    return still < (wait->cut ? read : known);
 }
 
 static void timer_fired(void *data)
@@ -314,25 +326,15 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     next_call(wait);
 }
 
-/* If some are of the host's request, only those of that request are. */
-static bool is_narrowed(const struct wait *wait, const struct view_shown *shown)
-{
-    for (size_t i = 0; shown->rank != VIEW_RANK_REQUEST && i < wait->count; i++)
-        if (wait->shown[i].rank == VIEW_RANK_REQUEST && !wait->shown[i].hidden)
-            return true;
-    return false;
-}
-
 static void next_call(struct wait *wait)
 {
     struct store *store;
 
     while (wait->run && wait->work.server && !wait->failed && wait->next < wait->count) {
         const struct view_shown *shown = &wait->shown[wait->order[wait->next++]];
-        if (!is_pending(wait, shown) || is_narrowed(wait, shown) ||
-            has_others(wait, &shown->record))
+        if (!is_pending(wait, shown) || is_narrowed(wait, shown))
             continue;
-        if (wait->read > VIEW_READ_BYTES) {
+        if (wait->read > VIEW_READ_BYTES || wait->given == VIEW_SHOWN_MAX) {
             wait->more = true;
             break;
         }
@@ -381,7 +383,7 @@ static void ask_loaded(void *data, nod_status status, const struct store_reply *
         loading->shown->ask = ask_record_copy(&wait->arena, reply->ask);
         if (wait->arena.exhausted) {
             loading->shown->ask = (struct ask_record){ 0 };
-            wait->more = true;
+            loading->shown->unread = wait->more = true;
         }
     }
     wait->failed |= status == NOD_E_STORE;
@@ -396,8 +398,8 @@ static void load_asks(struct wait *wait)
     for (size_t i = 0; i < wait->count; i++) {
         struct loading *loading = ARENA_NEW(&wait->arena, struct loading);
         if (!loading) {
-            wait->more = true;
-            break;
+            wait->shown[i].unread = wait->more = true;
+            continue;
         }
         *loading = (struct loading){ wait, &wait->shown[i] };
         wait->loading++;
@@ -406,37 +408,55 @@ static void load_asks(struct wait *wait)
     part_loaded(wait);
 }
 
-/* Where the record is kept; if there is no more room, in the place of one that comes after it. */
-static struct view_shown *place(struct wait *wait, enum view_rank rank)
+/* Where the record is kept. What is known always has a place. If there is no more room for others,
+ * one of the host's request takes the place of one that is not. */
+static struct view_shown *place(struct wait *wait, const struct view_shown *read)
 {
-    if (wait->count < VIEW_SHOWN_MAX)
+    bool room = read->known || wait->unknown < VIEW_KEPT_MAX - VIEW_SHOWN_MAX;
+
+    if (room && wait->count < VIEW_KEPT_MAX) {
+        wait->unknown += !read->known;
         return &wait->shown[wait->count++];
+    }
     wait->more = true;
-    for (size_t i = wait->count; i--;)
-        if (wait->shown[i].rank > rank)
+    for (size_t i = wait->count; read->rank == VIEW_RANK_REQUEST && i--;)
+        if (wait->shown[i].rank == VIEW_RANK_OTHER)
             return &wait->shown[i];
     return NULL;
+}
+
+/* Its text is in the arena of the row. */
+static void keep(struct wait *wait, struct view_shown *read)
+{
+    bool mine = fits(wait, &read->record);
+    struct view_shown *to;
+
+    read->known = is_known(wait, &read->record);
+    if (!read->known && (!mine || read->record.over))
+        return;
+    read->rank = !mine ? VIEW_RANK_ASIDE : read->known ? VIEW_RANK_KNOWN : VIEW_RANK_OTHER;
+    if (mine && wait->request.len && str_eq(read->record.request, wait->request))
+        read->rank = VIEW_RANK_REQUEST;
+    if (!(to = place(wait, read)))
+        return;
+    *to = *read;
+    to->record.tool = arena_str(&wait->arena, read->record.tool);
+    to->record.request = arena_str(&wait->arena, read->record.request);
 }
 
 static void row(void *data, const struct store_row *row)
 {
     struct wait *wait = data;
-    struct view_shown read = { .hidden = true }, *to;
+    struct view_shown read = { .hidden = true };
+    struct arena arena;
 
-    if (!wait->run || !wait->shown || !row->value ||
-        !view_record_read(&wait->arena, row->value->key, row->value->value, row->value->version,
-                          &read.record))
+    if (!wait->run || !wait->shown || !row->value)
         return;
-    read.known = is_known(wait, &read.record);
-    bool fits = (!wait->tool.len || str_eq(wait->tool, read.record.tool)) &&
-                (!wait->call.len || str_eq(wait->call, id_str(&read.record.call)));
-    if (!read.known && (!fits || read.record.over))
-        return;
-    read.rank = read.known ? VIEW_RANK_KNOWN : VIEW_RANK_OTHER;
-    if (wait->request.len && fits && str_eq(read.record.request, wait->request))
-        read.rank = VIEW_RANK_REQUEST;
-    if ((to = place(wait, read.rank)))
-        *to = read;
+    arena_init(&arena, VIEW_ROW_ARENA);
+    if (view_record_read(&arena, row->value->key, row->value->value, row->value->version,
+                         &read.record))
+        keep(wait, &read);
+    arena_finish(&arena);
 }
 
 static void list_page(struct wait *wait, struct str cursor);
@@ -447,6 +467,8 @@ static void page_listed(void *data, nod_status status, const struct store_reply 
     bool here = wait->work.server;
 
     wait->failed = status != NOD_OK;
+    wait->cut = status == NOD_OK && reply->cursor.len; /* unless it is read as well */
+    wait->more |= wait->cut && wait->pages + 1 == VIEW_PAGES_MAX;
     if (here && wait->run && status == NOD_OK && reply->cursor.len &&
         ++wait->pages < VIEW_PAGES_MAX) {
         list_page(wait, arena_str(&wait->arena, reply->cursor));
@@ -482,11 +504,11 @@ static void look(struct wait *wait)
     arena_finish(&wait->arena);
     arena_init(&wait->arena, VIEW_LOOK_BYTES);
     wait->looking = true;
-    wait->failed = wait->more = wait->quiet = false;
-    wait->count = wait->pages = wait->next = 0;
-    wait->read = wait->bytes = 0;
+    wait->failed = wait->more = wait->cut = wait->quiet = false;
+    wait->count = wait->unknown = wait->pages = wait->next = 0;
+    wait->given = wait->read = wait->bytes = 0;
     wait->looked_ms = loop_now(wait->views->server->opts.loop);
-    wait->shown = arena_zalloc(&wait->arena, VIEW_SHOWN_MAX * sizeof(*wait->shown));
+    wait->shown = arena_zalloc(&wait->arena, VIEW_KEPT_MAX * sizeof(*wait->shown));
     server_work_add(wait->views->server, &wait->work);
     list_page(wait, STR_NONE);
 }
@@ -516,9 +538,8 @@ void view_questions_start(struct views *views, struct run *run)
     wait->tool = json_get_str(args, STR("tool"));
     wait->call = json_get_str(args, STR("callId"));
     wait->request = rpc_id_of(&run->arena, json_get(args, STR("requestId")));
-    wait->args = json_get(args, STR("arguments"));
-    if (!json_is(wait->args, JSON_OBJECT))
-        wait->args = NULL;
+    if (json_get(args, STR("arguments")))
+        view_args(json_get(args, STR("arguments")), wait->args);
     wait->known = json_get(args, STR("known"));
     wait->until = loop_now(views->server->opts.loop) +
                   (json_true(json_get(args, STR("now"))) ? 0 : VIEW_HOLD_MS);

@@ -7,7 +7,7 @@
  * cannot answer it here.
  */
 #include "base/mem.h"
-#include "crypto/digest.h"
+#include "core/json_digest.h"
 #include "mcp/view_inside.h"
 
 enum {
@@ -51,6 +51,16 @@ bool view_nonce_is(const struct view_record *record, struct str nonce)
     return differs == 0;
 }
 
+void view_args(const struct json *args, char out[VIEW_ARGS_LEN + 1])
+{
+    enum { BYTES = 16 };
+    struct digest whole;
+
+    memset(out, '\0', VIEW_ARGS_LEN + 1);
+    if (digest_of_json(args, &whole) == NOD_OK)
+        base64url_encode(str_n((const char *)whole.bytes, BYTES), out);
+}
+
 /* --- reading --- */
 
 bool view_record_read(struct arena *arena, struct str key, struct str value, uint64_t version,
@@ -59,6 +69,7 @@ bool view_record_read(struct arena *arena, struct str key, struct str value, uin
     const struct json *record = json_parse(arena, arena_str(arena, value), NULL, NULL);
     struct str nonce = json_get_str(record, STR("nonce"));
     struct str call = json_get_str(record, STR("call"));
+    struct str args = json_get_str(record, STR("arguments"));
     int64_t written;
 
     *out = (struct view_record){ .version = version };
@@ -68,6 +79,8 @@ bool view_record_read(struct arena *arena, struct str key, struct str value, uin
     memcpy(out->key, key.at, VIEW_KEY_LEN);
     memcpy(out->nonce, nonce.at, VIEW_NONCE_LEN);
     memcpy(out->call.text, call.at, ID_LEN);
+    if (args.len == VIEW_ARGS_LEN)
+        memcpy(out->args, args.at, VIEW_ARGS_LEN);
     out->tool = json_get_str(record, STR("tool"));
     out->request = rpc_id_of(arena, json_get(record, STR("request")));
     json_i64(json_get(record, STR("fetched")), &out->fetched_ms);
@@ -148,6 +161,8 @@ void view_record_put(struct mcp_server *server, const struct view_record *record
     jw_key_str(&w, STR("tool"), record->tool);
     if (record->request.len && record->request.len <= VIEW_REQUEST_ID_MAX)
         jw_key_raw(&w, STR("request"), record->request);
+    if (record->args[0])
+        jw_key_str(&w, STR("arguments"), str_of(record->args));
     if (record->fetched_ms)
         jw_key_i64(&w, STR("fetched"), record->fetched_ms);
     if (record->over)

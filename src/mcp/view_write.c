@@ -1,5 +1,5 @@
 /*
- * mcp/view_write: a question as a view is given it, and how one has ended.
+ * mcp/view_write: a question as a view is given it, and how one that it has stands.
  *
  * Each is written as the inbox has it. Values that are JSON already are written as they are, so no
  * number changes on the way.
@@ -7,6 +7,15 @@
 #include "core/catalog.h"
 #include "mcp/tasks.h"
 #include "mcp/view_inside.h"
+
+enum { VIEW_ROW_BYTES = 4096 }; /* bytes of a question beside its texts, at most */
+
+/* A byte of a text is written as six at most. */
+size_t view_question_size(const struct ask_record *ask, const struct call_record *call)
+{
+    return VIEW_ROW_BYTES + call->args.len + call->client.len + ask->detail.len +
+           6 * (ask->message.len + ask->principal.len + 2 * ask->target.len);
+}
 
 static void write_tool(struct json_writer *w, const struct views *views,
                        const struct view_shown *shown)
@@ -57,8 +66,27 @@ void view_write_ended(struct json_writer *w, const struct view_shown *shown)
     jw_key_str(w, STR("nonce"), str_of(shown->record.nonce));
     jw_key_str(w, STR("state"), ask_state_name(ask->state));
     jw_key_str(w, STR("by"), ask->by);
-    jw_key_str(w, STR("via"), ask->via);
+    jw_key_str(w, STR("via"), ask_via_shown(ask->via));
     if (ask->ended_ms)
         task_write_time(w, STR("at"), ask->ended_ms);
+    jw_end(w);
+}
+
+void view_write_waiting(struct json_writer *w, struct str nonce, bool mine)
+{
+    jw_object(w);
+    jw_key_str(w, STR("nonce"), nonce);
+    jw_key_bool(w, STR("mine"), mine);
+    jw_end(w);
+}
+
+void view_write_text(struct json_writer *w, struct str text)
+{
+    jw_key(w, STR("content"));
+    jw_array(w);
+    jw_object(w);
+    jw_key_str(w, STR("type"), STR("text"));
+    jw_key_str(w, STR("text"), text);
+    jw_end(w);
     jw_end(w);
 }

@@ -144,7 +144,7 @@ static void write_answer(struct json_writer *w, const struct ask_record *ask, bo
     jw_object(w);
     key_str_or_null(w, STR("action"), item_action(ask->state));
     jw_key_str(w, STR("by"), ask->by);
-    jw_key_str(w, STR("via"), ask_via_shown(ask));
+    jw_key_str(w, STR("via"), ask_via_shown(ask->via));
     api_key_time(w, STR("at"), ask->ended_ms);
     write_reason(w, ask);
     jw_key_i64(w, STR("tookMs"), ask->ended_ms - ask->asked_ms);

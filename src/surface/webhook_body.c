@@ -54,7 +54,7 @@ static void write_answer(struct json_writer *w, const struct ask_record *ask)
     else
         jw_null(w); /* it expired, was withdrawn, ...: nobody answered */
     jw_key_str(w, STR("by"), ask->by);
-    jw_key_str(w, STR("via"), ask_via_shown(ask));
+    jw_key_str(w, STR("via"), ask_via_shown(ask->via));
     api_key_time(w, STR("at"), ask->ended_ms);
     jw_end(w);
 }

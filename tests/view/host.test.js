@@ -193,6 +193,31 @@ inBoth('two calls at once: each view draws its own; one that knows nothing draws
   assert.equal(await soon('a ends', chat.text(a)), 'a: of a');
 });
 
+inBoth('what somebody types stays, also if it turns out to be of another call', async (t, era) => {
+  const chat = await openChat(t, era);
+  const [a, b, c] = ['a', 'b', 'c'].map((tag) => chat.begin('word', { tag }));
+  await chat.show(a, { toolInfo: false, input: false, result: false });
+  await chat.view.locator('.asks button').nth(2).waitFor();
+  await chat.view.locator('.asks button', { hasText: 'b: the only' }).click();
+  await field(chat, 'Word').pressSequentially('mi');
+  await chat.host.evaluate((args) => window.host.bridge.sendToolInput({ arguments: args }), a.args);
+  await chat.view.locator('.asks button', { hasText: 'c: the only' }).waitFor({ state: 'detached' });
+  assert.deepEqual((await chat.view.locator('.asks .gist').allTextContents()).sort(), ['a: the only word?', 'b: the only word?'], 'nobody has touched the third');
+  await chat.host.keyboard.type('ne'); // where the focus is
+  const { content } = await chat.views.client.callTool({ name: 'nodQuestions', arguments: { arguments: a.args } });
+  const [{ nonce }] = JSON.parse(content[0].text).questions;
+  await chat.views.client.callTool({ name: 'nodAnswer', arguments: { nonce, action: 'decline' } });
+  await chat.tell(await a.result); // its call has ended
+  await chat.view.locator('.asks').waitFor({ state: 'detached' });
+  await chat.asks('b: the only word?');
+  assert.equal(await field(chat, 'Word').inputValue(), 'mine');
+  await chat.press('Submit');
+  assert.equal(await soon('b ends', chat.text(b)), 'b: mine');
+  await chat.show(c);
+  await word(chat, 'of c');
+  assert.equal(await soon('c ends', chat.text(c)), 'c: of c');
+});
+
 inBoth('hosts that hold tool-input back, tell nothing of the tool, and use a second session', async (t, era) => {
   const chat = await openChat(t, era, { second: true });
   const call = chat.begin('word', { tag: 'held back' });

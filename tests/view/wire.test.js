@@ -259,6 +259,37 @@ inBoth('two calls that are alike are told apart by the id of the host\'s request
   assert.equal(textOf((await calls[0]).result), 'twin: first');
 });
 
+inBoth('of more questions than a view is given, each view finds its own, and keeps it', async (t, chat, era) => {
+  const server = await start(t);
+  const ada = await chat(t, server);
+  const tags = Array.from({ length: 80 }, (_, n) => `${n}`);
+  const begin = (tag) => {
+    const params = { name: 'word', arguments: { tag } };
+    return era === '2026' ? ada.modern.request('tools/call', params, { id: `of-${tag}` }).catch(() => {}) : ada.peer.send({ id: `of-${tag}`, method: 'tools/call', params }).catch(() => {});
+  };
+  const calls = tags.map(begin);
+  const tagsOf = (all) => all.map(({ arguments: { tag } }) => tag);
+  const own = [];
+  for (const tag of tags) own.push((await shownBy(ada, `the question of ${tag}`, (all) => all.length, { tool: 'word', arguments: { tag } }))[0]);
+  assert.deepEqual(tagsOf(own), tags, 'by its arguments');
+  for (const tag of tags.filter((_, n) => n % 5 === 0)) assert.deepEqual(tagsOf((await ada.questions({ tool: 'word', requestId: `of-${tag}` })).questions), [tag], 'by the id of its request');
+  const all = await ada.questions({ tool: 'word' });
+  assert.deepEqual([all.questions.length, all.more], [64, true]);
+  const given = new Set(tagsOf(all.questions));
+  const left = own.filter((one) => !given.has(one.arguments.tag)).slice(0, 3);
+  const { questions } = await ada.questions({ known: left.map(({ nonce }) => nonce), now: true });
+  assert.equal(questions.length, 64);
+  for (const { nonce } of left) assert.ok(questions.some((one) => one.nonce === nonce), 'it is not lost among the others');
+  const mine = await ada.questions({ arguments: { tag: '7' }, known: [own[7].nonce, own[8].nonce], now: true });
+  assert.deepEqual([tagsOf(mine.questions), mine.ended, mine.waiting], [['7'], [], [{ nonce: own[8].nonce, mine: false }]], 'one of another call is said to wait');
+  const held = ada.questions({ arguments: { tag: '7' }, known: [own[7].nonce, own[8].nonce] });
+  assert.equal(await Promise.race([held.then(() => 'answered'), pause(1500).then(() => 'held')]), 'held', 'which is no news');
+  await ada.word(own[8], 'w');
+  assert.deepEqual((await held).ended.map(({ nonce }) => nonce), [own[8].nonce], 'its end is');
+  await server.kill();
+  await Promise.allSettled(calls);
+});
+
 inBoth('a view is told when a question that it shows has ended elsewhere', async (t, chat) => {
   const server = await start(t);
   const [ada, other] = [await chat(t, server), await chat(t, server)];
@@ -382,6 +413,20 @@ inBoth('with --consent inbox a view gives data, and no consent', async (t, chat)
   while (!items.length) ({ items } = await (await fetch(`${origin}/api/elicitation`, { headers })).json());
   await fetch(`${origin}/api/elicitation/${items[0].id}/resolve`, { method: 'POST', headers, body: '{"action":"accept"}' });
   assert.equal(textOf(await erase), 'Erased.');
+});
+
+test('the figures of the server tell a view from a client, which is one in either era', async (t) => {
+  const server = await start(t, ['--token-file', tokensOf(t, [{ token: ADA, name: 'ada', roles: 'admin' }])]);
+  for (const legacy of [false, true]) {
+    const { client } = await connectModern(t, 'http', 'view-server', { server, token: ADA, legacy, answer: () => ({ action: 'accept', content: { word: 'form' } }) });
+    assert.equal(textOf(await client.callTool({ name: 'word', arguments: { tag: 'a' } })), 'a: form');
+  }
+  const ada = await chats['2026'](t, server, { token: ADA });
+  const call = ada.call('word', { tag: 'b' });
+  await ada.word(await ada.question(), 'view');
+  assert.equal(textOf(await call), 'b: view');
+  const figures = await (await fetch(`${new URL(server.url).origin}/metrics`, { headers: { Authorization: `Bearer ${ADA}` } })).text();
+  assert.deepEqual(figures.match(/(?<=^nod_asks_ended_total\{state="accepted",surface=).*/gm).sort(), ['"client"} 2', '"view"} 1']);
 });
 
 // --- other nodes, other times ---
