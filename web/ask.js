@@ -46,7 +46,7 @@ export function messageOf({ message = '', arguments: given }) {
 export function gistOf(item, most) {
   const text = messageOf(item);
   const given = text.length < item.message?.length ? entries(item.arguments).map(([name, value]) => `${name}: ${write(value)}`).join(', ') : '';
-  return `${text} ${given}`.slice(0, most);
+  return `${text} ${given}`.trim().slice(0, most);
 }
 
 export const badge = (item) => el(`span.badge.${item.state}`, `${shape(item)} ${stateWord(item)}`);
