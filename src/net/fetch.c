@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/fetch_url.h"
+#include "net/fetch_wiped.h"
 
 enum {
     HEADER_LINE_MAX = 8192,    /* bytes of a header of a request, with its name */
@@ -40,6 +41,8 @@ struct fetcher {
     struct loop *loop;
     CURLM *multi;
     struct timer timer; /* when libcurl wants to be called */
+    struct timer idle;  /* nothing is under way: see forget() */
+    bool forgets;
     struct list fetches;
     size_t count;
     const struct reach *reach;
@@ -98,6 +101,8 @@ static void release(struct fetch *fetch)
     mem_free(fetch);
 }
 
+static void forget(void *data);
+
 /* Takes it away from libcurl and from its fetcher. */
 static void detach(struct fetch *fetch)
 {
@@ -109,7 +114,8 @@ static void detach(struct fetch *fetch)
     curl_easy_cleanup(fetch->easy);
     fetch->easy = NULL;
     list_remove(&fetch->link);
-    fetcher->count--;
+    if (--fetcher->count == 0 && fetcher->forgets)
+        timer_set(fetcher->loop, &fetcher->idle, 0, forget, fetcher);
     fetch->fetcher = NULL;
     if (fetch->looking)
         uv_cancel((uv_req_t *)&fetch->lookup);
@@ -411,7 +417,7 @@ static bool set_rules(struct fetch *fetch)
         SET(CURLOPT_CAPATH, NULL);
     }
 #undef SET
-    return fine;
+    return fine && fetch_wiped_tls(easy);
 }
 
 /* --- from the name to its addresses --- */
@@ -525,28 +531,50 @@ struct fetch *fetch_begin(struct fetcher *fetcher, const struct fetch_opts *opts
 
 /* --- the fetcher --- */
 
-struct fetcher *fetcher_create(struct loop *loop, const struct fetcher_opts *opts)
+static CURLM *multi_open(struct fetcher *fetcher)
 {
-    struct fetcher *fetcher;
-    CURLM *multi;
+    CURLM *multi = curl_multi_init();
 
-    /* Counted by libcurl: each fetcher has its own, and gives it back. */
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || !(multi = curl_multi_init())) {
-        LOG_ERROR("libcurl cannot be used");
+    if (!multi)
         return NULL;
-    }
-    fetcher = MEM_NEW(struct fetcher);
-    fetcher->loop = loop;
-    fetcher->multi = multi;
-    fetcher->reach = opts->reach;
-    fetcher->ca_file = opts->ca_file ? str_dup(str_of(opts->ca_file)) : NULL;
-    list_init(&fetcher->fetches);
     curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, want_socket);
     curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, fetcher);
     curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, want_timer);
     curl_multi_setopt(multi, CURLMOPT_TIMERDATA, fetcher);
     curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
     curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)IDLE_CONNECTIONS_MAX);
+    return multi;
+}
+
+/* Newer versions of libcurl read into a buffer that lives as long as the multi handle, and a kept
+ * connection has buffers of its own. */
+static void forget(void *data)
+{
+    struct fetcher *fetcher = data;
+    CURLM *fresh = fetcher->count ? NULL : multi_open(fetcher);
+
+    if (!fresh)
+        return;
+    curl_multi_cleanup(fetcher->multi);
+    timer_stop(fetcher->loop, &fetcher->timer);
+    fetcher->multi = fresh;
+}
+
+struct fetcher *fetcher_create(struct loop *loop, const struct fetcher_opts *opts)
+{
+    struct fetcher *fetcher = MEM_NEW(struct fetcher);
+
+    fetcher->loop = loop;
+    /* Counted by libcurl: each fetcher has its own, and gives it back. */
+    if (!fetch_wiped_init() || !(fetcher->multi = multi_open(fetcher))) {
+        LOG_ERROR("libcurl cannot be used");
+        mem_free(fetcher);
+        return NULL;
+    }
+    fetcher->forgets = opts->forgets;
+    fetcher->reach = opts->reach;
+    fetcher->ca_file = opts->ca_file ? str_dup(str_of(opts->ca_file)) : NULL;
+    list_init(&fetcher->fetches);
     return fetcher;
 }
 
@@ -558,6 +586,7 @@ void fetcher_destroy(struct fetcher *fetcher)
         fetch_cancel(LIST_OF(at, struct fetch, link));
     curl_multi_cleanup(fetcher->multi); /* closes connections that are kept: want_socket is told */
     timer_stop(fetcher->loop, &fetcher->timer);
+    timer_stop(fetcher->loop, &fetcher->idle);
     curl_global_cleanup();
     mem_free(fetcher->ca_file);
     mem_free(fetcher);

@@ -62,6 +62,7 @@ struct fetch_opts {    /* copied */
 struct fetcher_opts {
     const struct reach *reach; /* targets that an operator has named; outlives the fetcher */
     const char *ca_file;       /* authorities; NULL: the system's */
+    bool forgets; /* nothing of a response is left when none is under way: no connection is kept */
 };
 
 /* NULL, logged: libcurl cannot be used. */

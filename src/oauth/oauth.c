@@ -98,6 +98,7 @@ bool oauth_add(struct oauth *oauth, const struct oauth_service_spec *spec, const
     *why = "libcurl cannot be used";
     service->fetcher =
         fetcher_create(oauth->opts.loop, &(struct fetcher_opts){ .reach = &service->reach,
+                                                                 .forgets = true,
                                                                  .ca_file = oauth->opts.ca_file });
     if (!service->fetcher)
         return false;

@@ -8,6 +8,8 @@ import { connect, runOnce, pause, startHttp, within, PATIENCE_MS } from './harne
 import { Api, houses, mute, token } from './inbox.js';
 import { scratchFolder } from './modern.js';
 import { AuthorizationServer } from './authorization-server.js';
+import { coreOf } from './secrets.js';
+import { certificate } from './tls.js';
 import { Person, SECRET, URL_MODE, callAndConnect, clients, memory, numberOf, oauthFile, openAccounts } from './accounts.js';
 
 const FULL = process.env.NOD_SOAK === '1';
@@ -465,6 +467,31 @@ test('the terminal lists accounts, and disconnects them', async (t) => {
   assert.equal((await nod('disconnect', account.id)).code, 4);
   await until('the service is told', () => service.asked.revoke === 1);
 });
+
+for (const over of FULL ? ['http', 'https'] : ['https'])
+  test(`over ${over}: no token is left in the memory of the server, once it was connected, refreshed and given back`, async (t) => {
+    const tls = over === 'https' ? certificate(scratchFolder(t), 'service') : null;
+    const service = await AuthorizationServer.start(t, { tls, namesIssuer: false });
+    const at = tls ? service.secure : service.issuer;
+    const { server } = await openAccounts(t, {
+      env: { ...service.env, ...(tls ? { SSL_CERT_FILE: tls.cert } : {}) },
+      section: { issuer: null, authorization_endpoint: `${service.issuer}/authorize`, token_endpoint: `${at}/token`, revocation_endpoint: `${at}/revoke`, allow: new URL(at).host },
+    });
+    const ada = await Person.at(server, 'ada');
+    const session = await clients['v1, 2025'](t, server, 'ada');
+    service.lasts = 1;
+    assert.equal(await callAndConnect(session, ada), newest(service));
+    await pause(1000);
+    assert.equal(await session.text('use'), newest(service));
+    assert.equal(service.asked.refresh, 1);
+    const [{ id }] = await accountsOf(server, 'ada');
+    assert.equal((await new Api(server, 'ada').request('DELETE', `/api/credentials/${id}`)).status, 204);
+    await until('the service is told', () => service.asked.revoke === 1);
+    const core = await coreOf(t, server);
+    assert.ok(core.includes(service.client.id), 'the search finds what is there');
+    assert.equal(service.given.length, 5, 'a code, and twice two tokens');
+    assert.deepEqual(service.given.filter((one) => !one.startsWith('code-') && core.includes(one)), []);
+  });
 
 test('without a secret accounts are kept in memory, which the log says, and nothing of them is in the file', async (t) => {
   let store;

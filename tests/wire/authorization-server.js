@@ -2,6 +2,8 @@
 // (S256), rotating refresh tokens of one use each, revocation (RFC 7009), its own description (RFC 8414) and the issuer in
 // its answers (RFC 9207). It counts what it is asked, and can be told to be slow, to fail, to refuse.
 import http from 'node:http';
+import https from 'node:https';
+import { readFileSync } from 'node:fs';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { pause } from './harness.js';
@@ -21,6 +23,7 @@ export class AuthorizationServer {
   failing = null; // the status with which the token endpoint answers
   forgiving = false; // a refresh token may be used a second time
   namesIssuer = true;
+  tls = null; // { cert, key }, files: it is at `secure` as well
   asked = { metadata: 0, authorize: 0, code: 0, refresh: 0, revoke: 0, refused: 0, user: 0 };
   requests = []; // authorization requests, as they came
   codes = new Map();
@@ -30,22 +33,26 @@ export class AuthorizationServer {
 
   static async start(t, settings = {}) {
     const server = Object.assign(new AuthorizationServer(), settings);
-    server.http = http.createServer((request, response) =>
-      server.#serve(request, response).catch((error) => response.writeHead(500).end(String(error))));
-    server.http.listen(0, '127.0.0.1');
-    await once(server.http, 'listening');
-    server.port = server.http.address().port;
+    const serve = (request, response) => server.#serve(request, response).catch((error) => response.writeHead(500).end(String(error)));
+    server.listeners = [http.createServer(serve)];
+    if (server.tls) server.listeners.push(https.createServer({ cert: readFileSync(server.tls.cert), key: readFileSync(server.tls.key) }, serve));
     t.after(() => server.stop());
+    for (const one of server.listeners) await once(one.listen(0, '127.0.0.1'), 'listening');
+    [server.port, server.securePort] = server.listeners.map((one) => one.address().port);
     return server;
   }
 
   async stop() {
-    if (!this.http) return;
-    const closed = once(this.http, 'close');
-    this.http.close();
-    this.http.closeAllConnections();
-    this.http = null;
-    await closed;
+    for (const one of this.listeners.splice(0)) {
+      const closed = once(one, 'close');
+      one.close();
+      one.closeAllConnections();
+      await closed;
+    }
+  }
+
+  get secure() {
+    return `https://127.0.0.1:${this.securePort}${this.path}`;
   }
 
   get origin() {

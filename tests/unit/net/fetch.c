@@ -123,6 +123,42 @@ static void a_request_goes_out_and_its_response_comes_back(void **state)
     fetcher_destroy(s.fetcher);
 }
 
+/* How many connections the far end has, once that many are left. */
+static void await_connections(struct scene *s, size_t count)
+{
+    struct http_figures figures;
+    int64_t until = now_ms() + WAIT_MS;
+
+    do {
+        loop_turn(s->f->loop, TURN_MS);
+        http_figures(s->f->server, &figures);
+    } while (figures.connections != count && now_ms() < until);
+    assert_int_equal(figures.connections, count);
+}
+
+static void a_fetcher_that_forgets_keeps_no_connection(void **state)
+{
+    struct scene s = begin(state, true);
+    struct told told, other = { 0 };
+
+    open_fetcher(&s);
+    get(&s, &told, url_of(&s, "127.0.0.1", "/kept"));
+    await_connections(&s, 1);
+    fetcher_destroy(s.fetcher);
+    await_connections(&s, 0);
+    s.fetcher =
+        fetcher_create(s.f->loop, &(struct fetcher_opts){ .reach = &s.reach, .forgets = true });
+    for (int i = 1; i <= 3; i++) {
+        struct fetch_opts opts = { .url = url_of(&s, "127.0.0.1", "/other") };
+        assert_non_null(fetch_begin(s.fetcher, &opts, on_done, &other));
+        get(&s, &told, url_of(&s, "127.0.0.1", "/forgotten"));
+        assert_string_equal(told.body, "GET /forgotten ");
+        await(&s, &other, i);
+        await_connections(&s, 0);
+    }
+    fetcher_destroy(s.fetcher);
+}
+
 /* A name that leads to this machine, and every way to write its address. */
 static void an_address_that_is_not_public_is_not_reached_unless_it_is_named(void **state)
 {
@@ -440,6 +476,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_request_goes_out_and_its_response_comes_back),
         TEST(an_address_that_is_not_public_is_not_reached_unless_it_is_named),
+        TEST(a_fetcher_that_forgets_keeps_no_connection),
         TEST(a_redirect_is_not_followed),
         TEST(a_response_that_is_too_large_is_refused),
         TEST(a_response_that_takes_too_long_is_given_up),
