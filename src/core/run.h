@@ -38,6 +38,8 @@ struct ask_spec {
     bool consent;
     bool sensitive;
     bool wait_done;
+    bool again; /* a run may come to it more than once, and is given the same answer each time: it
+                   is the same question whenever its key is the same */
     bool worded; /* the message is made of titles, which may change while the question waits: it is
                     the same question all the same */
     enum ask_page page; /* ASK_URL: one of our own pages; url is empty, and nod makes it */

@@ -9,7 +9,8 @@
  * it is recorded with its digest. Once a step was done in a run nothing further is recorded: the
  * step's result has to be committed first. A key gives its result once in a run: otherwise a second
  * question or step with the same key, in a loop for example, would silently be given the result of
- * the first.
+ * the first. Only what asks for a value that is had by its name (a secret, an account) may come to
+ * its question again: ask_spec.again.
  */
 #include "core/run_inside.h"
 
@@ -417,13 +418,18 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
 
     const struct entry *known = known_entry(run, ENTRY_ASK, key);
     if (known) {
-        NOD_TRY(use_entry(run, known));
-        if (memcmp(known->digest, digest, DIGEST_BYTES) != 0)
-            return not_deterministic(run, key);
+        if (!spec->again) {
+            NOD_TRY(use_entry(run, known));
+            if (memcmp(known->digest, digest, DIGEST_BYTES) != 0)
+                return not_deterministic(run, key);
+        }
         *answer = known;
         return entry_status(run, known, spec->kind);
     }
-    if (news_find(run, ENTRY_ASK, key) || was_refused(run, key))
+    bool news = news_find(run, ENTRY_ASK, key) != NULL;
+    if (news && spec->again)
+        return NOD_PENDING;
+    if (!spec->again && (news || was_refused(run, key)))
         return used_twice(run, ENTRY_ASK, key);
     NOD_TRY(run_room_in_round(run));
     nod_status able = check_question(run, spec);

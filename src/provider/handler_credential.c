@@ -5,9 +5,10 @@
  * person was asked to connect an account, and how that ended. So a run first goes over the times
  * that they were asked, then fetches the token, and asks once more if there is none: the first time
  * because no account was connected, later because the service has refused it since, or it was
- * revoked.
+ * revoked. A handler may want the token as often as it likes. Other scopes are another question.
  */
 #include "core/need.h"
+#include "crypto/digest.h"
 #include "json/write.h"
 #include "provider/local_inside.h"
 
@@ -51,6 +52,20 @@ static struct str default_message(nod_call *call, const char *name)
                      STR_ARG(title.len ? title : call_name(call)));
 }
 
+/* The key of the n-th time that the person is asked for this account with these scopes. */
+static struct str asked_key(nod_call *call, const char *name, const char *scopes, int n)
+{
+    struct arena *arena = &call->run->arena;
+    char hex[DIGEST_HEX_LEN + 1];
+    struct digest digest;
+
+    if (!scopes || !*scopes)
+        return arena_fmt(arena, RUN_RESERVED_PREFIX "credential.%s.%d", name, n);
+    digest_of(str_of(scopes), &digest);
+    digest_hex(&digest, hex);
+    return arena_fmt(arena, RUN_RESERVED_PREFIX "credential.%s.%.16s.%d", name, hex, n);
+}
+
 /* The n-th time that the person is asked. */
 static nod_status connect_spec(nod_call *call, const char *name, int n,
                                const struct nod_credential_opts *opts, struct ask_spec *spec)
@@ -68,12 +83,13 @@ static nod_status connect_spec(nod_call *call, const char *name, int n,
     *spec = (struct ask_spec){
         .kind = ASK_URL,
         .page = PAGE_CONNECT,
-        .key = arena_fmt(arena, RUN_RESERVED_PREFIX "credential.%s.%d", name, n),
+        .key = asked_key(call, name, opts->scopes, n),
         .message = opts->message ? call_text(call, opts->message) : default_message(call, name),
         .worded = !opts->message,
         .detail = arena_str(arena, buf_str(&detail)),
         .ttl_ms = opts->ttl_ms,
         .wait_done = true,
+        .again = true,
     };
     bool fine = json_writer_done(&w) && !arena->exhausted;
     buf_finish(&detail);
@@ -101,11 +117,9 @@ static nod_status connect(nod_call *call, const char *name, int n,
                               STR_ARG(service_title(call, name))));
 }
 
-static bool was_asked(nod_call *call, const char *name, int n)
+static bool was_asked(nod_call *call, const char *name, const char *scopes, int n)
 {
-    struct str key = arena_fmt(&call->run->arena, RUN_RESERVED_PREFIX "credential.%s.%d", name, n);
-
-    return run_knows(call->run, ENTRY_ASK, key);
+    return run_knows(call->run, ENTRY_ASK, asked_key(call, name, scopes, n));
 }
 
 nod_status nod_credential_with(nod_call *call, const char **token, const char *name,
@@ -124,7 +138,7 @@ nod_status nod_credential_with(nod_call *call, const char **token, const char *n
     if (opts.message)
         NOD_TRY(call_message(call, "nod_credential", opts.message));
     NOD_TRY(check(call, name, opts.scopes));
-    for (; n <= CONNECT_ASKS_MAX && was_asked(call, name, n); n++)
+    for (; n <= CONNECT_ASKS_MAX && was_asked(call, name, opts.scopes, n); n++)
         NOD_TRY(connect(call, name, n, &opts, &ask_id));
     status = call_need(
         call,

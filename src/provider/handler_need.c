@@ -70,6 +70,7 @@ static nod_status ask_for(nod_call *call, const struct nod_secret_opts *opts, st
         .detail = secret_asked_write(
             &run->arena, &(struct secret_asked){ .name = name, .keep_ms = opts->keep_ms }),
         .ttl_ms = opts->ttl_ms,
+        .again = true,
     };
 
     for (int i = 2; i <= SECRET_ROUNDS_MAX + 1; i++) {

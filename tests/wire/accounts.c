@@ -5,6 +5,7 @@
  *                    which one it was given and nothing has the token itself
  *     use_twice      needs it, asks something, and needs it again
  *     use_blocking   like use, on a worker thread
+ *     use_often {scopes}  needs it, does a step, needs it with these scopes as well, and again
  *     use_named {name}  a service of any name
  */
 #include <nod/nod.h>
@@ -42,6 +43,25 @@ static nod_status use_twice(nod_call *call)
     return nod_reply_textf(call, "%s %u", yes ? "yes" : "no", number_of(token));
 }
 
+static nod_status step(nod_step_run *step, void *arg)
+{
+    (void)step;
+    (void)arg;
+    return NOD_OK;
+}
+
+static nod_status use_often(nod_call *call)
+{
+    const char *one, *other, *again;
+
+    NOD_TRY(nod_credential(call, &one, "github"));
+    NOD_TRY(nod_step(call, "step", step, NULL, NULL));
+    NOD_TRY(nod_credential(call, &other, "github", .scopes = nod_arg_str_or(call, "scopes", NULL)));
+    NOD_TRY(nod_credential(call, &again, "github", .message = "In other words."));
+    return nod_reply_textf(call, "%s %u", strcmp(one, again) == 0 ? "the same" : "another",
+                           number_of(other));
+}
+
 static nod_status use_named(nod_call *call)
 {
     const char *token;
@@ -53,6 +73,7 @@ static nod_status use_named(nod_call *call)
 static const nod_tool tools[] = {
     { .name = "use", .handler = use, .input = NOD_FORM(NOD_TEXT("scopes")) },
     { .name = "use_twice", .handler = use_twice },
+    { .name = "use_often", .handler = use_often, .input = NOD_FORM(NOD_TEXT("scopes")) },
     { .name = "use_blocking",
       .handler = use,
       .input = NOD_FORM(NOD_TEXT("scopes")),

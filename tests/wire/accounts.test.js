@@ -77,6 +77,27 @@ for (const [name, open] of Object.entries(clients))
     assert.equal(await callAndConnect(session, ada), newest(service), 'the next call asks again');
   });
 
+for (const [name, open] of Object.entries(clients))
+  test(`${name}: a handler may want the token more than once, with other scopes too, also in the call that connects the account`, async (t) => {
+    const { server, service } = await openAccounts(t, { section: { scopes: 'read' } });
+    const ada = await Person.at(server, 'ada');
+    const session = await open(t, server, 'ada');
+    assert.equal(await callAndConnect(session, ada, 'use_often'), `the same ${newest(service)}`);
+    assert.equal(await session.text('use_often'), `the same ${newest(service)}`);
+    assert.equal(await callAndConnect(session, ada, 'use_often', { scopes: 'write' }), `the same ${newest(service)}`, 'asked for what is missing alone');
+    assert.equal(session.asked.length, 2);
+    const [account] = await accountsOf(server, 'ada');
+    const ours = await new Api(server, 'ada').describe();
+    assert.equal((await ours.request('DELETE', `/api/credentials/${account.id}`)).status, 204);
+    const call = session.text('use_often', { scopes: 'write' });
+    for (let i = 0; i < 2; i++) {
+      const question = await session.question();
+      question.accept?.();
+      await ada.connect(question.params.url);
+    }
+    assert.equal(await call, `the same ${newest(service)}`);
+  });
+
 for (const house of [houses[0], sqlite, redis])
   test(`${house.name}: ${CALLS} calls want a token at the same instant that has run out: it is refreshed once`, async (t) => {
     const { servers, service } = await openAccounts(t, { house, settings: { lasts: 1, delay: 100 } });

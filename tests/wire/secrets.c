@@ -76,6 +76,20 @@ static nod_status without(nod_call *call)
     return nod_reply_text(call, yes ? "without" : "not at all");
 }
 
+/* Wants it twice, in other words, whatever became of it the first time. */
+static nod_status insist(nod_call *call)
+{
+    nod_bytes secret, again;
+    nod_status first = nod_secret(call, &secret, .name = "stripe", .message = "The key, please.");
+
+    if (first != NOD_OK && first != NOD_E_REFUSED)
+        return first;
+    nod_status second = nod_secret(call, &again, .name = "stripe", .message = "The key, I said.");
+    if (second == NOD_PENDING)
+        return second;
+    return nod_reply_textf(call, "%s, %s", nod_status_name(first), nod_status_name(second));
+}
+
 /* Holds the secret in its hand, where others could see it, until a file is there. */
 static nod_status hold(nod_call *call)
 {
@@ -114,6 +128,7 @@ int main(int argc, char **argv)
         { .name = "use", .handler = use, .title = "Use a key", .input_schema = input },
         { .name = "use_two", .handler = use_two, .input_schema = input },
         { .name = "without", .handler = without, .input_schema = input },
+        { .name = "insist", .handler = insist, .input_schema = input },
         { .name = "use_blocking", .handler = use, .input_schema = input, .blocking = true },
         { .name = "hold", .handler = hold, .input_schema = input, .blocking = true },
         { .name = "wrong", .handler = wrong, .input_schema = input },

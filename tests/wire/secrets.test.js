@@ -122,6 +122,19 @@ test('two values for the same secret at the same instant: the one that was taken
   }
 });
 
+test('a handler may want a secret twice, in other words too: it is asked for once, and declined once', async (t) => {
+  const { first } = await open(t, houses[1]);
+  const session = await clients['v1, 2025'](t, first);
+  const ada = await Visitor.of(first);
+  const declined = session.text('insist');
+  assert.equal((await ada.give(await sent(session), '', 'decline')).status, 200);
+  assert.equal(await declined, 'refused, refused');
+  const given = session.text('insist');
+  assert.equal((await ada.give(await sent(session), 'a key')).status, 200);
+  assert.equal(await given, 'ok, ok');
+  assert.equal(session.asked.length, 2);
+});
+
 test('who has declined is not overruled by a secret that is given afterwards', async (t) => {
   const { first } = await open(t, houses[1]);
   const session = await clients['v1, 2025'](t, first, 'ada', { elicitation: { url: {}, form: {} } });
