@@ -9,7 +9,7 @@ import { makeForm, makeSure } from './form.js';
 
 const INERT_MS = 500;
 
-const shapes = { accepted: '✓', declined: '✕', cancelled: '○', expired: '⧖', withdrawn: '↩' };
+const shapes = { accepted: '✓', declined: '✕', cancelled: '○', expired: '–', withdrawn: '↩' };
 const ends = {
   expired: 'Expired: nobody answered in time. The agent was told.',
   withdrawn: 'Withdrawn: the call ended before anybody answered.',
@@ -29,6 +29,7 @@ const stateWord = (item) => ({ accepted: isApproval(item) && !saysNo(item) ? 'ap
 const shape = (item) => shapes[item.state] ?? '•';
 const has = (object) => isObject(object) && entries(object).length > 0;
 
+export const wasAnswered = (item) => item.answer?.by && !ends[item.state];
 export const isPending = (item) => item.state === 'pending';
 export const nameOf = (item) => item.title || item.tool;
 
@@ -74,7 +75,7 @@ function address(item) {
   const copy = button('Copy address', async () => {
     await navigator.clipboard?.writeText(item.url);
     copy.textContent = 'Copied';
-  }, { class: 'quiet' });
+  });
   return section('Address to open', folded(item.url, 'p.v.address'),
     el('p.help', 'It is no link here. See where it leads, copy it, and open it yourself. ', copy));
 }
@@ -98,7 +99,7 @@ function outcome(item, me) {
   const text = outcomeText(item, me);
   return el(`section.outcome.${item.state}`,
     el('p.verdict', el('span.shape', { 'aria-hidden': 'true' }, shape(item)), ' ', said(text, 'span'),
-      !ends[item.state] && [at && !/by you/.test(text) && [', ', timeAgo(at)], tookMs && el('span.took', `, after ${lasting(num(tookMs))}`), '.']),
+      !ends[item.state] && [at && !/by you/.test(text) && [', ', timeAgo(at)], tookMs ? el('span.took', `, after ${lasting(num(tookMs))}.`) : '.']),
     reason && el('p', 'Reason: ', folded(reason, 'q')),
     has(content) && section('What was answered', tree(content)),
     result && el('p.result', 'Result: ', folded(result)),

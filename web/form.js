@@ -199,7 +199,7 @@ export function makeSure(button, form, { approval, destructive }) {
     const no = approval && form.sayNo();
     if (armed || (!no && (!destructive || form.ticked()))) return true;
     armed = setTimeout(disarm, ARMED_MS);
-    button.textContent = `Press again to ${no ? 'send it so' : word.toLowerCase()}`;
+    button.textContent = `Press again to ${no ? 'send' : word.toLowerCase()}`;
   };
   return { isSure, disarm };
 }

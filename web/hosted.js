@@ -10,6 +10,7 @@ const submit = el('button.primary', 'Submit');
 const kinds = {
   form(data) {
     const form = makeForm(data.schema, () => sure.disarm());
+    if (data.destructive) submit.classList.add('danger');
     const sure = makeSure(submit, form, { approval: data.destructive || data.consent, destructive: data.destructive });
     return { node: form.node, check: () => form.check() && sure.isSure(), content: () => form.content(), refused: (errors) => form.refused(errors) };
   },

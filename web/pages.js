@@ -2,7 +2,7 @@
 import { el, button, select, said, folded, timeAgo, exact, lasting, plural } from './dom.js';
 import { num } from './json.js';
 import { request } from './live.js';
-import { badge, nameOf, gistOf, pastView } from './ask.js';
+import { badge, nameOf, gistOf, pastView, wasAnswered } from './ask.js';
 
 // A list that is read in pieces, from `path`. search() -> what is asked for; row(item, say) -> its node; none() -> what is said
 // where there is nothing; top: what is above it.
@@ -56,7 +56,7 @@ export const sheets = {
       const { by, via, tookMs, at } = item.answer ?? {};
       const body = el('details.entry', { ontoggle: () => body.children.length < 2 && body.append(pastView(item, me.principal)) },
         el('summary', badge(item), said(nameOf(item), 'b'), said(gistOf(item, 160), 'span.gist'),
-          el('span.meta', said(item.principal), by && [' · answered by ', you(by, me), via && ` (${via})`], tookMs && ` · in ${lasting(num(tookMs))}`, ' · ', timeAgo(at ?? item.askedAt))));
+          el('span.meta', said(item.principal), wasAnswered(item) && [' · by ', you(by, me), via !== 'page' && ` (${via})`, tookMs && [' · ', el('span.took', `after ${lasting(num(tookMs))}`)]], ' · ', timeAgo(at ?? item.askedAt))));
       return el('li', body);
     }
     const soon = () => {
@@ -77,7 +77,7 @@ export const sheets = {
     path: '/api/grants',
     row: ({ id, tool, label, message, principal, by, createdAt, expiresAt, uses }, say) => el('li.grant', el('div', said(tool, 'code'), ' ', said(label, 'b'), folded(message, 'p.gist', { limit: 200, lines: 3 }),
       el('span.meta', principal !== me.principal && ['for ', said(principal), ' · '], 'given by ', you(by, me), ' ', timeAgo(createdAt), ' · ',
-        expiresAt ? el('time', { datetime: expiresAt }, `ends ${exact(expiresAt)}`) : 'until revoked', ` · used ${plural(num(uses) ?? 0, 'time')}`)),
+        expiresAt ? el('time', { datetime: expiresAt }, `ends ${exact(expiresAt)}`) : 'until revoked', num(uses) ? ` · used ${plural(num(uses), 'time')}` : ' · not used yet')),
     remover('Revoke', `/api/grants/${encodeURIComponent(id)}`, say, 'Revoked. The next call asks again.')),
     none: () => 'Nothing is remembered. When you approve something you may be offered to allow it for longer; what you allowed is listed here.',
   }),

@@ -104,11 +104,11 @@ describe('answering', { concurrency: 2 }, () => {
       const approve = ask(page).locator('.primary');
       await approve.click();
       await ask(page).locator('.field', { hasText: 'Drop it' }).getByText('This is not ticked: it says no.').waitFor();
-      assert.equal(await approve.textContent(), 'Press again to send it so');
+      assert.equal(await approve.textContent(), 'Press again to send');
       if (!tick) await shot(page, 'box-unticked');
       await ready(page);
       if (tick) await ask(page).getByLabel('Drop it').check();
-      assert.equal(await approve.textContent(), tick ? 'Approve' : 'Press again to send it so');
+      assert.equal(await approve.textContent(), tick ? 'Approve' : 'Press again to send');
       await approve.click();
       await outcome(page).getByText(new RegExp(`^${word} by you, `)).waitFor();
       assert.equal(await call.result(), result);

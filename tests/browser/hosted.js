@@ -111,7 +111,7 @@ describe('pages of one question', { concurrency: 2 }, () => {
       await button(page, 'Submit').click();
       await page.getByText('This is not ticked: it says no.').waitFor();
       if (tick) await page.getByLabel('Erase it').check();
-      await button(page, tick ? 'Submit' : 'Press again to send it so').click();
+      await button(page, tick ? 'Submit' : 'Press again to send').click();
       assert.equal(await soon('the result', call), `accept by ada: {"sure":${expected}}`);
     }
   });
