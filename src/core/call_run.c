@@ -129,7 +129,9 @@ struct run *run_create(struct call *call)
         run->store_away = STR_NONE;
     run->ask_ttl_ms = ask_ttl_of(call);
     run->allowed_fields = call->engine->allowed_fields;
-    run->pages = call->engine->pages.kinds;
+    run->pages = engine->pages.kinds;
+    run->pages_shut =
+        engine->pages.may_open && !engine->pages.may_open(engine->pages.data, call->principal);
     struct journal_limits limits = engine_journal_limits(engine, call->target);
     run->entries_max = limits.entries;
     run->bytes_max = limits.bytes;

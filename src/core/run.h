@@ -114,6 +114,7 @@ struct run {
     unsigned supports_gate;    /* the same for what a hook asks at the gate */
     unsigned model;            /* those that a model can be asked, whether or not that counts */
     unsigned pages;    /* bits of the pages of its own that this server has: engine_pages.kinds */
+    bool pages_shut;   /* its principal cannot open them: engine_pages.may_open */
     bool fresh_intent; /* this node has just committed the last ENTRY_INTENT */
     bool portable;     /* only idempotent steps: see call_spec */
     bool carried;      /* see caller_ops.carries */

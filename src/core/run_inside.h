@@ -9,6 +9,13 @@ unsigned run_supports(const struct run *run, const struct ask_spec *spec);
 nod_status run_fail_fmt(struct run *run, nod_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* --- run_question.c --- */
+
+/* Can it be asked? Otherwise the run says why (run->fault, run->unasked). */
+nod_status run_check_question(struct run *run, const struct ask_spec *spec);
+/* The mode of elicitation, or what else the client needs for it, as the protocol calls it. */
+const char *run_mode_name(enum ask_kind kind);
+
 /* --- run_room.c --- */
 
 /* May this run ask one more question in its round? */

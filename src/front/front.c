@@ -208,6 +208,14 @@ bool front_has_tokens(const struct front *front)
     return front->opts.tokens != NULL;
 }
 
+bool front_has_role(const struct front *front, struct str principal, role_set wanted)
+{
+    if (str_eq(principal, admit_local_user.name))
+        return roles_include(admit_local_user.roles, wanted);
+    return front->opts.tokens &&
+           roles_include(tokens_roles_of(front->opts.tokens, principal), wanted);
+}
+
 /* --- ending --- */
 
 void front_flush(struct front *front)

@@ -162,6 +162,9 @@ bool front_reload(struct front *front);
 
 /* Are there tokens, and so other principals than the local user? */
 bool front_has_tokens(const struct front *front);
+/* Can this principal come in with one of these roles? The local user has all of them, everybody
+ * else those of their tokens, as the file says now. */
+bool front_has_role(const struct front *front, struct str principal, role_set wanted);
 
 /* Sends what was written in this turn of the loop now: http_flush. */
 void front_flush(struct front *front);

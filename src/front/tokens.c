@@ -42,6 +42,11 @@ struct owner {
 struct token_set {
     struct arena arena;
     struct map by_digest; /* struct token_entry */
+    struct map roles;     /* name -> struct named_roles */
+};
+
+struct named_roles { /* of all tokens of that name */
+    role_set roles;
 };
 
 struct tokens {
@@ -133,6 +138,17 @@ static const struct principal *owner_of(struct tokens *tokens, struct str name, 
                : NULL;
 }
 
+static bool add_roles(struct token_set *set, const struct principal *owner)
+{
+    struct named_roles *named = map_get(&set->roles, owner->name);
+
+    if (!named && (!(named = ARENA_NEW(&set->arena, struct named_roles)) ||
+                   !map_set(&set->roles, owner->name, named)))
+        return false;
+    named->roles |= owner->roles;
+    return true;
+}
+
 static bool read_line(struct tokens *tokens, struct token_set *set, const struct line *line,
                       struct str text)
 {
@@ -170,7 +186,8 @@ static bool read_line(struct tokens *tokens, struct token_set *set, const struct
         return line_wrong(line, "the file has been read again too often, with too many names; "
                                 "restart the server");
     _Static_assert(TOKENS_MAX == 10000, "as the message says");
-    if (!map_set(&set->by_digest, digest_str(&entry->digest), entry))
+    if (!map_set(&set->by_digest, digest_str(&entry->digest), entry) ||
+        !add_roles(set, entry->owner))
         return line_wrong(line, "the file has more than 10000 tokens");
     return true;
 }
@@ -178,6 +195,7 @@ static bool read_line(struct tokens *tokens, struct token_set *set, const struct
 static void set_finish(struct token_set *set)
 {
     map_finish(&set->by_digest);
+    map_finish(&set->roles);
     arena_finish(&set->arena);
 }
 
@@ -190,6 +208,7 @@ static bool set_read(struct tokens *tokens, struct token_set *set, struct str te
 
     arena_init(&set->arena, TOKENS_ARENA_MAX);
     map_init(&set->by_digest, TOKENS_MAX);
+    map_init(&set->roles, TOKENS_MAX);
     while (fine && more) {
         struct str one;
         line.number++;
@@ -309,6 +328,13 @@ void tokens_destroy(struct tokens *tokens)
 size_t tokens_count(const struct tokens *tokens)
 {
     return tokens->set.by_digest.count;
+}
+
+role_set tokens_roles_of(const struct tokens *tokens, struct str name)
+{
+    const struct named_roles *named = map_get(&tokens->set.roles, name);
+
+    return named ? named->roles : ROLES_NONE;
 }
 
 const struct principal *tokens_find(const struct tokens *tokens, struct str token)

@@ -46,6 +46,8 @@ bool tokens_reload(struct tokens *tokens, const char *path, struct arena *arena,
 void tokens_destroy(struct tokens *tokens);
 
 size_t tokens_count(const struct tokens *tokens);
+/* All roles that the tokens of this name have in the file, together; none without such a token. */
+role_set tokens_roles_of(const struct tokens *tokens, struct str name);
 /* The principal of a token, or NULL. */
 const struct principal *tokens_find(const struct tokens *tokens, struct str token);
 /* The same by the SHA-256 of the token; NULL without tokens. */

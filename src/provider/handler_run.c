@@ -274,6 +274,7 @@ static void run_again_init(struct run *again, const struct run *run)
     again->store_away = run->store_away;
     again->needed = run->needed; /* which the first run holds */
     again->pages = run->pages;
+    again->pages_shut = run->pages_shut;
     again->supports = run->supports;
     again->supports_consent = run->supports_consent;
     again->supports_gate = run->supports_gate;

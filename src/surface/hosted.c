@@ -57,6 +57,13 @@ static bool link_make(void *data, const struct ask_record *ask, int64_t expires_
            !url->overflow;
 }
 
+static bool may_open(void *data, struct str principal)
+{
+    const struct hosted *hosted = data;
+
+    return front_has_role(hosted->opts.front, principal, ROLE_ANSWER);
+}
+
 bool hosted_state(const struct hosted_visit *visit, struct buf *out)
 {
     const struct ask_record *ask = &visit->ask;
@@ -458,7 +465,7 @@ struct hosted *hosted_create(const struct hosted_opts *opts)
 
 void hosted_start(struct hosted *hosted)
 {
-    struct engine_pages pages = { .link = link_make, .data = hosted };
+    struct engine_pages pages = { .link = link_make, .may_open = may_open, .data = hosted };
 
     for (int page = 0; page < ASK_PAGES; page++)
         pages.kinds |= kinds[page] ? 1u << page : 0;

@@ -447,8 +447,10 @@ test('on loopback, for a process of the server\'s own user, the link is not enou
   assert.equal(await call, newest(service));
 });
 
-test('a service that nobody has set up is an error that says so', async (t) => {
+test('a service that nobody has set up is an error that says so, and so is a person who cannot open the page', async (t) => {
   const { server } = await openAccounts(t);
+  const carl = await clients['v1, 2025'](t, server, 'carl');
+  assert.match((await carl.call('use')).content[0].text, /which 'carl' cannot open: no token of that name has the role answer/);
   const session = await clients['v1, 2025'](t, server, 'ada');
   const result = await session.call('use_named', { name: 'gitlab' });
   assert.equal(result.isError, true);

@@ -2,6 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
 import { HttpPeer, PATIENCE_MS, connect, startHttp, textOf, within } from './harness.js';
 import { connectModern } from './modern.js';
 import { Visitor } from './visitor.js';
@@ -51,6 +52,27 @@ async function asked(t, tool = 'form', args = {}, { who = 'ada', house = { nodes
   const question = await session.question();
   return { ...made, server: made.first, session, call, question, link: question.params.url };
 }
+
+test('who has no token with the role answer is not asked on a page, and reads why; any token of theirs is enough', async (t) => {
+  const { first: server, tokens } = await openHouse(t, { nodes: 1, create: async () => null }, { program: 'pages', env: SECRET, args: ['--surfaces', 'client,inbox'] });
+  const session = await clients['v1, 2025'](t, server, 'carl');
+  for (const [tool, args] of [['form', {}], ['foreign', { url: 'https://pay.example/' }]]) {
+    const result = await session.call(tool, args);
+    assert.deepEqual([result.isError, result._meta.code], [true, 'ELICITATION_NOT_SUPPORTED']);
+    assert.match(textOf(result), /on a page of this server, which 'carl' cannot open: no token of that name has the role answer/);
+    await server.said(new RegExp(`page that its person cannot open, and is not asked.*principal=carl target=${tool}`));
+  }
+  assert.deepEqual([session.asked.length, (await new Api(server, 'root').list()).json.items], [0, []]);
+  appendFileSync(tokens, 'a-second-token-of-carl-0123 carl answer\n');
+  server.signal('SIGHUP');
+  await server.said(/token file was read again/);
+  const call = session.text('form');
+  const link = (await session.question()).params.url;
+  const carl = await new Visitor(server.url).signIn('a-second-token-of-carl-0123');
+  await carl.page(link);
+  assert.equal((await carl.submit(link, { city: 'Lisboa' })).status, 200);
+  assert.equal(await call, 'accept by carl: {"city":"Lisboa"}');
+});
 
 // One bit of what was sealed, wherever it is.
 function bitFlipped(link, bit) {

@@ -76,6 +76,16 @@ test('a client without URL mode: the inbox has the message, the name and the lin
   assert.deepEqual([ended.answer.by, ended.answer.via, ended.answer.content ?? null], ['ada', 'page', null]);
 });
 
+test('who has no token with the role answer is not asked for one, by nobody and nowhere', async (t) => {
+  const { first } = await open(t, houses[1], { args: ['--surfaces', 'client,inbox'] });
+  for (const session of [await clients['v1, 2025'](t, first, 'carl'), await clients['v1, 2025'](t, first, 'carl', {})]) {
+    const result = await session.call('use');
+    assert.deepEqual([result.isError, result._meta.code, session.asked.length], [true, 'ELICITATION_NOT_SUPPORTED', 0]);
+    assert.match(textOf(result), /no token of that name has the role answer/);
+  }
+  assert.deepEqual((await new Api(first, 'root').list()).json.items, []);
+});
+
 test('two secrets, a step and a question in one call, with the replay check', async (t) => {
   const deeds = path.join(scratchFolder(t), 'deeds');
   const { first } = await open(t, houses[1], { env: { ...SECRET, NOD_REPLAY_CHECK: '1', NOD_DEEDS: deeds } });

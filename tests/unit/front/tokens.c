@@ -123,6 +123,8 @@ static void a_file_that_is_read_again_counts_whole_or_not_at_all(void **state)
     assert_null(tokens_find(tokens, STR("0123456789abcdef")));
     assert_ptr_equal(tokens_find(tokens, STR("aaaaaaaaaaaaaaaa")), alice);
     assert_int_equal(tokens_find(tokens, STR("bbbbbbbbbbbbbbbb"))->roles, ROLE_ADMIN);
+    assert_int_equal(tokens_roles_of(tokens, STR("bob")), ROLE_ADMIN);
+    assert_int_equal(tokens_roles_of(tokens, STR("nobody")), ROLES_NONE);
     /* Who was let in before is who they were. */
     assert_true(str_eq(bob->name, STR("bob")));
     assert_int_equal(bob->roles, ROLE_ANSWER);

@@ -1,0 +1,178 @@
+/*
+ * core/run_question: may this question be asked, and can anybody be asked it?
+ *
+ * It is decided before anything is recorded: the form is one that a person may be shown, the texts
+ * are not too long, there is a surface that can ask, and if it is answered on a page of this
+ * server, its person can open that. Whoever wrote the handler reads what is wrong, and where.
+ */
+#include "base/log.h"
+#include "core/record.h"
+#include "core/run_inside.h"
+#include "json/form.h"
+#include "json/write.h"
+
+const char *run_mode_name(enum ask_kind kind)
+{
+    static const char *const modes[] = { [ASK_FORM] = "form",
+                                         [ASK_URL] = "url",
+                                         [ASK_APPROVAL] = "form",
+                                         [ASK_SAMPLE] = "sampling",
+                                         [ASK_ROOTS] = "roots" };
+    return modes[kind];
+}
+
+static nod_status bad_schema(struct run *run, struct str path, struct str message)
+{
+    struct buf data;
+    struct json_writer w;
+
+    run_fail_fmt(run, NOD_E_BAD_SCHEMA,
+                 "The form of tool " STR_FMT " cannot be asked: " STR_FMT ": " STR_FMT,
+                 STR_ARG(run->target->name), STR_ARG(path), STR_ARG(message));
+    buf_init(&data, RUN_DETAIL_MAX);
+    json_writer_init(&w, &data);
+    jw_object(&w);
+    jw_key_str(&w, STR("path"), path);
+    jw_key_str(&w, STR("message"), message);
+    jw_end(&w);
+    if (json_writer_done(&w))
+        run->fault.error_data = arena_str(&run->arena, buf_str(&data));
+    run->fault.request_error = true;
+    buf_finish(&data);
+    return NOD_E_BAD_SCHEMA;
+}
+
+/* The operator allows this tool to ask for this field, although it looks like a secret. */
+static bool field_allowed(const void *data, struct str field)
+{
+    const struct run *run = data;
+
+    for (const char *const *allowed = run->allowed_fields; allowed && *allowed; allowed++) {
+        struct str rest = str_of(*allowed);
+        if (!str_starts(rest, run->target->name))
+            continue;
+        rest = str_skip(rest, run->target->name.len);
+        if (!str_starts(rest, STR(".")) || !str_eq(str_skip(rest, 1), field))
+            continue;
+        LOG_WARN("a field that looks like a secret is asked for, because the operator allows it",
+                 LOG_STR("tool", run->target->name), LOG_STR("field", field));
+        return true;
+    }
+    return false;
+}
+
+static nod_status check_form(struct run *run, struct str detail, struct str message)
+{
+    struct json_error error;
+    struct schema_problems problems = { 0 };
+    struct json *schema =
+        json_parse(&run->arena, detail, &(struct json_opts){ .refuse_duplicates = true }, &error);
+    struct str field;
+
+    if (!schema)
+        return bad_schema(
+            run, STR(""),
+            arena_fmt(&run->arena, "not JSON: %s at byte %zu", error.what, error.offset));
+    if (form_check(schema, FORM_2026_07_28, &run->arena, &problems) != NOD_OK) {
+        struct schema_problem none = { STR(""), STR("not a form") };
+        struct schema_problem first = problems.count ? problems.at[0] : none;
+        return bad_schema(run, first.path, first.message);
+    }
+    if (form_asks_secret(schema, message, field_allowed, run, &field))
+        return bad_schema(
+            run, arena_fmt(&run->arena, "/properties/" STR_FMT, STR_ARG(field)),
+            arena_fmt(
+                &run->arena,
+                "asks for a secret, and secrets never go through a form: nod_secret asks for "
+                "it on a page and stores it sealed (if it is none, an operator can allow it with "
+                "--allow-field " STR_FMT "." STR_FMT ")",
+                STR_ARG(run->target->name), STR_ARG(field)));
+    return NOD_OK;
+}
+
+nod_status run_check_message(struct run *run, struct str detail, struct str message)
+{
+    if (str_blank(message))
+        return run_fail_fmt(run, NOD_E_INVALID, "A question may not have a blank message");
+    if (message.len > RUN_MESSAGE_MAX)
+        return run_fail_fmt(run, NOD_E_LIMIT, "A question may have a message of %d bytes",
+                            RUN_MESSAGE_MAX);
+    return detail.len ? check_form(run, detail, message) : NOD_OK;
+}
+
+unsigned run_supports(const struct run *run, const struct ask_spec *spec)
+{
+    if (spec->consent)
+        return run->supports_consent;
+    return run->prefix.len ? run->supports_gate : run->supports;
+}
+
+static nod_status check_page(struct run *run, const struct ask_spec *spec)
+{
+    bool there = run->pages & 1u << spec->page;
+
+    if (there && !run->pages_shut)
+        return NOD_OK;
+    if (there) {
+        run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
+                     "This is answered on a page of this server, which '" STR_FMT
+                     "' cannot open: no token of that name has the role answer, which the operator "
+                     "gives in the token file",
+                     STR_ARG(run->principal));
+        if (!run->dry)
+            LOG_WARN("a question has a page that its person cannot open, and is not asked: none of "
+                     "their tokens has the role answer",
+                     LOG_STR("principal", run->principal), LOG_STR("target", run->target->name));
+    } else {
+        run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
+                     "This server has no pages of its own, which belong to its inbox: the operator "
+                     "has to serve HTTP, or --inbox beside stdio, and not with --no-inbox or "
+                     "--portable-states");
+    }
+    run->unasked = run->fault.message;
+    return NOD_E_NOT_SUPPORTED;
+}
+
+nod_status run_check_question(struct run *run, const struct ask_spec *spec)
+{
+    unsigned able = run_supports(run, spec);
+
+    if (spec->ttl_ms < 0 || spec->ttl_ms > RUN_TTL_MAX_MS)
+        return run_fail_fmt(run, NOD_E_USAGE,
+                            "A question's ttl_ms must be positive and at most %lld, got %lld",
+                            (long long)RUN_TTL_MAX_MS, (long long)spec->ttl_ms);
+    if (spec->attempts < 0)
+        return run_fail_fmt(run, NOD_E_USAGE, "A question's attempts must be positive, got %d",
+                            spec->attempts);
+    if (spec->message.len > RUN_MESSAGE_MAX || spec->detail.len > RUN_DETAIL_MAX ||
+        spec->url.len > RUN_URL_MAX)
+        return run_fail_fmt(
+            run, NOD_E_LIMIT,
+            "A question may have a message of %d, a schema of %d and a URL of %d bytes",
+            RUN_MESSAGE_MAX, RUN_DETAIL_MAX, RUN_URL_MAX);
+    bool form = spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL || spec->page == PAGE_FORM;
+    if (form && spec->detail.len)
+        NOD_TRY(check_form(
+            run, spec->detail,
+            str_n(spec->message.at, spec->authored ? spec->authored : spec->message.len)));
+    if (spec->page)
+        NOD_TRY(check_page(run, spec));
+    /* A grant may answer it even if nobody can be asked: see grant_pass.c. */
+    if (!(able & 1u << spec->kind) && !spec->path.len) {
+        if (run->model & 1u << spec->kind)
+            run_fail(run, NOD_E_NOT_SUPPORTED, NULL,
+                     STR("This is a person's to decide, and a model may not answer it; "
+                         "" RUN_INSTEAD_OF_MODEL));
+        else
+            run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
+                         "The client does not support %s, and there is no other way to ask",
+                         spec->kind == ASK_SAMPLE  ? "sampling"
+                         : spec->kind == ASK_ROOTS ? "roots"
+                         : spec->kind == ASK_URL   ? "elicitation in url mode"
+                                                   : "elicitation in form mode");
+        run->fault.meta = arena_fmt(&run->arena, "{\"mode\":\"%s\"}", run_mode_name(spec->kind));
+        run->unasked = run->fault.message;
+        return NOD_E_NOT_SUPPORTED;
+    }
+    return NOD_OK;
+}
