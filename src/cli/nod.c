@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/terminal_safe.h"
 
 enum { COMMAND_WORDS_MAX = 2 };
 
@@ -20,9 +21,10 @@ struct command {
 
 static const struct command commands[] = {
     { { "inbox" },
-      "inbox ADDRESS [list | show ID | answer ID | watch | grants | revoke ID | secrets | forget "
-      "NAME | credentials | disconnect ID]",
-      "see and answer what the tools of a running server ask",
+      "inbox ADDRESS [COMMAND]",
+      "see and answer what the tools of a running server ask, and look at what is kept of it:\n"
+      "      list, show, answer, watch, remembered, revoke, secrets, forget, credentials, "
+      "disconnect",
       command_inbox },
     { { "login" },
       "login ADDRESS [--token-file FILE]",
@@ -70,8 +72,11 @@ int main(int argc, char **argv)
         if (words)
             return commands[i].run(argc - 1 - words, argv + 1 + words);
     }
-    if (first.len)
-        fprintf(stderr, "nod: there is no such command\n");
+    if (first.len) {
+        fputs("nod: ", stderr);
+        safe_text(stderr, first, 0);
+        fputs(" is no command\n\n", stderr);
+    }
     help(stderr);
     return COMMAND_WRONG_USAGE;
 }

@@ -105,16 +105,18 @@ static void bounds(FILE *out, const struct field *field, struct str low, struct 
     const struct json *least = json_get(field->schema, low);
     const struct json *most = json_get(field->schema, high);
 
-    if (json_is(least, JSON_NUMBER)) {
-        fputs(", at least ", out);
+    bool from = json_is(least, JSON_NUMBER), to = json_is(most, JSON_NUMBER);
+
+    if (!from && !to)
+        return;
+    fputs(from && to ? ", " : from ? ", at least " : ", at most ", out);
+    if (from)
         safe_text(out, least->text, 0);
-        fputs(unit, out);
-    }
-    if (json_is(most, JSON_NUMBER)) {
-        fputs(", at most ", out);
+    if (from && to)
+        fputs(" to ", out);
+    if (to)
         safe_text(out, most->text, 0);
-        fputs(unit, out);
-    }
+    fputs(unit, out);
 }
 
 /* "s (Small), l (Large)": what is typed, and what it means. */
@@ -142,6 +144,24 @@ static void hint_choices(FILE *out, const struct field *field, bool listed)
     buf_finish(&choices);
 }
 
+/* What a text is called. A format that is not known here is named as it is. */
+static struct str format_words(struct str format)
+{
+    static const struct {
+        struct str format, words;
+    } all[] = {
+        { STR_INIT("email"), STR_INIT("an e-mail address") },
+        { STR_INIT("uri"), STR_INIT("an address, such as https://example.com/") },
+        { STR_INIT("date"), STR_INIT("a date, such as 2026-11-16") },
+        { STR_INIT("date-time"), STR_INIT("date, time and zone, such as 2026-11-16T12:03:00Z") },
+    };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (str_eq(format, all[i].format))
+            return all[i].words;
+    return format.len ? format : STR("a text");
+}
+
 void field_hint(FILE *out, const struct field *field, bool listed)
 {
     struct str format = json_get_str(field->schema, STR("format"));
@@ -157,12 +177,8 @@ void field_hint(FILE *out, const struct field *field, bool listed)
         fputs(is_type(field, STR("integer")) ? "a whole number" : "a number", out);
         bounds(out, field, STR("minimum"), STR("maximum"), "");
     } else {
-        fputs("a text", out);
+        safe_text(out, format_words(format), 0);
         bounds(out, field, STR("minLength"), STR("maxLength"), " characters");
-    }
-    if (format.len) {
-        fputs(", ", out);
-        safe_text(out, format, 0);
     }
     if (like.len) {
         fputs(", like ", out);

@@ -93,7 +93,7 @@ test('in a pipe: list, show and answer, with --json and without', async (t) => {
   assert.deepEqual(JSON.parse((await inbox(first, 'ada', ['show', item.id, '--json'])).stdout), item);
   const { stdout } = await inbox(first, 'ada', ['show', item.id]);
   assert.match(stdout, /^ask\nfrom ada through wire-test 1\.0\.0, server probe\nid \S+, asked at \S+, time left .*\n {2}\| Who are you\?\n {2}\| Really\.\narguments\n/);
-  assert.match(stdout, /\n {2}ttl: 100000\nform\n {2}name: a text, at least 2 characters, required\n {2}age: a whole number, at least 0, at most 150, optional\n/);
+  assert.match(stdout, /\n {2}ttl: 100000\nform\n {2}name: a text, at least 2 characters, required\n {2}age: a whole number, 0 to 150, optional\n/);
 
   // Checked here by the form, and by the server.
   for (const [args, code, why] of [
@@ -605,6 +605,7 @@ test('a choice is shown with its title, and what is none of them is told which t
   const call = client.call('ship_order', { order: 7 });
   const [{ id }] = await new Api(first, 'ada').pending();
   assert.match((await inbox(first, 'ada', ['show', id])).stdout, /\n {2}speed \([^)]*\): one of economy \(Economy, 5 days\), standard \(Standard, 2 days\), /);
+  assert.match((await inbox(first, 'ada', ['show', id])).stdout, /\n {2}name \(Name\): a text, 2 to 80 characters, required\n {2}email \(E-mail\): an e-mail address, required /);
   assert.match((await inbox(first, 'ada', ['answer', id, '--accept', 'speed=slow'])).stderr, /^nod inbox: speed: choose from economy \(Economy, 5 days\), standard \(Standard, 2 days\), /);
   assert.match((await inbox(first, 'ada', ['answer', id, '--accept', 'insured=perhaps'])).stderr, /insured: write yes or no\n$/);
   await inbox(first, 'ada', ['answer', id, '--dismiss']);
