@@ -82,7 +82,11 @@ enum http_verdict admit_refuse(struct front *front, const struct http_request *h
         buf_add(&front->refusal, why);
         buf_add_char(&front->refusal, '\n');
     } else if (own) {
-        path->refused(&front->refusal, status, why);
+        struct buf next;
+        buf_init(&next, FRONT_REFUSAL_MAX / 2);
+        page_next(&next, http, path);
+        path->refused(&front->refusal, status, why, buf_str(&next));
+        buf_finish(&next);
     } else if (is_inbox(path)) {
         front_problem(&front->refusal, status, why);
     } else {

@@ -125,6 +125,8 @@ void slow_answer(struct front *front, struct http_exchange *exchange,
 
 /* pages.c */
 extern const struct str page_lines; /* header lines of every response of a page and its API */
+/* Appends the query with which /login leads back to this request; nothing, if it cannot. */
+void page_next(struct buf *out, const struct http_request *http, const struct route *route);
 /* Leads a browser without a sign-in to the page where there is one, in our own origin. False: not a
  * page. */
 bool page_lead(struct front *front, const struct http_request *http, const struct route *route,

@@ -46,11 +46,20 @@ static void add_encoded(struct buf *out, struct str text)
     }
 }
 
-static void add_login(struct buf *out, struct str prefix, struct str path, struct str query)
+void page_next(struct buf *out, const struct http_request *http, const struct route *route)
 {
-    buf_fmt(out, STR_FMT "/login%s" STR_FMT "%s", STR_ARG(prefix), path.len ? "?next=" : "",
-            STR_ARG(path), query.len ? "%3F" : "");
-    add_encoded(out, query);
+    if (str_eq(http->path, STR("/")) || !is_plain(http->path))
+        return;
+    buf_fmt(out, "?next=" STR_FMT, STR_ARG(http->path));
+    size_t end = out->len;
+    if (route->query && http->query.len) {
+        buf_add(out, STR("%3F"));
+        add_encoded(out, http->query);
+    }
+    if (out->overflow) { /* it is longer than any that leads to a page of ours */
+        out->len = end;
+        out->overflow = false;
+    }
 }
 
 /* An address as it may stand in a Refresh header: what could end it is encoded. It means the same
@@ -80,7 +89,6 @@ bool page_lead(struct front *front, const struct http_request *http, const struc
 {
     struct str site = http_header(http, STR("Sec-Fetch-Site"));
     struct str prefix = front->public_url.path;
-    bool follow = !str_eq(http->path, STR("/")) && is_plain(http->path);
 
     if (!route || !route->page || route->anyone)
         return false;
@@ -98,12 +106,8 @@ bool page_lead(struct front *front, const struct http_request *http, const struc
         ruling->body = STR("<!doctype html><html lang=en><title>Opening</title>\n");
         return true;
     }
-    add_login(&front->refusal, prefix, follow ? http->path : STR_NONE,
-              follow && route->query ? http->query : STR_NONE);
-    if (front->refusal.overflow) { /* the query is longer than any that leads to a page of ours */
-        buf_clear(&front->refusal);
-        add_login(&front->refusal, prefix, http->path, STR_NONE);
-    }
+    buf_fmt(&front->refusal, STR_FMT "/login", STR_ARG(prefix));
+    page_next(&front->refusal, http, route);
     ruling->status = 303;
     add_header(ruling, STR("Location"), buf_str(&front->refusal));
     return true;

@@ -49,8 +49,8 @@ struct route {
     bool credential, cookie, fetch_site, page, query, link;
     void (*handle)(const struct front_request *request, void *data);
     /* Writes the body of a refusal as this route's clients expect it; NULL: {"error": why}, and
-     * for the inbox application/problem+json. */
-    void (*refused)(struct buf *body, int status, struct str why);
+     * for the inbox application/problem+json. `next` is the query with which /login leads back. */
+    void (*refused)(struct buf *body, int status, struct str why, struct str next);
     struct str refused_type; /* its media type; empty: application/json */
     void *data;
 };

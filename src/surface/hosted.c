@@ -13,6 +13,7 @@
 #include "core/answerable.h"
 #include "crypto/page_token.h"
 #include "surface/api.h"
+#include "surface/page.h"
 
 struct hosted {
     struct hosted_opts opts;
@@ -101,14 +102,32 @@ static bool has_room(struct hosted *hosted, struct str principal)
     return hosted->visit_count < HOSTED_VISITS_MAX && own < HOSTED_VISITS_OF_ONE;
 }
 
-static struct hosted_visit *visit_begin(struct hosted *hosted, const struct front_request *request)
+static void refuse_crowd(const struct front_request *request, bool is_page)
+{
+    struct str why =
+        STR("Too many pages are being opened at the moment. Wait a little, and try again.");
+    struct buf body;
+
+    if (!is_page) {
+        api_problem(request->exchange, 503, why);
+        return;
+    }
+    buf_init(&body, HOSTED_REPLY_MAX);
+    hosted_write_refusal(&body, 503, why, STR_NONE);
+    http_reply_lines(request->exchange, 503, STR(PAGE_HTML HTTP_RETRY_LINE), buf_str(&body));
+    buf_finish(&body);
+}
+
+static struct hosted_visit *visit_begin(struct hosted *hosted, const struct front_request *request,
+                                        bool is_page)
 {
     if (!has_room(hosted, request->principal)) {
-        api_problem(request->exchange, 503, STR("Too many pages are being opened; try again."));
+        refuse_crowd(request, is_page);
         return NULL;
     }
     struct hosted_visit *visit = MEM_NEW(struct hosted_visit);
     visit->hosted = hosted;
+    visit->is_page = is_page;
     visit->exchange = request->exchange;
     visit->http = request->http;
     visit->by_link = request->by_link;
@@ -331,11 +350,10 @@ static void opened(struct hosted_visit *visit)
 
 static void page_serve(const struct front_request *request, void *data)
 {
-    struct hosted_visit *visit = visit_begin(data, request);
+    struct hosted_visit *visit = visit_begin(data, request, true);
 
     if (!visit)
         return;
-    visit->is_page = true;
     visit_find(visit, PAGE_TOKEN_PAGE, front_var(request, STR("token")), opened);
 }
 
@@ -378,7 +396,7 @@ static void submit_serve(const struct front_request *request, void *data)
         api_problem(request->exchange, 415, STR("Send the answer as application/json."));
         return;
     }
-    struct hosted_visit *visit = visit_begin(data, request);
+    struct hosted_visit *visit = visit_begin(data, request, false);
     if (visit)
         visit_find(visit, PAGE_TOKEN_PAGE, front_var(request, STR("token")), submitted);
 }
@@ -400,12 +418,11 @@ static void returned(struct hosted_visit *visit)
 
 static void return_serve(const struct front_request *request, void *data)
 {
-    struct hosted_visit *visit = visit_begin(data, request);
+    struct hosted_visit *visit = visit_begin(data, request, true);
     struct str state;
 
     if (!visit)
         return;
-    visit->is_page = true;
     if (!hosted_read_query(&visit->arena, request->http->query, visit->query, &visit->query_count,
                            &state))
         hosted_refuse(visit, 400,

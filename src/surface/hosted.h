@@ -134,7 +134,7 @@ void hosted_draw(struct hosted_visit *visit);
 /* Draws a page that says why there is none. */
 void hosted_draw_refusal(struct hosted_visit *visit, int status, struct str why);
 /* The same for whoever the front door does not let in: route.refused. */
-void hosted_write_refusal(struct buf *body, int status, struct str why);
+void hosted_write_refusal(struct buf *body, int status, struct str why, struct str next);
 /* Reads the query of /a/return: its members, decoded, and apart from them the state. False: it is
  * badly encoded, has something twice, or too much. */
 bool hosted_read_query(struct arena *arena, struct str query, struct hosted_param *members,

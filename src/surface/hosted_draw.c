@@ -118,6 +118,7 @@ static void draw_page(struct hosted_visit *visit, int status, struct str who, st
         { STR("outcome"), outcome },
         { STR("over"), outcome.len ? STR_NONE : STR(" hidden") },
         { STR("open"), outcome.len ? STR(" hidden") : STR_NONE },
+        { STR("again"), STR(" hidden") },
         { STR("other"), status == 404 ? STR_NONE : STR(" hidden") },
         { STR("next"), arena_fmt(arena, "?next=" STR_FMT,
                                  STR_ARG(page_as_text(arena, visit->http->path, PAGE_MAX))) },
@@ -170,9 +171,8 @@ void hosted_draw_refusal(struct hosted_visit *visit, int status, struct str why)
               STR("{}"));
 }
 
-/* The page is one level below the root, whatever is before that. Which link it was is not known
- * here: the inbox, where a sign-in leads, has the question. */
-void hosted_write_refusal(struct buf *body, int status, struct str why)
+/* The page is one level below the root, whatever is before that. */
+void hosted_write_refusal(struct buf *body, int status, struct str why, struct str next)
 {
     struct arena arena;
 
@@ -182,7 +182,10 @@ void hosted_write_refusal(struct buf *body, int status, struct str why)
         { STR("title"), STR("This page cannot be opened") },
         { STR("outcome"), page_as_text(&arena, why, HOSTED_REFUSAL_MAX) },
         { STR("open"), STR(" hidden") },
+        { STR("close"), status == 503 ? STR(" hidden") : STR_NONE },
+        { STR("again"), status == 503 ? STR_NONE : STR(" hidden") },
         { STR("other"), status == 403 ? STR_NONE : STR(" hidden") },
+        { STR("next"), page_as_text(&arena, next, HOSTED_REFUSAL_MAX * 2) },
         { STR("data"), STR("{}") },
     };
     page_fill(body, STR("hosted.html"), places, sizeof(places) / sizeof(places[0]));

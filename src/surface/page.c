@@ -20,8 +20,6 @@ struct web_file {
 
 #include "web_files.h" /* web_files, made by scripts/embed-web */
 
-#define PAGE_HTML "Content-Type: text/html; charset=utf-8\r\n"
-
 static const struct web_file *file_named(struct str name)
 {
     for (size_t i = 0; i < sizeof(web_files) / sizeof(web_files[0]); i++)

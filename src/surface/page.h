@@ -30,6 +30,7 @@ struct place {
 
 /* Appends this file of web/, whose places are filled in. */
 void page_fill(struct buf *page, struct str file, const struct place *places, size_t count);
+#define PAGE_HTML "Content-Type: text/html; charset=utf-8\r\n" /* the header line of a page */
 /* Answers with this file, whose places are filled in. */
 void page_reply(struct http_exchange *exchange, int status, struct str file,
                 const struct place *places, size_t count);

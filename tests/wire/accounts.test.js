@@ -340,8 +340,14 @@ test('whoever opens a page many times, and goes away, keeps nobody else from the
     return question.params.url;
   }));
   const away = new AbortController();
-  const opened = Array.from({ length: 260 }, () => ada.fetch(hers, { signal: away.signal }).then(({ status }) => status, () => 0));
+  const refused = [];
+  const open = () => ada.fetch(hers, { signal: away.signal }).then((reply) => (reply.status === 503 && refused.push(reply), reply.status), () => 0);
+  const opened = Array.from({ length: 260 }, open);
   assert.equal(await Promise.any(opened.map((one) => one.then((status) => (status === 503 ? 503 : Promise.reject(status))))), 503, 'there is a bound');
+  assert.deepEqual([refused[0].headers.get('content-type'), refused[0].headers.get('retry-after')], ['text/html; charset=utf-8', '5']);
+  const html = await refused[0].text();
+  assert.match(html, /Too many pages are being opened at the moment[^]*<p><a href="">Try again<\/a>/);
+  assert.match(html, /<p hidden>You can close this page/);
   away.abort();
   service.thinks = 0;
   assert.equal((await bob.page(his)).status, 303);

@@ -96,7 +96,11 @@ const rows = {
     const reply = await (await signedIn(server, 'carl')).fetch(link, { headers: { Accept: 'text/html' } });
     const html = await reply.text();
     return [[403, 'text/html; charset=utf-8', true, true],
-      [reply.status, reply.headers.get('content-type'), /it needs the role answer or admin/.test(html), html.includes('<p><a href="../login">Sign in as somebody else</a>')]];
+      [reply.status, reply.headers.get('content-type'), /it needs the role answer or admin/.test(html), html.includes(`<p><a href="../login?next=${new URL(link).pathname}">Sign in as somebody else</a>`)]];
+  },
+  'somebody without the role comes back from elsewhere: the sign-in leads back with what was brought': async ({ server }) => {
+    const html = await (await (await signedIn(server, 'carl')).fetch('/a/return?state=x&code=a%26b')).text();
+    return [true, html.includes('<p><a href="../login?next=/a/return%3Fstate%3Dx%26code%3Da%2526b">Sign in as somebody else</a>')];
   },
   'an administrator opens it': async ({ link, server }) => [404, (await (await signedIn(server, 'root')).page(link)).status],
   'nobody has signed in': async ({ link, server }) => {
