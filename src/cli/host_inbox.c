@@ -75,10 +75,27 @@ static bool all_private(const struct options *options, const struct options_list
     return true;
 }
 
+#define ASK_PEOPLE "the operator can have a person asked in the inbox"
+#define OR_MODEL   ", or let the model decide (--model-may-consent)"
+
+/* There is none. `instead`: how there would be one, for whoever wants a person to decide. */
+static bool without_inbox(nod_server *server, const char *instead)
+{
+    engine_say_instead_of_model(server->engine, instead);
+    return true;
+}
+
+static const char is_not_private[] =
+    ASK_PEOPLE ", which needs TLS here (--tls-cert, or the https address of a proxy as "
+               "--public-url)" OR_MODEL;
+
 bool host_open_inbox(nod_server *server, const struct options *options)
 {
-    if (options->no_inbox || !all_private(options, options->listen, options->listen_count))
-        return true;
+    if (options->no_inbox)
+        return without_inbox(server, ASK_PEOPLE " (without --no-inbox)" OR_MODEL);
+    if (!all_private(options, options->listen, options->listen_count))
+        return without_inbox(server, is_not_private);
+    engine_say_instead_of_model(server->engine, ASK_PEOPLE " (--surfaces names it)" OR_MODEL);
     return open_modules(server, options);
 }
 
@@ -86,8 +103,10 @@ bool host_open_inbox_beside_stdio(nod_server *server, const struct options *opti
 {
     struct str host = options->inbox.host.len ? options->inbox.host : STR("127.0.0.1");
 
-    if (!options->has_inbox || !all_private(options, &options->inbox, 1))
-        return true;
+    if (!options->has_inbox)
+        return without_inbox(server, ASK_PEOPLE " (--inbox)" OR_MODEL);
+    if (!all_private(options, &options->inbox, 1))
+        return without_inbox(server, is_not_private);
     if (!host_make_front(server, options))
         return false;
     front_about(server->front, STR("This is the inbox of an MCP server; its page is at /."));
@@ -99,8 +118,10 @@ bool host_open_inbox_beside_stdio(nod_server *server, const struct options *opti
                                                        : nod_status_name(status)));
         front_destroy(server->front);
         server->front = NULL;
-        return true;
+        return without_inbox(server,
+                             ASK_PEOPLE " (--inbox, with an address that is free)" OR_MODEL);
     }
+    engine_say_instead_of_model(server->engine, ASK_PEOPLE " (--surfaces names it)" OR_MODEL);
     if (!open_modules(server, options))
         return false;
     host_announce_inbox(server);

@@ -119,6 +119,7 @@ struct run *run_create(struct call *call)
     run->supports_consent = call->supports_consent;
     run->supports_gate = call->supports_gate;
     run->model = call->model;
+    run->instead_of_model = engine_instead_of_model(engine);
     run->fresh_intent = call->fresh_intent;
     run->portable = call->portable;
     run->carried = call->carries;

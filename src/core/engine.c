@@ -163,7 +163,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     list_init(&engine->cancels);
     list_init(&engine->openings);
     homes_init(engine);
-    list_init(&engine->turn_looks);
+    list_init(&engine->turn_ops);
     list_init(&engine->scopings);
     nobody_init(&engine->nobody);
     engine_use_store(engine, opts->store);
@@ -193,7 +193,7 @@ void engine_destroy(struct engine *engine)
     recovery_free(engine); /* it is told of the claims that it made */
     returns_drop(engine);
     openings_drop(engine);
-    turn_looks_drop(engine);
+    turn_ops_drop(engine);
     scopings_drop(engine);
     struct idmap_walk walk = { 0 };
     for (struct call *call; (call = idmap_next(&engine->calls, &walk));)

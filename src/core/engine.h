@@ -121,6 +121,10 @@ void engine_consent_elsewhere(struct engine *engine, bool elsewhere);
 /* What a model says counts as consent, and it is asked what destructive tools ask. Before the first
  * call. */
 void engine_model_may_consent(struct engine *engine, bool may);
+/* What the operator of this server can do if only a model could be asked, and its word does not
+ * count: how a sentence goes on. It is never freed. */
+void engine_say_instead_of_model(struct engine *engine, const char *what);
+struct str engine_instead_of_model(const struct engine *engine);
 /* The names of all surfaces, with commas between them. */
 struct str engine_surface_names(const struct engine *engine, struct arena *arena);
 /* Is the client asked what this target asks? And is anybody else? A target of NULL stands for one

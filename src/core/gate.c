@@ -60,7 +60,7 @@ static struct str gate_message(const struct call *call, struct arena *arena)
                      STR_ARG(call->target->title), STR_ARG(shown), more);
 }
 
-static nod_status not_confirmed(struct nod_hook_run *hook, const struct run *run,
+static nod_status not_confirmed(struct nod_hook_run *hook, struct run *run,
                                 const struct entry *answer)
 {
     if (answer && answer->state == ASK_CANCELLED)
@@ -81,8 +81,10 @@ static nod_status not_confirmed(struct nod_hook_run *hook, const struct run *run
     if (run->model & 1u << ASK_APPROVAL)
         return hook_fail(
             hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
-            STR("This needs the confirmation of a person, and not the model's; nothing "
-                "was done: " RUN_INSTEAD_OF_MODEL));
+            arena_fmt(&run->arena,
+                      "This needs the confirmation of a person, and not the model's; nothing was "
+                      "done: " STR_FMT,
+                      STR_ARG(run->instead_of_model)));
     return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
                      STR("This needs a person's confirmation, and nobody could be asked; nothing "
                          "was done"));

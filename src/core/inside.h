@@ -74,12 +74,13 @@ struct engine {
     struct plan plan; /* where people are asked, unless a target says otherwise */
     int64_t next_turn_ms;
     bool consent_elsewhere, model_may_consent;
-    struct idmap calls;  /* struct call */
-    struct idmap asks;   /* struct ask, pending here */
-    uint64_t asks_moved; /* changes whenever an ask enters or leaves `asks`; never 0 */
-    struct map tallies;  /* principal -> struct tally */
-    struct map scopes;   /* scope -> newest struct ask, with one_ask_per_scope */
-    struct map schemas;  /* schema text -> struct kept_schema */
+    const char *instead_of_model; /* see engine_say_instead_of_model; NULL: nothing was said */
+    struct idmap calls;           /* struct call */
+    struct idmap asks;            /* struct ask, pending here */
+    uint64_t asks_moved;          /* changes whenever an ask enters or leaves `asks`; never 0 */
+    struct map tallies;           /* principal -> struct tally */
+    struct map scopes;            /* scope -> newest struct ask, with one_ask_per_scope */
+    struct map schemas;           /* schema text -> struct kept_schema */
     struct heap due;
     struct map claims_of_ask; /* ask -> the newest struct claim on its way to the store */
     size_t pending;           /* asks on their way to the store, or waiting */
@@ -92,7 +93,7 @@ struct engine {
     struct idmap homes;       /* struct home: calls that providers here have begun; home.c */
     struct list homes_order;  /* the same, least recently looked at first */
     struct due homes_look;    /* the next look at those that are not live here */
-    struct list turn_looks;   /* of asks that came back: see turns.c */
+    struct list turn_ops;     /* on their way to the store: see turns_early.c */
     struct list scopings;     /* questions that replace older ones: see scope.c */
     struct counts counts;
     struct list watches;           /* struct ask_watch: see watch.c */
@@ -564,7 +565,7 @@ void scopings_drop(struct engine *engine);
 /* An ask that came back: has its next turn come early, while it was on another node or on none? If
  * that is being looked up it is offered after that. False: it is not looked up. */
 bool ask_look_for_turn(struct ask *ask);
-void turn_looks_drop(struct engine *engine);
+void turn_ops_drop(struct engine *engine);
 
 /* Who follows if the client has refused, as far as that can be known without the call. */
 struct turn_after {

@@ -203,6 +203,17 @@ void engine_model_may_consent(struct engine *engine, bool may)
     engine->model_may_consent = may;
 }
 
+void engine_say_instead_of_model(struct engine *engine, const char *what)
+{
+    engine->instead_of_model = what;
+}
+
+struct str engine_instead_of_model(const struct engine *engine)
+{
+    return str_of(engine->instead_of_model ? engine->instead_of_model
+                                           : "the operator can have a person asked elsewhere");
+}
+
 enum ask_weight ask_weight(const struct ask_record *record)
 {
     if (record->consent)

@@ -91,11 +91,6 @@ enum {
 
 /* The prefix of keys of questions that are asked before a target starts. No handler may use it. */
 #define RUN_RESERVED_PREFIX "nod."
-/* What follows if only a model could be asked, and its word does not count. */
-#define RUN_INSTEAD_OF_MODEL                                                                       \
-    "the operator can have a person asked in the inbox (--inbox, --surfaces), or let the model "   \
-    "decide (--model-may-consent)"
-
 struct run {
     /* Given; constant during the run. */
     struct engine *engine; /* for run_done only */
@@ -110,9 +105,10 @@ struct run {
     size_t journal_bytes;
     struct journal left; /* the journal of a call that dropped the run */
     unsigned supports;   /* a bit (1 << enum ask_kind) for each kind that some surface can ask */
-    unsigned supports_consent; /* the same where it counts as consent */
-    unsigned supports_gate;    /* the same for what a hook asks at the gate */
-    unsigned model;            /* those that a model can be asked, whether or not that counts */
+    unsigned supports_consent;   /* the same where it counts as consent */
+    unsigned supports_gate;      /* the same for what a hook asks at the gate */
+    unsigned model;              /* those that a model can be asked, whether or not that counts */
+    struct str instead_of_model; /* see engine_instead_of_model */
     unsigned pages;    /* bits of the pages of its own that this server has: engine_pages.kinds */
     bool pages_shut;   /* its principal cannot open them: engine_pages.may_open */
     bool fresh_intent; /* this node has just committed the last ENTRY_INTENT */

@@ -160,9 +160,9 @@ nod_status run_check_question(struct run *run, const struct ask_spec *spec)
     /* A grant may answer it even if nobody can be asked: see grant_pass.c. */
     if (!(able & 1u << spec->kind) && !spec->path.len) {
         if (run->model & 1u << spec->kind)
-            run_fail(run, NOD_E_NOT_SUPPORTED, NULL,
-                     STR("This is a person's to decide, and a model may not answer it; "
-                         "" RUN_INSTEAD_OF_MODEL));
+            run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
+                         "This is a person's to decide, and a model may not answer it; " STR_FMT,
+                         STR_ARG(run->instead_of_model));
         else
             run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
                          "The client does not support %s, and there is no other way to ask",

@@ -11,9 +11,10 @@
  * whether it is anywhere. It writes the record, if it is sure who follows. The node that has the
  * ask up is told, and does what it would have done itself (mcp/ask2025.c).
  *
- * Holds always: the record only brings a turn forward. Without it, because it was lost or the store
- * was away, the turn comes on other nodes when the clock says so. If the plan has no clock, they have
- * the ask only through the node where it is live.
+ * Holds always: the record only brings a turn forward. The others are told once the store has it,
+ * which is tried again while the store is away for a moment (op.c). Without it, because it was lost
+ * or the store stayed away, the turn comes on other nodes when the clock says so. If the plan has
+ * no clock, they have the ask only through the node where it is live.
  */
 #include "core/inside.h"
 
@@ -26,15 +27,6 @@ enum {
     TURNS_SLACK_MS = 5000, /* the record is kept so long after the clock has come to the turn */
     TURNS_TOLD_MAX = 128,  /* bytes of what the other nodes are told */
 };
-
-static void kept(void *data, nod_status status, const struct store_reply *reply)
-{
-    (void)data, (void)reply;
-    if (status != NOD_OK)
-        LOG_WARN("other nodes do not learn that a question was refused: it comes up there when its "
-                 "turn does",
-                 LOG_CSTR("why", nod_status_name(status)));
-}
 
 static void tell_others(struct engine *engine, const struct ask_hint *hint)
 {
@@ -51,18 +43,80 @@ static void tell_others(struct engine *engine, const struct ask_hint *hint)
     buf_finish(&text);
 }
 
+/* --- an operation of the store on the turn of an ask --- */
+
+struct turn_op {
+    struct list link; /* in engine->turn_ops */
+    struct op op;
+    struct id ask;
+    /* What is written. */
+    char turn;
+    uint64_t owner;   /* see store_owner */
+    int64_t until_ms; /* the store's clock: when the turn comes by itself */
+};
+
+static struct turn_op *turn_op_make(struct ask *ask)
+{
+    struct turn_op *turn = MEM_NEW(struct turn_op);
+
+    turn->ask = ask->id;
+    list_init(&turn->link);
+    list_append(&ask->call->engine->turn_ops, &turn->link);
+    return turn;
+}
+
+static void turn_op_free(struct turn_op *turn)
+{
+    op_abandon(&turn->op);
+    list_remove(&turn->link);
+    mem_free(turn);
+}
+
+void turn_ops_drop(struct engine *engine)
+{
+    LIST_EACH (at, &engine->turn_ops)
+        turn_op_free(LIST_OF(at, struct turn_op, link));
+}
+
+/* --- everybody in a turn has refused --- */
+
+static void keep_send(struct op *op)
+{
+    struct turn_op *turn = OP_OF(op, struct turn_op, op);
+    struct store *store = op->engine->store;
+    int64_t left = turn->until_ms - engine_now(op->engine) + TURNS_SLACK_MS;
+
+    store->ops->put(store, TURNS_KIND, id_str(&turn->ask), str_n(&turn->turn, 1), 0,
+                    left > 0 ? left : 1, op_completed, op);
+}
+
+static void kept(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct turn_op *turn = OP_OF(op, struct turn_op, op);
+
+    (void)reply;
+    if (status == NOD_OK)
+        tell_others(op->engine,
+                    &(struct ask_hint){ .ask_id = id_str(&turn->ask), .owner = turn->owner });
+    else
+        LOG_WARN("other nodes do not learn that a question was refused: it comes up there when its "
+                 "turn does",
+                 LOG_CSTR("why", nod_status_name(status)));
+    turn_op_free(turn);
+}
+
 void ask_turn_early(struct ask *ask, int64_t clock_ms)
 {
     struct engine *engine = ask->call->engine;
-    char turn = (char)('0' + ask->turn);
 
     ask->record.turn = ask->turn;
     if (!engine_survives(engine))
         return;
-    engine->store->ops->put(engine->store, TURNS_KIND, id_str(&ask->id), str_n(&turn, 1), 0,
-                            clock_ms - engine_now(engine) + TURNS_SLACK_MS, kept, NULL);
-    tell_others(engine, &(struct ask_hint){ .ask_id = ask->record.id,
-                                            .owner = store_owner(ask->record.principal) });
+    struct turn_op *turn = turn_op_make(ask);
+    turn->turn = (char)('0' + ask->turn);
+    turn->owner = store_owner(ask->record.principal);
+    turn->until_ms = clock_ms;
+    op_start(engine, &turn->op, keep_send, kept);
 }
 
 /* --- what was refused at another node than the one that asked --- */
@@ -131,35 +185,16 @@ void ask_record_turn(struct ask_record *record, struct str value)
 
 /* --- what comes back --- */
 
-struct turn_look {
-    struct list link; /* in engine->turn_looks */
-    struct op op;
-    struct id ask;
-};
-
-static void look_free(struct turn_look *look)
-{
-    op_abandon(&look->op);
-    list_remove(&look->link);
-    mem_free(look);
-}
-
-void turn_looks_drop(struct engine *engine)
-{
-    LIST_EACH (at, &engine->turn_looks)
-        look_free(LIST_OF(at, struct turn_look, link));
-}
-
 static void look_send(struct op *op)
 {
-    struct turn_look *look = OP_OF(op, struct turn_look, op);
+    struct turn_op *look = OP_OF(op, struct turn_op, op);
 
     engine_turn_load(op->engine, id_str(&look->ask), op_completed, op);
 }
 
 static void looked(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct turn_look *look = OP_OF(op, struct turn_look, op);
+    struct turn_op *look = OP_OF(op, struct turn_op, op);
     struct ask *ask = engine_ask(op->engine, id_str(&look->ask));
 
     if (ask && !ask->claiming) {
@@ -169,7 +204,7 @@ static void looked(struct op *op, nod_status status, const struct store_reply *r
         }
         ask_offer_unless_carried(ask);
     }
-    look_free(look);
+    turn_op_free(look);
 }
 
 bool ask_look_for_turn(struct ask *ask)
@@ -182,10 +217,6 @@ bool ask_look_for_turn(struct ask *ask)
     if (call_is_alone(call) || call->carries || !engine_survives(engine) ||
         call_plan(call)->count < 2 || !engine_asks_elsewhere(engine, call->target))
         return false;
-    struct turn_look *look = MEM_NEW(struct turn_look);
-    look->ask = ask->id;
-    list_init(&look->link);
-    list_append(&engine->turn_looks, &look->link);
-    op_start(engine, &look->op, look_send, looked);
+    op_start(engine, &turn_op_make(ask)->op, look_send, looked);
     return true;
 }

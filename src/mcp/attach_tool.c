@@ -88,7 +88,8 @@ static struct str where_instead(const struct mcp_server *server, struct str ask_
         return arena_fmt(arena, "A person can answer it at " STR_FMT " .", STR_ARG(page));
     if (server->pending->pages)
         return STR("A person can answer it in the inbox of this server.");
-    return STR("This server has no inbox: " RUN_INSTEAD_OF_MODEL ".");
+    return arena_fmt(arena, "This server has no inbox: " STR_FMT ".",
+                     STR_ARG(engine_instead_of_model(server->opts.engine)));
 }
 
 static struct outcome refused(const struct mcp_server *server, struct str ask_id,

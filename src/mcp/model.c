@@ -195,6 +195,18 @@ void model_destroy(struct model *model)
 
 /* --- the result --- */
 
+/* An elicitId counts in the scope of its call only: who waits for the call in another one, such as
+ * another session, is given none. */
+static bool is_in_scope(const struct call *call)
+{
+    const struct caller2025 *held = caller2025_of(call);
+    const struct caller2026 *caller = caller2026_of(call);
+
+    if (held && held->session)
+        return str_eq(call_scope(call), session_scope(held->session));
+    return !caller || str_eq(call_scope(call), caller->principal);
+}
+
 static bool is_up(const struct mcp_server *server, const struct ask *ask)
 {
     return server->model && ask_is_up_on(ask, &server->model->surface);
@@ -211,7 +223,7 @@ static struct ask *up_from(const struct mcp_server *server, const struct call *c
 
 static struct ask *first_up(const struct mcp_server *server, const struct call *call)
 {
-    return up_from(server, call, call_ask_first(call));
+    return is_in_scope(call) ? up_from(server, call, call_ask_first(call)) : NULL;
 }
 
 static struct ask *next_up(const struct mcp_server *server, const struct call *call,
@@ -229,6 +241,11 @@ static struct ask *next_up(const struct mcp_server *server, const struct call *c
 bool model_is_asked(const struct mcp_server *server, const struct call *call)
 {
     return first_up(server, call) != NULL;
+}
+
+bool model_is_asked_elsewhere(const struct mcp_server *server, const struct call *call)
+{
+    return !is_in_scope(call) && up_from(server, call, call_ask_first(call));
 }
 
 static struct str schema_of(const struct ask *ask)

@@ -25,8 +25,10 @@
 struct model;
 void model_destroy(struct model *model);
 
-/* Is one of the call's questions put to the model? */
+/* Is one of the call's questions put to the model of the client that waits for the call? */
 bool model_is_asked(const struct mcp_server *server, const struct call *call);
+/* Or to the one in the session that made the call, which is another one? */
+bool model_is_asked_elsewhere(const struct mcp_server *server, const struct call *call);
 
 /* --- the parts of a pending result, if one is --- */
 

@@ -151,6 +151,9 @@ static struct str where_to_answer(struct mcp_server *server, const struct call *
 {
     bool view = views_show(server, call);
 
+    if (!page.len && !view && model_is_asked_elsewhere(server, call))
+        return STR(" It is answered in the session that made the call, whose model was told the "
+                   "question.");
     if (page.len)
         return arena_fmt(arena, " It can be answered %sat " STR_FMT " .",
                          view ? "in the view that this chat shows, or " : "", STR_ARG(page));
@@ -217,7 +220,7 @@ void pending_write(struct mcp_server *server, const struct call *call, struct bu
     arena_init(&arena, PENDING_BODY_MAX);
     struct str page = pending_page(server, ask_record(call_ask_first(call))->id, &arena);
     bool model = model_is_asked(server, call);
-    if (model && !call_asks_people_elsewhere(call))
+    if ((model || model_is_asked_elsewhere(server, call)) && !call_asks_people_elsewhere(call))
         page = STR_NONE;
     json_writer_init(&w, out);
     jw_object(&w);

@@ -236,6 +236,24 @@ test('2025: the same call in another session is asked a question of its own, whi
   assert.equal(await three.text(TOOL, accept(own.elicitId, { word: 'three' })), 'word: three');
 });
 
+for (const era of ['2025', '2026'])
+  test(`2025: who waits for a call in another session is given no id that would not count there (${era})`, async (t) => {
+    const server = await startHttp(t, SERVER, { args: [...OFF, '--soft-deadline', '1s'] });
+    const one = await connect(t, 'http', SERVER, { ...MUTE, server });
+    const other = era === '2025' ? await connect(t, 'http', SERVER, { ...MUTE, server }) : await connectModern(t, 'http', SERVER, { ...MUTE, server });
+    const asked = await one.call('word');
+    const { elicitId } = questionOf(asked);
+    const { callId } = asked.structuredContent;
+    const wait = () => other.call('waitForPerson', { callId });
+    const pending = await wait();
+    assert.deepEqual([pending.structuredContent.callId, pending.structuredContent.waitWith], [callId, 'waitForPerson']);
+    assert.ok(!JSON.stringify(pending).includes(elicitId), textOf(pending));
+    assert.match(textOf(pending), /It is answered in the session that made the call/);
+    const held = wait();
+    assert.equal(textOf(await one.call(TOOL, accept(elicitId, { word: 'a' }))), 'word: a');
+    assert.equal(textOf(await held), 'word: a');
+  });
+
 // Gives up on the first request while the handler works: { call, abandon }.
 async function impatient(t, era, server) {
   if (era === '2026') {
@@ -275,13 +293,20 @@ onAll('confirmations, approvals, policies and what destructive tools ask are not
   const session = await open({ env: { PROBE_FILE: deeds.file } });
   assert.equal(await session.text('confirm'), 'no');
   assert.equal(await session.text('approve'), 'not approved');
-  assert.match(refusalOf(await session.call('gated'), 'CONFIRMATION_REQUIRED'), /not the model.*--inbox/s);
+  assert.match(refusalOf(await session.call('gated'), 'CONFIRMATION_REQUIRED'), /not the model.*inbox/s);
   // Nobody can be asked: in the 2026 era that is an error that names the capability.
   const refused = async (tool) => session.call(tool).then((result) => refusalOf(result, 'ELICITATION_NOT_SUPPORTED'), (error) => error.message);
-  assert.match(await refused('wipe'), /a model may not answer.*--inbox/);
-  assert.match(await refused('ruled'), /a model may not answer.*--inbox/);
+  assert.match(await refused('wipe'), /a model may not answer.*inbox/);
+  assert.match(await refused('ruled'), /a model may not answer.*inbox/);
   assert.deepEqual(deeds.lines(), []);
 });
+
+for (const [kind, args, how] of [['stdio', [], '(--inbox)'], ['http', OFF, '(without --no-inbox)'], ['http', ['--surfaces', 'model'], '(--surfaces names it)']])
+  test(`the refusal says how a person would be asked: ${kind} ${args.join(' ')}`, async (t) => {
+    const session = await connect(t, kind, SERVER, { ...MUTE, args });
+    for (const tool of ['gated', 'wipe'])
+      assert.ok(textOf(await session.call(tool)).includes(`the operator can have a person asked in the inbox ${how}, or let the model decide (--model-may-consent)`), textOf(await session.call(tool)));
+  });
 
 onAll('with --model-may-consent they are', async (t, open) => {
   const deeds = deedsFile(t);
@@ -394,7 +419,11 @@ test('2026: a tool that may become a task asks first, through the model, and its
   const deeds = deedsFile(t);
   const server = await startHttp(t, SERVER, { args: OFF, env: { PROBE_FILE: deeds.file } });
   const modern = new Modern(server.url, { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } });
-  assert.equal((await modern.call('trip_task', { tag: 'a' })).result.resultType, 'task', 'it works before it asks');
+  const { resultType, taskId } = (await modern.call('trip_task', { tag: 'a' })).result;
+  assert.equal(resultType, 'task', 'it works before it asks');
+  let task;
+  for (const end = Date.now() + 15000; (task = (await modern.request('tasks/get', { taskId })).result).status === 'working' && Date.now() < end;) await pause(20);
+  assert.deepEqual([task.status, task.error.code, task.error.data.code], ['failed', -32021, 'ELICITATION_NOT_SUPPORTED'], 'there is no result to tell its model');
   const { elicitId } = questionOf((await modern.call('word_first')).result);
   const end = (await modern.call(TOOL, accept(elicitId, { word: 'a' }))).result;
   assert.deepEqual([end.resultType, textOf(end)], ['complete', 'word: a']);

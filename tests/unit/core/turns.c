@@ -280,6 +280,50 @@ static void the_turn_is_known_where_the_call_is_not_live(void **state)
     }
 }
 
+/* A store that outlives its process, and is away for a moment. */
+static const struct store_ops *inner_ops;
+static int puts_lost;
+
+static void put_unless_away(struct store *store, struct str kind, struct str key, struct str value,
+                            uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+{
+    if (puts_lost-- > 0)
+        done(data, NOD_E_STORE, NULL);
+    else
+        inner_ops->put(store, kind, key, value, version, ttl_ms, done, data);
+}
+
+/* Everybody before has refused: other nodes know it as soon as the store is back. */
+static void a_turn_that_came_early_is_kept_when_the_store_is_back(void **state)
+{
+    static struct store_ops ops;
+    char id[ID_LEN + 1] = "";
+    struct str unknown;
+    (void)state;
+
+    prepare(in_turn, asks);
+    inner_ops = world.store->ops;
+    ops = *inner_ops;
+    ops.put = put_unless_away;
+    ops.durable = true;
+    world.store->ops = &ops;
+    puts_lost = 3;
+    world.offer = OFFER_REFUSED;
+    world_call(&world, "ann", "s1");
+    world_settle(&world);
+    for (int i = 0; i < 10; i++)
+        world_advance(&world, TURN_MS / 100);
+    assert_true(puts_lost < 0);
+    memcpy(id, world.second_shown[0].id, ID_LEN);
+    engine_destroy(world.engine);
+    world_engine(&world);
+    assert_true(engine_use_surfaces(world.engine, in_turn, &unknown));
+    answer_on(&world.second, id, "{\"n\":1}");
+    assert_int_equal(world.last.status, NOD_OK);
+    world.store->ops = inner_ops;
+    world_finish(&world);
+}
+
 /* --- the names of a tool --- */
 
 static void a_tool_has_its_own_places(void **state)
@@ -422,6 +466,7 @@ int main(void)
         cmocka_unit_test(what_a_client_says_before_its_turn_does_not_count),
         cmocka_unit_test(who_follows_one_that_refuses_may_answer_at_once),
         cmocka_unit_test(the_turn_is_known_where_the_call_is_not_live),
+        cmocka_unit_test(a_turn_that_came_early_is_kept_when_the_store_is_back),
         cmocka_unit_test(a_tool_has_its_own_places),
         cmocka_unit_test(a_tool_that_names_nobody_who_is_here_asks_nobody),
         cmocka_unit_test(an_answer_from_a_place_that_is_not_named_does_not_count),
