@@ -25,6 +25,7 @@ enum {
     DRAW_MARK_COLUMNS = 2,   /* of the mark of what is destructive */
     DRAW_ROW_MAX = 4096,     /* bytes of a message that are kept for a row */
     DRAW_GIST_MAX = 200,     /* bytes of the arguments in a row */
+    DRAW_GIST_COLUMNS = 24,  /* of what is asked, for which a narrow row leaves out who asks */
 };
 
 struct tree {
@@ -453,6 +454,7 @@ void draw_row(const struct terminal *terminal, const struct json *item, size_t c
     bool pending = str_eq(json_get_str(item, STR("state")), STR("pending"));
     size_t begin = pending ? DRAW_LEFT_COLUMNS : DRAW_STATE_COLUMNS;
     size_t used = begin + DRAW_MARK_COLUMNS + DRAW_TOOL_COLUMNS + DRAW_WHO_COLUMNS + 3;
+    bool who = !columns || columns >= used + DRAW_GIST_COLUMNS;
     FILE *out = terminal->out;
     struct buf line;
     char left[24];
@@ -464,14 +466,17 @@ void draw_row(const struct terminal *terminal, const struct json *item, size_t c
     draw_left(terminal, json_get_str(item, STR("expiresAt")), left);
     safe_cell(out, pending ? str_of(left) : draw_state(item), begin);
     fputs(json_true(json_get(item, STR("destructive"))) ? " ! " : "   ", out);
-    if (columns && columns <= used) { /* a narrow window: the tool alone */
+    used -= who ? 0 : DRAW_WHO_COLUMNS + 1;
+    if (columns && columns < used + DRAW_GIST_COLUMNS / 2) { /* a narrow window: the tool alone */
         safe_text(out, json_get_str(item, STR("tool")), columns - begin - DRAW_MARK_COLUMNS - 1);
         return;
     }
     safe_cell(out, json_get_str(item, STR("tool")), DRAW_TOOL_COLUMNS);
     fputc(' ', out);
-    safe_cell(out, json_get_str(item, STR("principal")), DRAW_WHO_COLUMNS);
-    fputc(' ', out);
+    if (who) {
+        safe_cell(out, json_get_str(item, STR("principal")), DRAW_WHO_COLUMNS);
+        fputc(' ', out);
+    }
     buf_init(&line, TERMINAL_TREE_MAX);
     add_gist(&line, item, TERMINAL_TREE_MAX);
     safe_text(out, buf_str(&line), columns ? columns - used : 0);
