@@ -68,10 +68,17 @@ NOD_API void nod_test_expire(nod_test *test, const char *key);
 /* The page of a nod_elicit_url with .wait_done was opened, and is done. */
 NOD_API void nod_test_page_done(nod_test *test, const char *key);
 /*
- * The person has given this secret before: nod_secret has it. NULL: it was deleted. A secret that
- * nobody has given cannot be asked for, because a test has no pages: NOD_E_NOT_SUPPORTED.
+ * The person has given this secret before, or has connected an account at this service before:
+ * nod_secret has it, or nod_credential its token, whatever the scopes. NULL: it was deleted, or
+ * disconnected. What is not there is asked for, and answered from the script:
+ *
+ *     nod_test_accept(t, NULL, "{\"secret\":\"sk_1\"}");    the person gives the secret
+ *     nod_test_accept(t, NULL, "{\"token\":\"gho_1\"}");    connects an account that has this token
+ *
+ * Both last for later calls of the test. There is no network, and no service has to be set up.
  */
 NOD_API void nod_test_secret(nod_test *test, const char *name, const char *value);
+NOD_API void nod_test_credential(nod_test *test, const char *service, const char *token);
 /* From now on the client cannot be asked in this way: nod_supports says no. */
 NOD_API void nod_test_cannot(nod_test *test, nod_mode mode);
 

@@ -20,7 +20,7 @@ enum {
     KIT_QUESTIONS_MAX = 4096,    /* of one call */
     KIT_STEPS_MAX = 4096,        /* different ones, of one call */
     KIT_CRASHES_MAX = 100000,    /* of one nod_test_every_crash */
-    KIT_SECRETS_MAX = 64,        /* that were given */
+    KIT_VALUES_MAX = 64,         /* secrets and accounts of one test */
     KIT_WAIT_MS = 10000,         /* real time that a call may need for one step */
     KIT_ARENA_BYTES = 256 << 20, /* memory of what a test and its last call have said */
 };
@@ -46,7 +46,8 @@ struct kit_question {
     bool up;
 };
 
-struct kit_secret {
+struct kit_value { /* a secret, or the token of an account */
+    const char *source;
     char *name;
     char *value; /* NULL: it was deleted */
 };
@@ -75,9 +76,9 @@ struct nod_test {
     struct kit_answer answers[KIT_ANSWERS_MAX];
     size_t answer_count;
 
-    struct need_source secrets; /* gives those that follow */
-    struct kit_secret secret[KIT_SECRETS_MAX];
-    size_t secret_count;
+    struct need_source secrets, credentials; /* give those that follow */
+    struct kit_value values[KIT_VALUES_MAX];
+    size_t value_count;
 
     /* Crashes. */
     enum kit_crash crash;
@@ -132,6 +133,13 @@ void kit_store_close(nod_test *test);
 extern const struct surface_ops kit_surface_ops;
 /* Calls, answers, and comes back after a crash, until the call has ended or cannot go on. */
 void kit_client_call(nod_test *test);
+
+/* --- secrets and accounts (kit_values.c) --- */
+
+void kit_values_open(nod_test *test);
+void kit_values_forget(nod_test *test);
+/* The person gives what such a page asks for. False: there is nothing in the content. */
+bool kit_values_given(nod_test *test, const struct ask_record *ask, const struct json *content);
 
 /* --- what was wrong (kit_expect.c) --- */
 

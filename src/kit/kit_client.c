@@ -287,12 +287,12 @@ bool kit_page_link(void *data, const struct ask_record *ask, int64_t expires_ms,
     return !url->overflow;
 }
 
-/* The person fills in the page itself. */
-static bool is_on_page(const nod_test *test, const struct kit_question *question)
+/* The record of a question that is on a page, which the person fills in itself; otherwise NULL. */
+static const struct ask_record *on_page(const nod_test *test, const struct kit_question *question)
 {
     const struct ask *ask = engine_ask(test->server->engine, id_str(&question->id));
 
-    return ask && ask_record(ask)->page;
+    return ask && ask_record(ask)->page ? ask_record(ask) : NULL;
 }
 
 static void answered(void *data, const struct answer_result *result)
@@ -305,7 +305,7 @@ static void answered(void *data, const struct answer_result *result)
     test->why_refused = arena_str(&test->said, result->problems);
     for (size_t i = 0; i < test->question_count; i++) {
         struct kit_question *question = &test->questions[i];
-        if (is_on_page(test, question) && !question->up) { /* it is still open there */
+        if (on_page(test, question) && !question->up) { /* it is still open there */
             question->up = true;
             question->answer = NULL;
         }
@@ -324,7 +324,7 @@ static void give(nod_test *test, const struct kit_question *question)
         ask_url_done(engine, id_str(&question->id), NULL, NULL);
         return;
     }
-    bool page = is_on_page(test, question);
+    const struct ask_record *page = on_page(test, question);
     struct answer answer = {
         .action = states[given->action],
         .content = given->content.len ? json_parse(&test->said, given->content, NULL, NULL) : NULL,
@@ -333,6 +333,13 @@ static void give(nod_test *test, const struct kit_question *question)
         .surface = page ? NULL : &test->surface,
         .attempt = page ? 0 : question->attempt,
     };
+    if (page && (page->page == PAGE_SECRET || page->page == PAGE_CONNECT)) {
+        if (given->action == KIT_ACCEPT && !kit_values_given(test, page, answer.content)) {
+            test->lost = true;
+            return;
+        }
+        answer.content = NULL;
+    }
     (page ? ask_page_answer : ask_answer)(engine, id_str(&question->id), &answer, answered, test);
 }
 

@@ -10,7 +10,6 @@
  * step's result is stored is also the point after its effect.
  */
 #include "base/mem.h"
-#include "core/secret.h"
 #include "kit/kit.h"
 #include "store/memory.h"
 
@@ -163,21 +162,6 @@ static nod_server *make_of_tools(nod_test *test)
     return server;
 }
 
-/* What the person has given, by the word of the test. */
-static void secret_fetch(struct need_source *source, struct need *need)
-{
-    nod_test *test = (nod_test *)(void *)((char *)source - offsetof(nod_test, secrets));
-
-    for (size_t i = 0; i < test->secret_count; i++) {
-        const struct kit_secret *secret = &test->secret[i];
-        if (str_eq(str_of(secret->name), need->spec.name) && secret->value) {
-            need_done(need, NOD_OK, str_of(secret->value), STR_NONE);
-            return;
-        }
-    }
-    need_done(need, NOD_E_NOT_FOUND, STR_NONE, STR_NONE);
-}
-
 /* The test decides the time: the real clock wakes nothing. */
 static void nothing(void *data)
 {
@@ -203,10 +187,10 @@ bool kit_server_open(nod_test *test)
     engine_use_catalog(server->engine, server->catalog);
     engine_use_pages(server->engine,
                      &(struct engine_pages){ .link = kit_page_link,
-                                             .kinds = 1u << PAGE_FORM | 1u << PAGE_FOREIGN });
+                                             .kinds = 1u << PAGE_FORM | 1u << PAGE_FOREIGN |
+                                                      1u << PAGE_SECRET | 1u << PAGE_CONNECT });
     engine_add_surface(server->engine, &test->surface);
-    test->secrets = (struct need_source){ .name = SECRET_KIND, .fetch = secret_fetch };
-    engine_add_need_source(server->engine, &test->secrets);
+    kit_values_open(test);
     local_check_replays(server->local, true);
     local_watch_steps(server->local, stepped, test);
     return true;

@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "core/secret.h"
 #include "kit/kit.h"
 
 /* Any time will do, if it is the same for every test. */
@@ -94,16 +93,6 @@ static void check_looked(nod_test *test)
                  STR_ARG(test->tool), text);
 }
 
-static void forget_secrets(nod_test *test)
-{
-    while (test->secret_count) {
-        struct kit_secret *secret = &test->secret[--test->secret_count];
-        mem_free(secret->name);
-        mem_free(secret->value);
-        *secret = (struct kit_secret){ 0 };
-    }
-}
-
 int nod_test_end(nod_test *test)
 {
     if (!test)
@@ -115,7 +104,7 @@ int nod_test_end(nod_test *test)
     size_t failures = test->failures;
     if (failures)
         fprintf(stderr, "%zu expectation%s failed\n", failures, failures == 1 ? "" : "s");
-    forget_secrets(test);
+    kit_values_forget(test);
     arena_finish(&test->script);
     arena_finish(&test->said);
     arena_finish(&test->step_text);
@@ -168,25 +157,6 @@ void nod_test_expire(nod_test *test, const char *key)
 void nod_test_page_done(nod_test *test, const char *key)
 {
     add(test, KIT_PAGE_DONE, key, NULL);
-}
-
-void nod_test_secret(nod_test *test, const char *name, const char *value)
-{
-    struct str called = str_of(name);
-    size_t i = 0;
-
-    while (i < test->secret_count && !str_eq(str_of(test->secret[i].name), called))
-        i++;
-    if (!secret_name_ok(called) || i == KIT_SECRETS_MAX) {
-        kit_fail(test, NULL, 0,
-                 "nod_test_secret takes names as nod_secret does, and at most %d of them: '%s'",
-                 KIT_SECRETS_MAX, name ? name : "");
-        return;
-    }
-    if (i == test->secret_count)
-        test->secret[test->secret_count++] = (struct kit_secret){ .name = str_dup(called) };
-    mem_free(test->secret[i].value);
-    test->secret[i].value = value ? str_dup(str_of(value)) : NULL;
 }
 
 void nod_test_cannot(nod_test *test, nod_mode mode)
@@ -341,7 +311,7 @@ static bool scenario_run(nod_test *test, size_t crash_at, nod_test_scenario *sce
     kit_server_crash(test);
     kit_store_close(test);
     atomic_store(&test->dead, false);
-    forget_secrets(test);
+    kit_values_forget(test);
     if (!kit_server_open(test))
         return false;
     test->points = 0;

@@ -117,6 +117,26 @@ static nod_status with_key(nod_call *call)
     return nod_reply_textf(call, "%d bytes", (int)nod_as_int(len));
 }
 
+static nod_status stars(nod_call *call)
+{
+    const char *token;
+
+    NOD_TRY(nod_credential(call, &token, "github", .scopes = "repo"));
+    return nod_reply_textf(call, "with %s", token);
+}
+
+static nod_status stars_with_key(nod_call *call)
+{
+    const nod_json *len;
+    const char *token;
+    nod_bytes key;
+
+    NOD_TRY(nod_credential(call, &token, "github"));
+    NOD_TRY(nod_secret(call, &key, .name = "key", .message = "The key, please."));
+    NOD_TRY(nod_step(call, "use", use_key, &key, &len));
+    return nod_reply_textf(call, "%s, %d bytes", token, (int)nod_as_int(len));
+}
+
 static nod_status fill_page(nod_call *call)
 {
     nod_answer answer;
@@ -129,6 +149,8 @@ static nod_status fill_page(nod_call *call)
 
 static const nod_tool tools[] = {
     { .name = "with_key", .handler = with_key },
+    { .name = "stars", .handler = stars },
+    { .name = "stars_with_key", .handler = stars_with_key },
     { .name = "buy", .handler = buy },
     { .name = "buy_blocking", .handler = buy, .blocking = true },
     { .name = "pay_once", .handler = pay_once },
@@ -218,8 +240,60 @@ static void a_secret_is_given_to_the_handler_and_can_be_deleted(void **state)
     NOD_EXPECT_TEXT(t, "8 bytes");
     assert_int_equal(nod_test_step_runs(t, "use"), 1);
     nod_test_secret(t, "key", NULL);
+    nod_test_decline(t, NULL);
     nod_test_call(t, "with_key", NULL);
-    NOD_EXPECT_CODE(t, "ELICITATION_NOT_SUPPORTED");
+    NOD_EXPECT_CODE(t, "SECRET_DECLINED");
+    nod_test_accept(t, NULL, "{\"secret\":\"sk_given\"}");
+    nod_test_call(t, "with_key", NULL);
+    NOD_EXPECT_TEXT(t, "8 bytes");
+    NOD_EXPECT_QUESTIONS(t, 1);
+    assert_string_equal(nod_test_question(t, 0), "The key, please.");
+    nod_test_call(t, "with_key", NULL); /* it is kept */
+    NOD_EXPECT_QUESTIONS(t, 0);
+    NOD_EXPECT_TEXT(t, "8 bytes");
+    assert_int_equal(nod_test_end(t), 0);
+}
+
+static void an_account_is_there_is_connected_or_is_not(void **state)
+{
+    nod_test *t = nod_test_new(tools);
+
+    (void)state;
+    nod_test_credential(t, "github", "gho_1");
+    nod_test_call(t, "stars", NULL);
+    NOD_EXPECT_TEXT(t, "with gho_1");
+    NOD_EXPECT_QUESTIONS(t, 0);
+    nod_test_credential(t, "github", NULL); /* it was disconnected */
+    nod_test_decline(t, NULL);
+    nod_test_call(t, "stars", NULL);
+    NOD_EXPECT_MATCH(t, "No account at github was connected");
+    nod_test_expire(t, NULL);
+    nod_test_call(t, "stars", NULL);
+    NOD_EXPECT_CODE(t, "ELICITATION_TIMEOUT");
+    nod_test_accept(t, NULL, "{\"token\":\"gho_2\"}");
+    nod_test_call(t, "stars", NULL);
+    NOD_EXPECT_TEXT(t, "with gho_2");
+    NOD_EXPECT_MATCH(t, "gho_2");
+    assert_string_equal(nod_test_question(t, 0),
+                        "Connect your account at github, which the tool stars uses.");
+    assert_int_equal(nod_test_end(t), 0);
+}
+
+static void connects(nod_test *t, void *data)
+{
+    (void)data;
+    nod_test_accept(t, NULL, "{\"token\":\"gho_3\"}");
+    nod_test_accept(t, NULL, "{\"secret\":\"sk_3\"}");
+    nod_test_call(t, "stars_with_key", NULL);
+    NOD_EXPECT_TEXT(t, "gho_3, 4 bytes");
+}
+
+static void what_was_given_outlives_every_crash(void **state)
+{
+    nod_test *t = nod_test_new(tools);
+
+    (void)state;
+    assert_true(nod_test_every_crash(t, connects, NULL) > 8);
     assert_int_equal(nod_test_end(t), 0);
 }
 
@@ -526,6 +600,8 @@ int main(void)
         cmocka_unit_test(no_dismissed_and_too_late_are_told_apart),
         cmocka_unit_test(content_that_does_not_fit_is_refused_and_asked_for_again),
         cmocka_unit_test(a_secret_is_given_to_the_handler_and_can_be_deleted),
+        cmocka_unit_test(an_account_is_there_is_connected_or_is_not),
+        cmocka_unit_test(what_was_given_outlives_every_crash),
         cmocka_unit_test(pages_and_clients_that_cannot_be_asked),
         cmocka_unit_test(a_crash_in_a_step_does_it_again_and_after_it_does_not),
         cmocka_unit_test(at_every_point_of_a_crash_the_end_is_the_same),
