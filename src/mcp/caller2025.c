@@ -426,14 +426,7 @@ static void call_notify(struct caller *caller, struct call *engine_call_,
 static void write_tool_failure(struct json_writer *w, const struct outcome *outcome)
 {
     jw_object(w);
-    jw_key(w, STR("content"));
-    jw_array(w);
-    jw_object(w);
-    jw_key_str(w, STR("type"), STR("text"));
-    jw_key_str(w, STR("text"), outcome->message);
-    jw_end(w);
-    jw_end(w);
-    jw_key_bool(w, STR("isError"), true);
+    failure_content(w, outcome);
     jw_key(w, STR("_meta"));
     jw_object(w);
     failure_facts2025(w, outcome);

@@ -36,6 +36,18 @@ int64_t failure_code2025(const struct outcome *outcome, enum revision_part part)
     return failure_code2026(outcome);
 }
 
+void failure_content(struct json_writer *w, const struct outcome *outcome)
+{
+    jw_key(w, STR("content"));
+    jw_array(w);
+    jw_object(w);
+    jw_key_str(w, STR("type"), STR("text"));
+    jw_key_str(w, STR("text"), outcome->message);
+    jw_end(w);
+    jw_end(w);
+    jw_key_bool(w, STR("isError"), true);
+}
+
 static void write_facts(struct json_writer *w, const struct outcome *outcome, bool with_ask)
 {
     jw_key_str(w, STR("code"),

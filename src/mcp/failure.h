@@ -25,6 +25,8 @@ bool failure_wants_page(const struct outcome *outcome);
 int64_t failure_code2025(const struct outcome *outcome, enum revision_part part);
 int64_t failure_code2026(const struct outcome *outcome);
 
+/* Writes the members content and isError of the result of a tool that failed. */
+void failure_content(struct json_writer *w, const struct outcome *outcome);
 /* Writes the members code, errorId, details and what else is known. Only the 2025 era tells the id
  * of an ask: it means nothing to a client of the 2026 era. */
 void failure_facts2025(struct json_writer *w, const struct outcome *outcome);

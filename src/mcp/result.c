@@ -173,14 +173,7 @@ static bool write_tool_failure(struct buf *out, const struct mcp_opts *opts,
     result_server_info(&w, opts);
     failure_facts2026(&w, outcome);
     jw_end(&w);
-    jw_key(&w, STR("content"));
-    jw_array(&w);
-    jw_object(&w);
-    jw_key_str(&w, STR("type"), STR("text"));
-    jw_key_str(&w, STR("text"), outcome->message);
-    jw_end(&w);
-    jw_end(&w);
-    jw_key_bool(&w, STR("isError"), true);
+    failure_content(&w, outcome);
     jw_end(&w);
     return json_writer_done(&w);
 }

@@ -21,6 +21,7 @@
 #include "core/catalog.h"
 #include "core/note.h"
 #include "mcp/caller_away.h"
+#include "mcp/failure.h"
 #include "mcp/handle.h"
 #include "mcp/tasks.h"
 #include "mcp/view_inside.h"
@@ -132,57 +133,52 @@ static void was_taken(struct answering *answering)
 
 /* --- the end of the call --- */
 
-/* A failure as a result, for the model to read. */
-static struct str failure_of(struct answering *answering, const struct outcome *outcome)
+/* A failure is told as it is everywhere. Nobody needs the id of the ask, which only the 2025 era
+ * tells. */
+static void write_failure(struct json_writer *w, const struct answering *answering,
+                          const struct outcome *outcome)
 {
-    struct json_writer w;
-    struct buf body;
+    failure_content(w, outcome);
+    jw_key(w, STR("_meta"));
+    jw_object(w);
+    failure_facts2026(w, outcome);
+    write_meta(w, answering, true, true);
+    jw_end(w);
+}
 
-    buf_init(&body, VIEW_ACK_MAX);
-    json_writer_init(&w, &body);
-    jw_object(&w);
-    jw_key(&w, STR("content"));
-    jw_array(&w);
-    jw_object(&w);
-    jw_key_str(&w, STR("type"), STR("text"));
-    jw_key_str(&w, STR("text"), outcome->message);
-    jw_end(&w);
-    jw_end(&w);
-    jw_key_bool(&w, STR("isError"), true);
-    jw_key(&w, STR("_meta"));
-    jw_object(&w);
-    jw_key_str(&w, STR("code"), str_of(outcome->code ? outcome->code : ""));
-    jw_end(&w);
-    jw_end(&w);
-    struct str text =
-        json_writer_done(&w) ? arena_str(&answering->arena, buf_str(&body)) : STR("{}");
-    buf_finish(&body);
-    return text;
+static void write_result(struct json_writer *w, const struct answering *answering,
+                         const struct json *result)
+{
+    JSON_EACH (member, result)
+        if (!str_eq(member->key, STR("_meta")))
+            jw_key_value(w, member->key, member);
+    jw_key(w, STR("_meta"));
+    jw_object(w);
+    JSON_EACH (member, json_get(result, STR("_meta")))
+        if (!str_eq(member->key, STR("nod")))
+            jw_key_value(w, member->key, member);
+    write_meta(w, answering, true, true);
+    jw_end(w);
 }
 
 /* The result of the call, and what this tool adds to it. */
 static void give_result(struct answering *answering, const struct outcome *outcome)
 {
-    struct str text = outcome->status == NOD_OK ? outcome->body : failure_of(answering, outcome);
-    const struct json *result = json_parse(&answering->arena, text, NULL, NULL);
+    bool fine = outcome->status == NOD_OK;
+    const struct json *result =
+        fine ? json_parse(&answering->arena, outcome->body, NULL, NULL) : NULL;
     struct json_writer w;
     struct buf body;
 
     buf_init(&body, MCP_MESSAGE_MAX);
     json_writer_init(&w, &body);
     jw_object(&w);
-    JSON_EACH (member, result)
-        if (!str_eq(member->key, STR("_meta")))
-            jw_key_value(&w, member->key, member);
-    jw_key(&w, STR("_meta"));
-    jw_object(&w);
-    JSON_EACH (member, json_get(result, STR("_meta")))
-        if (!str_eq(member->key, STR("nod")))
-            jw_key_value(&w, member->key, member);
-    write_meta(&w, answering, true, true);
+    if (fine)
+        write_result(&w, answering, result);
+    else
+        write_failure(&w, answering, outcome);
     jw_end(&w);
-    jw_end(&w);
-    if (result && json_writer_done(&w))
+    if (json_writer_done(&w) && (result || !fine))
         answering_end(answering, NOD_OK, buf_str(&body));
     else
         was_taken(answering);

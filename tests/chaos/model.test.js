@@ -1,174 +1,30 @@
 // The model is asked, and the server dies: at each point of its own, between any two requests, and through the other of two
 // nodes. Every call gets the right result, and its deed was done once.
-import test from 'node:test';
-import assert from 'node:assert/strict';
-import { defaultHeaders, initializeMessage, sseEvents, textOf } from '../wire/harness.js';
-import { metaOf, VERSION } from '../wire/modern.js';
-import { combinations, keepLog, openHouse, sideBySide, startRedis } from './house.js';
-import { Count, Story, away, connectionFailed, patience, wordsOf } from './clients.js';
+import { textOf } from '../wire/harness.js';
+import { ApartClient, SOAK, survives } from './apart.js';
+import { wordsOf } from './clients.js';
 
-const SOAK = process.env.NOD_SOAK === '1';
-const PATIENCE_MS = 10000;
-const ARGS = ['--no-inbox'];
-const TOOLS = ['deed', 'deed_blocking', 'deed_once', 'deed_pair', 'deed_early'];
-// The points of its own; with NOD_SOAK=1 also others that it comes by, on every store in every era.
-const points = ['handle_before', 'handle_after', 'pended_after', 'attach_after',
-  ...(SOAK ? ['answer_before', 'answer_after', 'take_before', 'rerun_before', 'effect_after', 'result_before', 'result_after'] : [])];
-const sampled = ({ era, store }) => SOAK || (era === '2025') === (store === 'sqlite');
-// What a server without a store that it shares takes no call by: it has the call when the answer comes.
-const unreached = new Set(['take_before']);
+// A client without elicitation, whose model asks its person.
+class ModelClient extends ApartClient {
+  answerTool = 'sendElicitationResult';
 
-// --- the client ---
-
-let lastId = 0;
-
-// A client without elicitation, whose model asks its person. `twice`: every answer is sent twice at the same instant.
-class ModelClient {
-  constructor(urls, era, { twice = false } = {}) {
-    this.urls = [urls].flat();
-    this.era = era;
-    this.twice = twice;
-    this.turn = 0;
+  constructor(...given) {
+    super({}, ...given);
   }
 
-  // The next request goes to the other node.
-  get url() {
-    return this.urls[this.turn++ % this.urls.length];
+  joined(story, result, twin) {
+    if (textOf(twin) !== textOf(result)) throw story.lost(`two ends: ${textOf(result)} and ${textOf(twin)}`);
+    return result;
   }
 
-  async post(story, url, message) {
-    const modern = this.era === '2026' ? { 'MCP-Protocol-Version': VERSION, 'Mcp-Method': message.method, 'Mcp-Name': message.params.name }
-      : { 'MCP-Protocol-Version': '2025-11-25', ...(this.session ? { 'Mcp-Session-Id': this.session } : {}) };
-    const response = await fetch(url, { method: 'POST', headers: { ...defaultHeaders, ...modern }, body: JSON.stringify({ jsonrpc: '2.0', ...message }), signal: patience(story, PATIENCE_MS) });
-    if (away(response.status)) throw new Error(`HTTP ${response.status}`);
-    if (!(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
-      const text = await response.text();
-      return { response, reply: text ? JSON.parse(text) : undefined };
-    }
-    for await (const event of sseEvents(response.body)) {
-      const reply = event.data && JSON.parse(event.data);
-      if (reply?.id === message.id) return { response, reply };
-    }
-    throw new Error('the stream ended without a reply');
-  }
-
-  async connect() {
-    if (this.era === '2026') return this;
-    const story = new Story('initialize', '');
-    for (;;) {
-      try {
-        const { response } = await this.post(story, this.url, initializeMessage({}));
-        this.session = response.headers.get('mcp-session-id');
-        await this.post(story, this.url, { method: 'notifications/initialized' });
-        return this;
-      } catch (error) {
-        await story.again(connectionFailed(error));
-      }
-    }
-  }
-
-  async call1(story, name, args, url = this.url) {
-    const params = { name, arguments: args, ...(this.era === '2026' ? { _meta: metaOf({}) } : {}) };
-    const { reply } = await this.post(story, url, { id: ++lastId, method: 'tools/call', params });
-    if (reply.error) throw story.lost(JSON.stringify(reply.error));
-    return reply.result;
-  }
-
-  // Sent until there is a reply: without a handle the call begins again, and an answer is sent again as it was.
-  async request(story, name, args) {
-    for (;;) {
-      try {
-        const copies = this.twice && name !== story.tool ? [0, 1] : [0];
-        const replies = await Promise.allSettled(copies.map(() => this.call1(story, name, args)));
-        const failed = replies.find(({ status }) => status === 'rejected');
-        if (failed) throw failed.reason;
-        const [result, twin] = replies.map(({ value }) => value);
-        if (twin && textOf(twin) !== textOf(result)) throw story.lost(`two ends: ${textOf(result)} and ${textOf(twin)}`);
-        if (result.isError && /STORE_AWAY|CALL_BUSY/.test(result._meta?.code)) throw new Error(textOf(result));
-        return result;
-      } catch (error) {
-        if (name === story.tool) story.begun++;
-        await story.again(`${name}: ${connectionFailed(error)}`);
-      }
-    }
-  }
-
-  async call(tool, tag) {
-    const story = new Story(tool, tag);
-    story.begun = 1;
-    let result = await this.request(story, tool, { tag });
+  async rest(story, tag, result) {
     for (let asked; (asked = result._meta?.elicitationPending); ) {
       const [, key] = /the (\w+) word/.exec(asked.message);
       story.note(`asked for the ${key} word`);
-      result = await this.request(story, 'sendElicitationResult', { elicitId: asked.elicitId, action: 'accept', content: { word: wordsOf(tag)[key] } });
+      result = await this.request(story, this.answerTool, { elicitId: asked.elicitId, action: 'accept', content: { word: wordsOf(tag)[key] } });
     }
-    return { story, result, text: result.content[0].text }; // what the tool says
+    return result;
   }
 }
 
-const callsOf = (house, client, count, name) =>
-  Promise.all(TOOLS.map((tool) => count.of(house, tool, `${tool}-${name}`, client.call(tool, `${tool}-${name}`))));
-
-// --- the tests ---
-
-for (const { era, store } of combinations.filter(sampled)) {
-  test(`model, ${era}, ${store}: killed at each of its points, nothing is lost and nothing done twice`, async (t) => {
-    const redis = store === 'redis' ? await startRedis(t) : undefined;
-    const ways = (point) => (SOAK ? [[point], [`${point}:2`], [`${point}:5`], [point, `${point}:3`]] : [[`${point}:${1 + Math.floor(Math.random() * 5)}`]]);
-    const cases = points.flatMap((point) => ways(point).map((lives) => ({ point, lives })));
-    const total = new Count();
-    const reached = new Set();
-    let deaths = 0;
-    await sideBySide(SOAK ? 6 : 4, cases, async ({ point, lives }) => {
-      const house = await openHouse(t, store, { redis });
-      const [first, ...rest] = lives;
-      const node = (await house.node({ crash: first, args: ARGS })).keep(() => rest.shift());
-      const count = new Count();
-      const client = await new ModelClient(node.url, era).connect();
-      await callsOf(house, client, count, '1');
-      total.join(count, `killed at ${lives}`);
-      if (node.deaths) reached.add(point);
-      deaths += node.deaths;
-      if (count.faults.length) keepLog(house, `model ${era} ${store} ${lives}`);
-      await house.close();
-    });
-    t.diagnostic(`model, ${era}, ${store}: ${cases.length} cases, killed ${deaths} times`);
-    total.check(t, null, `model, ${era}, ${store}`);
-    assert.deepEqual(points.filter((point) => !reached.has(point) && !unreached.has(point)), []);
-  });
-
-  test(`model, ${era}, ${store}: every answer twice, at the same instant${store === 'redis' ? ', to two nodes' : ''}`, async (t) => {
-    const redis = store === 'redis' ? await startRedis(t) : undefined;
-    const house = await openHouse(t, store, { redis });
-    const nodes = [await house.node({ args: ARGS }), ...(redis ? [await house.node({ args: ARGS })] : [])];
-    const count = new Count();
-    const client = await new ModelClient(nodes.map((node) => node.url), era, { twice: true }).connect();
-    for (let round = 0; round < (SOAK ? 40 : 1); round++) await callsOf(house, client, count, `twice-${round}`);
-    count.check(t, house, `model, ${era}, ${store}, twice`);
-    await house.close();
-  });
-}
-
-for (const { era } of combinations.filter(({ store }) => store === 'redis'))
-  test(`model, ${era}: through the other of two nodes, which are killed in turn`, async (t) => {
-    const redis = await startRedis(t);
-    const house = await openHouse(t, 'redis', { redis });
-    const nodes = [(await house.node({ args: ARGS })).keep(), (await house.node({ args: ARGS })).keep()];
-    const count = new Count();
-    let going = true;
-    const killing = (async () => {
-      for (let turn = 0; going; turn++) {
-        await new Promise((resolve) => setTimeout(resolve, SOAK ? 700 : 300));
-        if (going) await nodes[turn % 2].killAndReturn();
-      }
-    })();
-    const clients = await Promise.all(Array.from({ length: 4 }, () => new ModelClient(nodes.map((node) => node.url), era).connect()));
-    for (let round = 0; round < (SOAK ? 40 : 1); round++)
-      await Promise.all(clients.map((client, i) => callsOf(house, client, count, `${i}-${round}`)));
-    going = false;
-    await killing;
-    t.diagnostic(`model, ${era}, redis: killed ${nodes[0].deaths + nodes[1].deaths} times`);
-    count.check(t, house, `model, ${era}, two nodes`);
-    if (count.faults.length) keepLog(house, `model nodes ${era}`);
-    await house.close();
-  });
+survives({ what: 'model', Client: ModelClient, args: ['--no-inbox'], points: ['handle_before', 'handle_after', 'pended_after', 'attach_after'], rounds: 40, killMs: SOAK ? 700 : 300 });

@@ -165,6 +165,7 @@ inBoth('arguments that do not fit what is listed are refused', async (t, chat) =
 inBoth('a call that no view fetches is pending early; the view that comes then answers, and is given its end', async (t, chat) => {
   const server = await start(t);
   const ada = await chat(t, server);
+  const gated = ada.call('gated');
   const began = Date.now();
   const pending = await ada.call('three', { tag: 'late' });
   assert.ok(Date.now() - began > 9500 && Date.now() - began < 45000, `after ${Date.now() - began} ms, and not at the soft deadline`);
@@ -180,6 +181,11 @@ inBoth('a call that no view fetches is pending early; the view that comes then a
   const end = await view.word(await view.question({ callId }), 'z');
   assert.deepEqual(end._meta.nod, { taken: true, ended: true, callId });
   assert.equal(textOf(end), 'x y z');
+  const other = (await gated).structuredContent.callId;
+  const refused = await view.answer(await view.question({ callId: other }), { action: 'decline' });
+  const again = await ada.call('waitForPerson', { callId: other });
+  assert.equal(again._meta.code, 'CONFIRMATION_DECLINED');
+  assert.deepEqual([refused.isError, textOf(refused), refused._meta], [true, textOf(again), { ...again._meta, nod: { taken: true, ended: true, callId: other } }], 'a failure is told as it is everywhere');
 });
 
 inBoth('while waitForPerson holds the call, the result is its own', async (t, chat) => {
