@@ -30,9 +30,10 @@ static void handle(const struct front_request *request, void *data)
     (void)data;
 }
 
-static void refused_so(struct buf *body, int status, struct str why)
+static void refused_so(struct buf *body, int status, struct str why, struct str next)
 {
     (void)status;
+    (void)next;
     buf_fmt(body, "no: " STR_FMT, STR_ARG(why));
 }
 
