@@ -316,10 +316,11 @@ void oauth_list(struct oauth *oauth, struct str principal, struct str cursor, si
     l->data = data;
     if (principal.len)
         l->prefix_len = account_owner(l->prefix, principal).len;
-    store->ops->list(store,
-                     &(struct store_list){ .kind = OAUTH_KIND,
-                                           .prefix = str_n(l->prefix, l->prefix_len),
-                                           .cursor = cursor,
-                                           .limit = limit },
-                     list_row, list_done, l);
+    store->ops->list(
+        store,
+        &(struct store_list){ .kind = OAUTH_KIND,
+                              .prefix = str_n(l->prefix, l->prefix_len),
+                              .cursor = cursor,
+                              .limit = limit < OAUTH_PAGE_MAX ? limit : OAUTH_PAGE_MAX },
+        list_row, list_done, l);
 }

@@ -115,6 +115,16 @@ void api_key_time(struct json_writer *w, struct str key, int64_t ms)
     jw_plain_str(w, api_time(text, ms));
 }
 
+void api_key_time_or_null(struct json_writer *w, struct str key, int64_t ms)
+{
+    if (ms) {
+        api_key_time(w, key, ms);
+        return;
+    }
+    jw_key(w, key);
+    jw_null(w);
+}
+
 /* So many digits at the beginning of *s, which is moved on. -1: they are not there. */
 static int digits(struct str *s, size_t count)
 {

@@ -32,6 +32,8 @@ void api_reply(struct http_exchange *exchange, const struct json_writer *w, stru
 /* "2026-07-28T09:30:00.250Z". `text` has room for API_TIME_MAX. */
 struct str api_time(char *text, int64_t ms);
 void api_key_time(struct json_writer *w, struct str key, int64_t ms);
+/* The same; null if it is 0. */
+void api_key_time_or_null(struct json_writer *w, struct str key, int64_t ms);
 /* RFC 3339, with any offset. False: it is not. */
 bool api_time_read(struct str text, int64_t *ms);
 

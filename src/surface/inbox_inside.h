@@ -6,12 +6,13 @@
  * item.c     an ask as JSON
  * credentials.c  GET /api/credentials and DELETE /api/credentials/{id}
  * grants.c   GET /api/grants and DELETE /api/grants/{id}
+ * secrets.c  GET /api/secrets and DELETE /api/secrets/{id}
+ * owned.c    what those three have in common
  * listing.c  GET /api/elicitation and GET /api/elicitation/{id}
  * resolve.c  POST /api/elicitation/{id}/resolve
  * search.c   the text `q` of a list
  * events.c   what comes and goes, gathered for all streams
  * openapi.c  GET /api/openapi.json, which describes all of them
- * secrets.c  GET /api/secrets and DELETE /api/secrets/{id}
  * events_reader.c  GET /api/events: one reader of them
  * page*.c    the page (page.h)
  */
@@ -167,6 +168,30 @@ void resolve_serve(const struct front_request *request, void *data);
 /* GET /api/openapi.json */
 void openapi_serve(const struct front_request *request, void *data);
 void reader_serve(const struct front_request *request, void *data);
+/* Records that belong to somebody (owned.c): how one kind of them is listed, and one is ended. */
+struct owned {          /* one request */
+    struct shown shown; /* first; its asks are not used */
+    const struct owned_kind *kind;
+    struct json_writer w;
+    struct buf body;
+};
+
+struct owned_kind {
+    /* Writes each record of this principal (empty: of all) to owned->w, then owned_listed(). */
+    void (*list)(struct owned *owned, struct str principal, struct str cursor, size_t limit);
+    /* Ends the one with this id, if it is this principal's (empty: anyone's); owned_ended(). */
+    void (*end)(struct owned *owned, struct str id, struct str principal);
+    void (*more)(struct owned *owned); /* further members of the list; may be NULL */
+    struct str none, unsure;           /* what is said if there is none, or the store is away */
+};
+
+void owned_serve_list(const struct owned_kind *kind, const struct front_request *request,
+                      void *inbox);
+void owned_serve_end(const struct owned_kind *kind, const struct front_request *request,
+                     void *inbox);
+void owned_listed(void *data, nod_status status, struct str cursor);
+void owned_ended(void *data, nod_status status);
+
 void grants_serve(const struct front_request *request, void *data);
 void grants_serve_revoke(const struct front_request *request, void *data);
 void secrets_serve(const struct front_request *request, void *data);
