@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "mcp/caller2025.h"
 #include "mcp/model.h"
 #include "mcp/server_inside.h"
 #include "mcp/view.h"
@@ -161,17 +162,40 @@ static struct str where_to_answer(struct mcp_server *server, const struct call *
                 : STR(" It can be answered in the inbox of this server.");
 }
 
-static struct str text_of(const struct call *call, struct str where, struct arena *arena)
+/* A client that has forms, and answers with an error, is not listed waitForPerson: its model would
+ * not find it. In the 2025 era calling again does the same. */
+static bool is_found_by_calling_again(const struct mcp_server *server, const struct call *call)
+{
+    const struct caller2025 *held = caller2025_of(call);
+
+    if (!held || !held->session)
+        return false;
+    unsigned can = held->session->can;
+    return !tool_is_listed(
+        &server->pending->tool.target,
+        &(struct audience){ .kinds = client_ask_kinds(can), .views = client_has_views(can) });
+}
+
+static struct str text_of(const struct mcp_server *server, const struct call *call,
+                          struct str where, struct arena *arena)
 {
     const struct ask_record *first = ask_record(call_ask_first(call));
-
-    return arena_fmt(
+    struct str text = arena_fmt(
         arena,
         "Not done yet: a person has been asked, and has not answered so far. The question "
-        "is: \"" STR_FMT "\"" STR_FMT " Call the tool " STR_FMT " with {\"callId\":\"" STR_FMT
-        "\"} to wait for the answer and get the result.",
-        STR_ARG(shown(first->message)), STR_ARG(where), STR_ARG(PENDING_TOOL),
-        STR_ARG(call_id(call)));
+        "is: \"" STR_FMT "\"" STR_FMT " ",
+        STR_ARG(shown(first->message)), STR_ARG(where));
+
+    if (is_found_by_calling_again(server, call))
+        return arena_fmt(arena,
+                         STR_FMT "Call the tool " STR_FMT
+                                 " again, with the same arguments, to wait for the answer and get "
+                                 "the result: nothing is done twice.",
+                         STR_ARG(text), STR_ARG(call_target(call)->name));
+    return arena_fmt(arena,
+                     STR_FMT "Call the tool " STR_FMT " with {\"callId\":\"" STR_FMT
+                             "\"} to wait for the answer and get the result.",
+                     STR_ARG(text), STR_ARG(PENDING_TOOL), STR_ARG(call_id(call)));
 }
 
 static void write_text(struct json_writer *w, struct str text)
@@ -225,8 +249,9 @@ void pending_write(struct mcp_server *server, const struct call *call, struct bu
     json_writer_init(&w, out);
     jw_object(&w);
     bool view = !model && views_show(server, call);
-    write_text(&w, model ? model_text(server, call, page, &arena)
-                         : text_of(call, where_to_answer(server, call, page, &arena), &arena));
+    write_text(&w,
+               model ? model_text(server, call, page, &arena)
+                     : text_of(server, call, where_to_answer(server, call, page, &arena), &arena));
     write_facts(&w, server, call, page);
     if (model || view) {
         jw_key(&w, STR("_meta"));

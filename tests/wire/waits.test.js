@@ -6,6 +6,7 @@ import { stores } from './stores.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { ADA, BOB, Modern, accepted, deedsFile, retryOf, tokenFile, word } from './modern.js';
+import { tokenFile as peopleFile } from './credentials.js';
 import { Toy } from './toy.js';
 
 // Most of them wait for a clock: they run side by side.
@@ -232,6 +233,27 @@ test('2025: a call that waits elsewhere returns a pending result, and waitForPer
   assert.equal(server.toy.offers.rest(() => true).length, 0, 'nobody is asked twice');
   const late = await (await callTool(peer, 'waitForPerson', { callId })).reply();
   assert.equal(textOf(late.result), 'a: toy', 'a reply may have been lost: it is given again for a while');
+});
+
+test('2025: a client with forms that answers with an error is told to call again, because waitForPerson is not listed to it', async (t) => {
+  const server = await startHttp(t, 'probe', { args: ['--soft-deadline', '1s', '--token-file', peopleFile(t, [{ token: ADA, name: 'ada', roles: 'ask answer' }])] });
+  const peer = await rawPeer(t, 'http', 'probe', { server, token: ADA });
+  await peer.send({ id: 'list', method: 'tools/list' });
+  const { tools } = (await peer.next(({ id }) => id === 'list', 'the tools')).result;
+  assert.ok(!tools.some(({ name }) => name === 'waitForPerson'));
+  const args = { message: 'Who?' };
+  const call = await callTool(peer, 'ask', args);
+  await peer.send({ id: (await nextAsk(peer)).id, error: { code: -32601, message: 'No.' } });
+  const { result } = await call.reply();
+  const { callId, answerAt } = pendingOf(result);
+  assert.match(textOf(result), /Call the tool ask again, with the same arguments/);
+  const again = await callTool(peer, 'ask', args);
+  assert.equal(pendingOf((await again.reply()).result).callId, callId, 'it waits for the same call');
+  const last = await callTool(peer, 'ask', args);
+  const { origin, pathname } = new URL(answerAt);
+  const headers = { Authorization: `Bearer ${ADA}`, 'Content-Type': 'application/json' };
+  assert.equal((await fetch(`${origin}/api/elicitation/${pathname.split('/').at(-1)}/resolve`, { method: 'POST', headers, body: JSON.stringify({ action: 'accept', content: { name: 'Ada' } }) })).status, 200);
+  assert.match(textOf((await last.reply()).result), /^accept \{"name":"Ada"\}/);
 });
 
 test('2025: a call that works at its soft deadline, and asks after it, is not held for ever', async (t) => {
