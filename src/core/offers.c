@@ -450,7 +450,7 @@ void ask_offered(struct ask *ask, const struct surface *surface, enum offer_resu
         return;
     }
     LOG_DEBUG("offer ended", LOG_STR("ask", id_str(&ask->id)),
-              LOG_CSTR("surface", surface->ops->name),
+              LOG_STR("surface", ask_via_shown(str_of(surface->ops->name))),
               LOG_CSTR("result", result == OFFER_REFUSED ? "refused" : "unrendered"));
     ask->up &= ~bit;
     if (!ask->up && !ask->offering)

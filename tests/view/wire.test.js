@@ -421,7 +421,7 @@ inBoth('with --consent inbox a view gives data, and no consent', async (t, chat)
   assert.equal(textOf(await erase), 'Erased.');
 });
 
-test('the figures of the server tell a view from a client, which is one in either era', async (t) => {
+test('the history and the figures tell a view from a client, which is one in either era', async (t) => {
   const server = await start(t, ['--token-file', tokensOf(t, [{ token: ADA, name: 'ada', roles: 'admin' }])]);
   for (const legacy of [false, true]) {
     const { client } = await connectModern(t, 'http', 'view-server', { server, token: ADA, legacy, answer: () => ({ action: 'accept', content: { word: 'form' } }) });
@@ -431,7 +431,14 @@ test('the figures of the server tell a view from a client, which is one in eithe
   const call = ada.call('word', { tag: 'b' });
   await ada.word(await ada.question(), 'view');
   assert.equal(textOf(await call), 'b: view');
-  const figures = await (await fetch(`${new URL(server.url).origin}/metrics`, { headers: { Authorization: `Bearer ${ADA}` } })).text();
+  const get = (path) => fetch(new URL(path, server.url), { headers: { Authorization: `Bearer ${ADA}` } });
+  const { items } = await (await get('/api/elicitation?state=accepted')).json();
+  assert.deepEqual(items.map(({ answer: { via } }) => via).sort(), ['client', 'client', 'view']);
+  for (const { id, answer: { via } } of items) {
+    const late = await fetch(new URL(`/api/elicitation/${id}/resolve`, server.url), { method: 'POST', headers: { Authorization: `Bearer ${ADA}`, 'Content-Type': 'application/json' }, body: '{"action":"decline"}' });
+    assert.deepEqual([late.status, (await late.json()).answer.via], [409, via]);
+  }
+  const figures = await (await get('/metrics')).text();
   assert.deepEqual(figures.match(/(?<=^nod_asks_ended_total\{state="accepted",surface=).*/gm).sort(), ['"client"} 2', '"view"} 1']);
 });
 
