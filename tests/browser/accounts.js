@@ -6,7 +6,8 @@ import { connect, startHttp } from '../wire/harness.js';
 import { tokenFile } from '../wire/credentials.js';
 import { AuthorizationServer } from '../wire/authorization-server.js';
 import { SECRET, URL_MODE, numberOf, oauthFile } from '../wire/accounts.js';
-import { PEOPLE, button, live, pagesOf, shot, soon, stranger } from './browser.js';
+import { PEOPLE, button, live, pagesOf, soon, stranger } from './browser.js';
+import { look } from './look.js';
 
 test('an account is connected at another site, listed, and disconnected', async (t) => {
   pagesOf(t);
@@ -26,6 +27,7 @@ test('an account is connected at another site, listed, and disconnected', async 
   await page.waitForURL(`${elsewhere}/**`);
   await page.getByRole('link', { name: 'Authorize' }).click();
   await page.getByText('You can close this page.').waitFor();
+  if (process.env.NOD_SOAK) await look(page, 'connected');
   assert.equal(await soon('the result', call), numberOf([...service.accesses.keys()].at(-1)));
   assert.deepEqual(service.referers, [], 'the service learns nothing of where the person comes from');
 
@@ -34,7 +36,7 @@ test('an account is connected at another site, listed, and disconnected', async 
   await page.getByRole('link', { name: 'Accounts', exact: true }).click();
   const row = page.locator('.sheet li', { hasText: 'GitHub' });
   await row.getByText('repo').waitFor();
-  await shot(page, 'accounts');
+  await look(page, 'accounts');
   await button(page, 'Disconnect').click();
   await button(page, 'Press again to disconnect').click();
   await page.getByText('Disconnected. Tools are given nothing of it any more.').waitFor();

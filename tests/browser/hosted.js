@@ -5,6 +5,7 @@ import { after, describe, test } from 'node:test';
 import { connect } from '../wire/harness.js';
 import { connectModern } from '../wire/modern.js';
 import { PEOPLE, button, client, person, startServer, asks, ask, ready, soon, stranger } from './browser.js';
+import { look } from './look.js';
 
 // One server for all of them; each is somebody else where that matters.
 const ends = [];
@@ -129,6 +130,25 @@ describe('pages of one question', { concurrency: 2 }, () => {
     assert.equal(await frame.locator('#form').count(), 0);
     question.decline();
     await call;
+  });
+
+  test('the form, how it ended, and what others read: accessible, in both themes', async (t) => {
+    const server = await pagesServer();
+    const page = await stranger(t, { server, name: 'ada' });
+    const session = await clients['v1, 2025'](t, server);
+    const call = session.text('form');
+    const { params } = await session.question();
+    await page.goto(params.url);
+    await page.getByLabel(/^City/).waitFor();
+    await look(page, 'hosted-form');
+    const root = await stranger(t, { server, name: 'root', allow: /404/ });
+    await root.goto(params.url);
+    await root.getByText('There is no such page for you.').waitFor();
+    await look(root, 'hosted-refused');
+    await button(page, 'Decline').click();
+    await page.getByText('This was declined').waitFor();
+    if (process.env.NOD_SOAK) await look(page, 'hosted-ended');
+    await soon('the result', call);
   });
 
   test('the inbox shows name and message, and opens the page; another person cannot', async (t) => {
