@@ -19,7 +19,7 @@ const views = new Map(); // id -> a question's view, with what was typed into it
 const over = new Set(); // ids that have ended: a list that was read before does not bring them back
 let next = null; // where the rest of the list begins
 let current = null; // the view that is shown
-let sheet = null; // or the page that is shown instead: history, grants, secrets, credentials
+let sheet = null; // or the page that is shown instead: history, grants, secrets, accounts
 
 const list = $('list'), main = $('main');
 const waiting = () => [...rows.values()].filter((row) => isPending(row.item));

@@ -84,14 +84,14 @@ export const sheets = {
 
   secrets: (me) => listed('Secrets', {
     path: '/api/secrets',
-    row: ({ id, name, principal, createdAt, expiresAt }, say) => el('li.grant', el('div', said(name, 'code'),
-      el('span.meta', principal !== me.principal && ['of ', said(principal), ' · '], 'given ', timeAgo(createdAt), ' · ',
+    row: ({ id, name, principal, tool, createdAt, expiresAt }, say) => el('li.grant', el('div', said(name, 'code'),
+      el('span.meta', principal !== me.principal && ['of ', said(principal), ' · '], 'given ', tool && ['to ', said(tool), ' '], timeAgo(createdAt), ' · ',
         expiresAt ? el('time', { datetime: expiresAt }, `ends ${exact(expiresAt)}`) : 'until deleted')),
     remover('Delete', `/api/secrets/${encodeURIComponent(id)}`, say, 'Deleted. Whoever needs it next asks for it.')),
     none: () => 'No secret is stored. When a tool needs one it asks for it on a page of this server; what you gave is listed here by name, never shown.',
   }),
 
-  credentials: (me) => listed('Connected accounts', {
+  accounts: (me) => listed('Connected accounts', {
     path: '/api/credentials',
     row: ({ id, title, principal, scopes, state, connectedAt }, say) => el('li.grant', el('div', said(title, 'b'), ' ', scopes && said(scopes, 'code'),
       el('span.meta', principal !== me.principal && ['of ', said(principal), ' · '], 'connected ', timeAgo(connectedAt), state === 'refused' && ' · has to be connected again')),

@@ -23,7 +23,7 @@ static const struct command commands[] = {
     { { "inbox" },
       "inbox ADDRESS [COMMAND]",
       "see and answer what the tools of a running server ask, and look at what is kept of it:\n"
-      "      list, show, answer, watch, remembered, revoke, secrets, forget, credentials, "
+      "      list, show, answer, watch, remembered, revoke, secrets, delete, accounts, "
       "disconnect",
       command_inbox },
     { { "login" },

@@ -85,7 +85,7 @@ struct str draw_state(const struct json *item);
 void draw_row(const struct terminal *terminal, const struct json *item, size_t columns);
 /* What draw_row needs of an item, which may be large, in the arena. */
 struct json *draw_row_of(struct arena *arena, const struct json *item);
-void draw_credential(const struct terminal *terminal, const struct json *account);
+void draw_account(const struct terminal *terminal, const struct json *account);
 void draw_grant(const struct terminal *terminal, const struct json *grant);
 void draw_secret(const struct terminal *terminal, const struct json *secret);
 /* One line of JSON to standard output. */

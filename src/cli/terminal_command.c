@@ -28,9 +28,10 @@ static const char help[] =
     "  watch              a line for everything that comes and goes, until it is stopped\n"
     "  remembered         approvals that are remembered (or: grants)\n"
     "  revoke ID          ends one\n"
-    "  secrets            secrets that were given, by name; never their values\n"
-    "  forget NAME        deletes one of yours; or any, by its ID\n"
-    "  credentials        accounts that are connected, which tools use\n"
+    "  secrets            secrets that were given, by name, with the tool that asked; never\n"
+    "                     their values\n"
+    "  delete NAME        deletes one of yours; or any, by its ID\n"
+    "  accounts           accounts that are connected, which tools use\n"
     "  disconnect ID      ends one; its service is told, if it can be\n\n"
     "  --json             for scripts: JSON on standard output, a line for each item\n"
     "  --token-file FILE  a token, the first word of the file; - is standard input. Without it\n"
@@ -72,9 +73,9 @@ static const struct command_word {
     const char *name;
     bool takes_id;
 } words[] = {
-    { "list", false },       { "show", true },         { "answer", true },     { "watch", false },
-    { "remembered", false }, { "grants", false },      { "revoke", true },     { "secrets", false },
-    { "forget", true },      { "credentials", false }, { "disconnect", true },
+    { "list", false },       { "show", true },      { "answer", true },     { "watch", false },
+    { "remembered", false }, { "grants", false },   { "revoke", true },     { "secrets", false },
+    { "delete", true },      { "accounts", false }, { "disconnect", true },
 };
 
 static const struct command_word *word_of(const char *name)
@@ -338,12 +339,12 @@ static int list_grants(struct terminal *terminal, const struct wanted *wanted)
                                     .most = wanted->most });
 }
 
-static int list_credentials(struct terminal *terminal, const struct wanted *wanted)
+static int list_accounts(struct terminal *terminal, const struct wanted *wanted)
 {
     return list_all(&(struct list){ .terminal = terminal,
                                     .path = "/api/credentials?",
                                     .empty = "No account is connected.\n",
-                                    .row = draw_credential,
+                                    .row = draw_account,
                                     .most = wanted->most });
 }
 
@@ -428,13 +429,13 @@ static int run(struct terminal *terminal, const struct wanted *wanted)
         return list_grants(terminal, wanted);
     if (is_command(wanted, "revoke"))
         return remove_one(terminal, "/api/grants/", id, "Revoked.");
-    if (is_command(wanted, "credentials"))
-        return list_credentials(terminal, wanted);
+    if (is_command(wanted, "accounts"))
+        return list_accounts(terminal, wanted);
     if (is_command(wanted, "disconnect"))
         return remove_one(terminal, "/api/credentials/", id, "Disconnected.");
     if (is_command(wanted, "secrets"))
         return list_secrets(terminal, wanted);
-    if (is_command(wanted, "forget"))
+    if (is_command(wanted, "delete"))
         return remove_one(terminal, "/api/secrets/", id, "Deleted.");
     if (is_command(wanted, "watch"))
         return watch_inbox(terminal);

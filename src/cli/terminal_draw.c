@@ -514,11 +514,13 @@ void draw_secret(const struct terminal *terminal, const struct json *secret)
     fputc(' ', out);
     safe_cell(out, json_get_str(secret, STR("principal")), DRAW_WHO_COLUMNS);
     fputc(' ', out);
+    safe_cell(out, json_get_str(secret, STR("tool")), DRAW_TOOL_COLUMNS);
+    fputc(' ', out);
     safe_text(out, json_get_str(secret, STR("id")), 0);
     fputc('\n', out);
 }
 
-void draw_credential(const struct terminal *terminal, const struct json *account)
+void draw_account(const struct terminal *terminal, const struct json *account)
 {
     FILE *out = terminal->out;
 

@@ -78,6 +78,7 @@ static void secret_write(struct buf *out, const struct secret *secret)
     jw_key_str(&w, STR("principal"), secret->row.principal);
     jw_key_str(&w, STR("name"), secret->row.name);
     jw_key_str(&w, STR("ask"), secret->ask_id);
+    jw_key_str(&w, STR("tool"), secret->row.tool);
     jw_key_i64(&w, STR("at"), secret->row.at_ms);
     jw_key_i64(&w, STR("until"), secret->row.until_ms);
     jw_key_str(&w, STR(INNER_SEAL_MEMBER), secret->sealed);
@@ -93,7 +94,8 @@ static bool secret_read(struct arena *arena, struct str id, struct str record, s
         return false;
     *out = (struct secret){ .row = { .id = arena_str(arena, id),
                                      .principal = json_get_str(v, STR("principal")),
-                                     .name = json_get_str(v, STR("name")) },
+                                     .name = json_get_str(v, STR("name")),
+                                     .tool = json_get_str(v, STR("tool")) },
                             .ask_id = json_get_str(v, STR("ask")),
                             .sealed = json_get_str(v, STR(INNER_SEAL_MEMBER)) };
     return json_i64(json_get(v, STR("at")), &out->row.at_ms) &&
@@ -373,6 +375,7 @@ void secret_give(struct engine *engine, const struct secret_given *given,
     work->secret.row.principal = arena_str(&work->arena, given->principal);
     work->secret.row.name = arena_str(&work->arena, given->name);
     work->secret.ask_id = arena_str(&work->arena, given->ask_id);
+    work->secret.row.tool = arena_str(&work->arena, given->tool);
     status = seal_given(work, given->value);
     if (status == NOD_OK)
         give_again(work);

@@ -66,6 +66,7 @@ struct secret_given {
     struct str name;
     struct str value;  /* 1 to SECRET_VALUE_MAX bytes */
     struct str ask_id; /* the question that it answers */
+    struct str tool;   /* whose question that is */
     int64_t asked_ms;  /* when that was put; 0: whatever is there for another one is replaced */
     int64_t keep_ms;   /* 0: until it is deleted */
 };
@@ -82,6 +83,7 @@ void secret_take_back(struct engine *engine, struct str principal, struct str na
 struct secret_row {
     struct str id;
     struct str principal, name;
+    struct str tool;         /* that asked for it, the last time that it was given; may be empty */
     int64_t at_ms, until_ms; /* when it was given, and when it expires; until_ms 0: never */
 };
 typedef void secret_row_fn(void *data, const struct secret_row *row);

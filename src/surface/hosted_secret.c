@@ -68,6 +68,7 @@ static void secret_submitted(struct hosted_visit *visit, const struct json *cont
                                         .name = asked.name,
                                         .value = value,
                                         .ask_id = visit->ask.id,
+                                        .tool = visit->ask.target,
                                         .asked_ms = visit->ask.asked_ms,
                                         .keep_ms = asked.keep_ms },
                 given, visit);

@@ -1,7 +1,7 @@
 /*
  * surface/page: see page.h.
  *
- * GET /, /ask/{id}, /history, /grants, /secrets and /credentials are the same page: which part of
+ * GET /, /ask/{id}, /history, /grants, /secrets and /accounts are the same page: which part of
  * it is shown is decided by its script, from the address. /login is for people with tokens. What
  * may be loaded, and by whom a page is seen, is the front door's business (front/pages.c): a page
  * without a sign-in never gets here.
@@ -217,7 +217,7 @@ static void icon_serve(const struct front_request *request, void *data)
 bool page_routes(struct inbox *inbox)
 {
     static const char *const pages[] = { "/",       "/ask/{id}", "/history",
-                                         "/grants", "/secrets",  "/credentials" };
+                                         "/grants", "/secrets",  "/accounts" };
     struct front *front = inbox->opts.front;
     bool added = true;
 

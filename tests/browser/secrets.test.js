@@ -101,7 +101,7 @@ for (const house of houses)
 
     // The person sees its name, and deletes it.
     await page.goto(`${last.origin}/secrets`);
-    await page.locator('.rows li', { hasText: 'stripe' }).waitFor();
+    await page.locator('.rows li', { hasText: 'given to hold' }).waitFor();
     if (house === houses[0]) await look(page, 'secrets');
     await button(page, 'Delete').click();
     await button(page, 'Press again to delete').click();

@@ -489,10 +489,10 @@ test('the terminal lists accounts, and disconnects them', async (t) => {
   const session = await clients['v1, 2025'](t, server, 'ada');
   await callAndConnect(session, ada, 'use', { scopes: 'repo' });
   const nod = (...words) => runOnce('nod', ['inbox', new URL(server.url).origin, ...words], { NOD_TOKEN: token('ada') });
-  const [account] = (await nod('credentials', '--json')).stdout.trim().split('\n').map(JSON.parse);
-  assert.match((await nod('credentials')).stdout, new RegExp(`^${account.id} GitHub +ada +repo\n$`));
+  const [account] = (await nod('accounts', '--json')).stdout.trim().split('\n').map(JSON.parse);
+  assert.match((await nod('accounts')).stdout, new RegExp(`^${account.id} GitHub +ada +repo\n$`));
   assert.equal((await nod('disconnect', account.id)).stdout, 'Disconnected.\n');
-  assert.equal((await nod('credentials')).stdout, 'No account is connected.\n');
+  assert.equal((await nod('accounts')).stdout, 'No account is connected.\n');
   assert.equal((await nod('disconnect', account.id)).code, 4);
   await until('the service is told', () => service.asked.revoke === 1);
 });

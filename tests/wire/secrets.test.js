@@ -45,7 +45,7 @@ for (const house of houses)
 
       const api = await new Api(last, 'ada').describe();
       const { items, lasting } = (await api.get('/api/secrets')).json;
-      assert.deepEqual(items.map((one) => [one.name, one.principal, one.expiresAt]), [['stripe', 'ada', null]]);
+      assert.deepEqual(items.map((one) => [one.name, one.principal, one.tool, one.expiresAt]), [['stripe', 'ada', 'use', null]]);
       assert.equal(lasting, house.name !== 'memory');
       assert.deepEqual((await api.as('bob').get('/api/secrets')).json.items, []);
       assert.equal((await api.as('bob').request('DELETE', `/api/secrets/${items[0].id}`)).status, 404);
@@ -357,9 +357,9 @@ test('nod inbox lists and deletes secrets', async (t) => {
   await call;
   const inbox = (...args) => runOnce('nod', ['inbox', new URL(first.url).origin, ...args], { NOD_TOKEN: token('ada') });
   const listed = await inbox('secrets');
-  assert.match(listed.stdout, /^stripe +- +ada +[0-9a-f]{24}\.stripe\n$/);
+  assert.match(listed.stdout, /^stripe +- +ada +use +[0-9a-f]{24}\.stripe\n$/);
   assert.equal(JSON.parse((await inbox('secrets', '--json')).stdout).name, 'stripe');
-  assert.deepEqual([(await inbox('forget', 'stripe')).stdout, (await inbox('forget', 'stripe')).code, (await inbox('secrets')).stdout], ['Deleted.\n', 4, 'No secret is stored.\n']);
+  assert.deepEqual([(await inbox('delete', 'stripe')).stdout, (await inbox('delete', 'stripe')).code, (await inbox('secrets')).stdout], ['Deleted.\n', 4, 'No secret is stored.\n']);
 });
 
 test('the example refund', async (t) => {

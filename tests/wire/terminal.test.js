@@ -276,7 +276,7 @@ test('exit codes, and what is said', async (t) => {
     ['ada', ['show', 'AAAAAAAAAAAAAAAAAAAAAA'], 4, /says 404/],
     ['ada', ['answer', '../me', '--decline'], 4, /says 404/],
     ['ada', ['revoke', 'AAAAAAAAAAAAAAAAAAAAAA'], 4, /says 404/],
-    ['ada', ['forget', 'nothing'], 4, /says 404/],
+    ['ada', ['delete', 'nothing'], 4, /says 404/],
     ['carl', ['list'], 5, /says 403/],
     [null, ['list'], 5, /says 401: This needs a token .*\n.*NOD_TOKEN/],
     [null, ['list', '--token-file', path.join(folder, 'none')], 1, /cannot be read/],
@@ -285,7 +285,7 @@ test('exit codes, and what is said', async (t) => {
     [null, [`unix:${socket}`, 'list'], 0, /^$/],
     [null, [`unix:${socket}`, 'grants'], 0, /^$/],
     [null, [`unix:${socket}`, 'secrets'], 0, /^$/],
-    [null, [`unix:${socket}`, 'credentials'], 0, /^$/],
+    [null, [`unix:${socket}`, 'accounts'], 0, /^$/],
   ]) {
     const seen = await inbox(server, who, args);
     assert.equal(seen.code, code, `${args}: ${seen.stderr}`);
