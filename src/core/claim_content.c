@@ -32,10 +32,10 @@ static bool same_content(struct claim *claim, struct str given, struct str store
     return one && other && json_equal(one, other);
 }
 
-/* Was it given on a page whose content is the answer's? */
-static bool page_has_content(const struct claim *claim, const struct ask_record *record)
+/* What it brings, if it was given on the question's page. */
+static enum page_brings page_brings(const struct claim *claim, const struct ask_record *record)
 {
-    return claim->page && (record->page == PAGE_FORM || record->page == PAGE_FOREIGN);
+    return claim->page ? ask_page_brings(record->page) : PAGE_BRINGS_NOTHING;
 }
 
 /* Did the ask end with this very answer? */
@@ -43,7 +43,7 @@ bool claim_agrees(struct claim *claim, const struct ask_record *record)
 {
     bool form = record->kind == ASK_FORM || record->kind == ASK_APPROVAL;
     bool content = claim->answer.action == ASK_ACCEPTED &&
-                   (record->kind != ASK_URL || page_has_content(claim, record)) &&
+                   (record->kind != ASK_URL || page_brings(claim, record) != PAGE_BRINGS_NOTHING) &&
                    (record->detail.len || !form); /* the empty form takes none */
     struct str given = claim->content.len ? claim->content : STR("{}");
 
@@ -222,9 +222,10 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
             "[{\"path\":\"\",\"message\":\"is larger than an answer may be, which is %zu "
             "bytes of JSON\"}]",
             claim->engine->opts.limits.journal_bytes);
-    if (page_has_content(claim, record) && record->page == PAGE_FOREIGN)
+    enum page_brings brings = page_brings(claim, record);
+    if (brings == PAGE_BRINGS_ANYTHING)
         return nul_problem(claim, content);
-    switch (page_has_content(claim, record) ? ASK_FORM : record->kind) {
+    switch (brings == PAGE_BRINGS_FORM ? ASK_FORM : record->kind) {
     case ASK_FORM:
     case ASK_APPROVAL:
         if (content && content->type != JSON_OBJECT)

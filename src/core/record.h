@@ -46,8 +46,18 @@ enum ask_page {
     PAGE_FOREIGN, /* leads to the page of somebody else, which sends the person back with a query:
                      the answer's content. detail: {"url": ...} */
     PAGE_CONNECT, /* leads to an authorization server; what comes back is no part of the answer */
-    ASK_PAGES = 8 /* ask_record.page is always less than this */
+    ASK_PAGES_KNOWN, /* how many there are; each has a row in record.c that says what it brings */
+    ASK_PAGES = 8    /* ask_record.page is always less than this */
 };
+
+/* What somebody who accepts on such a page gives to the tool. */
+enum page_brings {
+    PAGE_BRINGS_NOTHING = 1, /* the answer has no content */
+    PAGE_BRINGS_FORM,        /* ask_record.detail is a schema, and the answer's content fits it */
+    PAGE_BRINGS_ANYTHING,    /* an object that nobody has asked for by name */
+};
+
+enum page_brings ask_page_brings(enum ask_page page);
 
 /* "accepted", "declined", ... */
 struct str ask_state_name(enum ask_state state);

@@ -150,7 +150,8 @@ nod_status run_check_question(struct run *run, const struct ask_spec *spec)
             run, NOD_E_LIMIT,
             "A question may have a message of %d, a schema of %d and a URL of %d bytes",
             RUN_MESSAGE_MAX, RUN_DETAIL_MAX, RUN_URL_MAX);
-    bool form = spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL || spec->page == PAGE_FORM;
+    bool form = spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL ||
+                ask_page_brings(spec->page) == PAGE_BRINGS_FORM;
     if (form && spec->detail.len)
         NOD_TRY(check_form(
             run, spec->detail,

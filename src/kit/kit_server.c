@@ -185,10 +185,9 @@ bool kit_server_open(nod_test *test)
     engine_use_clock(server->engine, &test->clock.clock);
     engine_use_store(server->engine, test->store);
     engine_use_catalog(server->engine, server->catalog);
-    engine_use_pages(server->engine,
-                     &(struct engine_pages){ .link = kit_page_link,
-                                             .kinds = 1u << PAGE_FORM | 1u << PAGE_FOREIGN |
-                                                      1u << PAGE_SECRET | 1u << PAGE_CONNECT });
+    engine_use_pages(
+        server->engine,
+        &(struct engine_pages){ .link = kit_page_link, .kinds = (1u << ASK_PAGES_KNOWN) - 1 });
     engine_add_surface(server->engine, &test->surface);
     kit_values_open(test);
     local_check_replays(server->local, true);

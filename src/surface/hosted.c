@@ -23,16 +23,17 @@ struct hosted {
 };
 
 /* A new page is a row. */
-static const struct hosted_kind *const kinds[ASK_PAGES] = {
+static const struct hosted_kind *const kinds[] = {
     [PAGE_FORM] = &hosted_form,
     [PAGE_SECRET] = &hosted_secret,
     [PAGE_FOREIGN] = &hosted_foreign,
     [PAGE_CONNECT] = &hosted_connect,
 };
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == ASK_PAGES_KNOWN, "a new page has a row here");
 
 const struct hosted_kind *hosted_kind_of(const struct ask_record *ask)
 {
-    return (size_t)ask->page < ASK_PAGES ? kinds[ask->page] : NULL;
+    return (size_t)ask->page < ASK_PAGES_KNOWN ? kinds[ask->page] : NULL;
 }
 
 struct hosted_opts *hosted_opts(struct hosted *hosted)
@@ -377,7 +378,8 @@ static void submitted(struct hosted_visit *visit)
     else if (!kind->submitted)
         hosted_refuse(visit, 400, STR("Nothing can be submitted here; open the page."));
     else if (is_over(visit)) /* whoever was late is told how it ended */
-        hosted_answer(visit, ASK_ACCEPTED, visit->ask.page == PAGE_FORM ? content : NULL);
+        hosted_answer(visit, ASK_ACCEPTED,
+                      ask_page_brings(visit->ask.page) == PAGE_BRINGS_FORM ? content : NULL);
     else
         kind->submitted(visit, content);
 }
@@ -484,7 +486,7 @@ void hosted_start(struct hosted *hosted)
 {
     struct engine_pages pages = { .link = link_make, .may_open = may_open, .data = hosted };
 
-    for (int page = 0; page < ASK_PAGES; page++)
+    for (int page = 0; page < ASK_PAGES_KNOWN; page++)
         pages.kinds |= kinds[page] ? 1u << page : 0;
     if (front_is_linked(hosted->opts.front))
         engine_use_pages(hosted->opts.engine, &pages);

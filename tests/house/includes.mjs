@@ -50,8 +50,14 @@ function allowed(from, header) {
     return to === from || MAY_INCLUDE[from].some((row) => row === to || row === header);
 }
 
+// What differs between the pages of questions is said once, beside the list of them. Whoever asks for a page by its name
+// elsewhere forgets the next one.
+const PAGES = /\bPAGE_(?:FORM|SECRET|FOREIGN|CONNECT)\b/;
+
 function look(path, from, line, number) {
     const where = `${relative(root, path)}:${number}`;
+    if (from === "core" && PAGES.test(line.replace(/\/\*.*|^\s*\*.*/, "")) && !/\/record\.[ch]$/.test(path))
+        wrong.push(`${where}: a page by its name: ask ask_page_brings (core/record.h)`);
     const ours = /^\s*#\s*include\s+"([^"]+)"/.exec(line);
     const theirs = /^\s*#\s*include\s+<([^>]+)>/.exec(line);
     if (ours) {

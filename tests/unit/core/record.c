@@ -162,6 +162,22 @@ static void an_error_of_the_request_that_an_older_version_stored_is_still_one(vo
     assert_true(str_eq(outcome.error_data, STR("{\"a\":1}")));
 }
 
+/* Whatever page is added: its form is checked, and what was entered is handed on. */
+static void every_page_of_ours_says_what_an_answer_on_it_brings(void **state)
+{
+    (void)state;
+    for (int page = PAGE_NONE; page < ASK_PAGES; page++) {
+        enum page_brings brings = ask_page_brings((enum ask_page)page);
+        struct ask_record ask = { .kind = ASK_URL,
+                                  .page = (enum ask_page)page,
+                                  .detail = STR("{}") };
+        assert_in_range(brings, PAGE_BRINGS_NOTHING, PAGE_BRINGS_ANYTHING);
+        assert_int_equal(ask_record_form(&ask).len != 0, brings == PAGE_BRINGS_FORM);
+    }
+    assert_int_equal(ask_page_brings(PAGE_FORM), PAGE_BRINGS_FORM);
+    assert_int_equal(ask_page_brings(PAGE_FOREIGN), PAGE_BRINGS_ANYTHING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +186,7 @@ int main(void)
         cmocka_unit_test(a_copy_of_a_call_is_whole_with_its_journal),
         cmocka_unit_test(a_copy_that_finds_no_room_says_so),
         cmocka_unit_test(an_error_of_the_request_that_an_older_version_stored_is_still_one),
+        cmocka_unit_test(every_page_of_ours_says_what_an_answer_on_it_brings),
     };
 
     return cmocka_run_group_tests(tests, arena_begin, arena_end);
