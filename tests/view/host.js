@@ -43,6 +43,8 @@ function serve(request, response) {
   response.setHeader('Content-Type', 'text/javascript').setHeader('Cache-Control', 'max-age=3600').end(readFileSync(file));
 }
 
+const LOAD_MS = 6 * PATIENCE_MS; // the host's page is hundreds of modules, for each chat anew; on a machine with other work that takes its time
+const STEP_MS = 2 * PATIENCE_MS;
 let browser, site;
 const launch = () =>
   chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
@@ -82,7 +84,7 @@ export async function openChat(t, era, { args, capabilities = ABLE, second = fal
     await context.close();
     assert.deepEqual(problems, []);
   });
-  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultTimeout(STEP_MS);
   const host = await context.newPage();
   host.on('pageerror', (error) => problems.push(String(error.stack ?? error)));
   host.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
@@ -95,8 +97,8 @@ export async function openChat(t, era, { args, capabilities = ABLE, second = fal
     if (!(tool?._meta?.ui?.visibility ?? ['model', 'app']).includes('app')) throw new Error(`not for views: ${params.name}`);
     return views.client.callTool(params, { timeout: 2 * PATIENCE_MS });
   });
-  await host.goto(origin);
-  await host.waitForFunction(() => window.ready);
+  await host.goto(origin, { timeout: LOAD_MS });
+  await host.waitForFunction(() => window.ready, undefined, { timeout: LOAD_MS });
 
   const chat = { server, model, views, host, tools, resource, problems, view: host.frameLocator('iframe') };
   let calls = 0;
@@ -136,4 +138,4 @@ export async function openChat(t, era, { args, capabilities = ABLE, second = fal
   return chat;
 }
 
-export const soon = (what, promise) => within(PATIENCE_MS, what, promise);
+export const soon = (what, promise) => within(STEP_MS, what, promise);
