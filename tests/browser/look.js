@@ -26,6 +26,7 @@ export async function look(page, name, everywhere = SOAK) {
     for (const [width, height] of everywhere ? SIZES : [theme === 'light' ? SIZES[0] : SIZES[2]]) {
       await page.setViewportSize({ width, height });
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} fits into ${width} px`);
+      assert.ok(await page.evaluate(() => [...document.querySelectorAll('nav a, #menu summary')].every((one) => one.clientHeight <= 44)), `${name}: no word of the header is broken at ${width} px`);
       await shot(page, `${name}-${width}-${theme}`);
     }
     await page.setViewportSize({ width: 1280, height: 800 });

@@ -98,7 +98,7 @@ export class ApartClient {
     const story = new Story(tool, tag);
     story.begun = 1;
     const result = await this.rest(story, tag, await this.request(story, tool, { tag }));
-    return { story, result, text: textOf(result) };
+    return { story, result, text: result.content[0].text }; // what the tool says: nod's word may stand behind it
   }
 }
 
