@@ -280,16 +280,21 @@ static bool is_own_process(const struct http_request *http)
 }
 
 /* A page that was opened from elsewhere is opened again first, because its cookie may be there
- * then. What is sent must come from our own page. Behind a public URL there is a proxy, which may
- * run as our own user. */
-bool admit_link_ok(struct front *front, const struct http_request *http, const struct route *route)
+ * then. Behind a public URL there is a proxy, which may run as our own user. */
+static bool link_is_near(struct front *front, const struct http_request *http,
+                         const struct route *route)
 {
     struct str site = http_header(http, STR("Sec-Fetch-Site"));
     bool elsewhere = str_eq(site, STR("cross-site")) || str_eq(site, STR("same-site"));
 
     return route->link && !elsewhere && !front->public_url.origin.len &&
-           (is_read(http) || cookie_origin_ok(front, http)) && !address_is_forwarded(http) &&
-           peer_is_us(http->peer);
+           !address_is_forwarded(http) && peer_is_us(http->peer);
+}
+
+/* What is sent must come from our own page. */
+bool admit_link_ok(struct front *front, const struct http_request *http, const struct route *route)
+{
+    return (is_read(http) || cookie_origin_ok(front, http)) && link_is_near(front, http, route);
 }
 
 /* Loopback is not consent: what can be reached over it is not a person. */
@@ -308,6 +313,12 @@ static enum http_verdict by_credential(struct front *front, const struct http_re
         ruling->mark.who = &admit_by_link;
         return HTTP_TRUST;
     }
+    if (!front->opts.tokens && link_is_near(front, http, path) &&
+        !http_named(http, HTTP_NAME_ORIGIN).len)
+        return admit_no_credential(front, http, path, ruling,
+                                   STR("The header Origin is missing: what is submitted with the "
+                                       "link alone must say that it comes from this very page. "
+                                       "Send it with the address of this server, or sign in."));
     return unauthorized(front, http, path, ruling);
 }
 

@@ -39,6 +39,11 @@ void front_lead(const struct front_request *request)
     http_reply(request->exchange, ruling.status, ruling.headers, ruling.header_count, ruling.body);
 }
 
+void front_next(const struct http_request *http, struct buf *out)
+{
+    page_next(out, http, http->mark.what);
+}
+
 static void on_request(struct http_exchange *exchange, const struct http_request *http, void *data)
 {
     struct front *front = data;

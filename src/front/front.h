@@ -70,6 +70,8 @@ static inline struct str front_csrf(const struct front_request *request)
 
 /* Answers a page that needs a sign-in after all: leads the person to it. */
 void front_lead(const struct front_request *request);
+/* Appends the query with which /login leads back to this very page; nothing, if it cannot. */
+void front_next(const struct http_request *http, struct buf *out);
 
 /* --- signing in: the inbox --- */
 

@@ -68,7 +68,7 @@ bool attach_read(const struct attach_tool *tool, const struct json *args, struct
     struct str list = problems_list(arena, &problems, NULL);
     *refusal = (struct outcome){
         .status = NOD_E_INVALID,
-        .code = outcome_code(NOD_E_INVALID),
+        .code = "INVALID_ARGUMENTS",
         .message = arena_fmt(arena, "Invalid arguments: " STR_FMT,
                              STR_ARG(problems_sentence(arena, list))),
         .details = list,

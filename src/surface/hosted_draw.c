@@ -103,6 +103,18 @@ static struct str inside_script(struct arena *arena, struct str json)
 
 /* --- the page --- */
 
+/* Whoever comes back from another page does so with what it said. */
+static struct str back_here(struct hosted_visit *visit)
+{
+    struct buf next;
+
+    buf_init(&next, HOSTED_URL_MAX);
+    front_next(visit->http, &next);
+    struct str query = page_as_text(&visit->arena, buf_str(&next), HOSTED_URL_MAX);
+    buf_finish(&next);
+    return query;
+}
+
 static void draw_page(struct hosted_visit *visit, int status, struct str who, struct str message,
                       struct str outcome, struct str data)
 {
@@ -120,8 +132,7 @@ static void draw_page(struct hosted_visit *visit, int status, struct str who, st
         { STR("open"), outcome.len ? STR(" hidden") : STR_NONE },
         { STR("again"), STR(" hidden") },
         { STR("other"), status == 404 ? STR_NONE : STR(" hidden") },
-        { STR("next"), arena_fmt(arena, "?next=" STR_FMT,
-                                 STR_ARG(page_as_text(arena, visit->http->path, PAGE_MAX))) },
+        { STR("next"), back_here(visit) },
         { STR("data"), data },
     };
 

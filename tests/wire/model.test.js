@@ -89,7 +89,7 @@ onAll('invalid, then valid: the error has paths, and the question still waits', 
   refusalOf(await session.call(TOOL, accept(people.elicitId, { people: 3, [`\0${'y'.repeat(1000)}`]: {} })), 'INVALID_INPUT');
   for (const [args, path] of [[{ elicitId: people.elicitId }, '/action'], [{ action: 'accept' }, '/elicitId'], [{ ...accept(people.elicitId), action: 'yes' }, '/action'], [{ ...accept(people.elicitId), content: 'x' }, '/content'], [{ elicitId: 7, action: 'accept' }, '/elicitId']]) {
     const result = await session.call(TOOL, args);
-    refusalOf(result, 'INVALID_INPUT');
+    refusalOf(result, 'INVALID_ARGUMENTS');
     assert.deepEqual(result._meta.details.map((detail) => detail.path), [path]);
   }
   questionOf(await session.call(TOOL, accept(people.elicitId, { people: 9 })));
@@ -157,7 +157,7 @@ onAll('forged and replayed ids are refused; the same answer again gets the same 
   const session = await open({ env: { PROBE_FILE: deeds.file } });
   const { elicitId } = questionOf(await session.call('word'));
   const forged = [elicitId.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')), 'A'.repeat(22), '', '../../etc', elicitId + 'A', 'x'.repeat(10000)];
-  for (const id of forged) refusalOf(await session.call(TOOL, accept(id, { word: 'forged' })), id === '' ? 'INVALID_INPUT' : 'ASK_UNKNOWN');
+  for (const id of forged) refusalOf(await session.call(TOOL, accept(id, { word: 'forged' })), id === '' ? 'INVALID_ARGUMENTS' : 'ASK_UNKNOWN');
   assert.equal(await session.text(TOOL, accept(elicitId, { word: 'a' })), 'word: a');
   for (const again of [accept(elicitId, { word: 'b' }), { elicitId, action: 'decline' }, { elicitId, action: 'cancel' }])
     assert.match(refusalOf(await session.call(TOOL, again), 'ASK_ENDED'), /answered before/);

@@ -211,7 +211,8 @@ test('on loopback, for a process of the server\'s own user, the link is enough f
   const elsewhere = await guest.fetch(data.link, { headers: { 'Sec-Fetch-Site': 'cross-site' } });
   assert.match(elsewhere.headers.get('refresh'), /^0;url=\/a\//, 'it is opened again first, from our origin');
   assert.equal((await guest.submit(data.link, { city: 'Rome' }, { headers: { Origin: 'https://evil.example' } })).status, 403);
-  assert.equal((await guest.submit(data.link, { city: 'Rome' }, { headers: { Origin: undefined } })).status, 401);
+  const nowhere = await guest.submit(data.link, { city: 'Rome' }, { headers: { Origin: undefined } });
+  assert.deepEqual([nowhere.status, /^The header Origin is missing: /.test(nowhere.body.detail)], [401, true], nowhere.body.detail);
   assert.equal((await guest.submit(data.link, { city: 'Rome' }, { headers: { 'X-Forwarded-For': '203.0.113.7' } })).status, 401, 'behind a proxy it is anybody');
   assert.equal((await guest.submit(data.link, { city: 'Lisboa' })).status, 200);
   assert.equal(await data.call, 'accept by local: {"city":"Lisboa"}');
@@ -301,6 +302,10 @@ test('a foreign page: what only looks at the return does nothing; holes behind #
   assert.deepEqual([led.pathname, led.searchParams.get('next'), led.hash], ['/login', `/a/return?${query}`, ''], 'after a sign-in they go on with all that they came with');
   const long = (await new Visitor(server.url).fetch(`/a/return?state=${'%20'.repeat(2000)}`)).headers.get('location');
   assert.equal(long, '/login?next=/a/return');
+  const another = (await (await signedIn(server, 'bob')).page(`/a/return?${query}`)).html;
+  const [, to2] = /<p><a href="([^"]+)">Sign in as somebody else/.exec(another);
+  const again = new URL(to2.replaceAll('&amp;', '&'), server.url);
+  assert.deepEqual([again.pathname, again.searchParams.get('next')], ['/login', `/a/return?${query}`], 'so does whoever was signed in as somebody else');
   const head = await ada.fetch(`/a/return?state=${state}&code=1`, { method: 'HEAD' });
   assert.notEqual(head.status, 200);
   assert.equal((await ada.fetch(question.params.url)).status, 303, 'it still waits');
