@@ -249,6 +249,8 @@ void claim_settle(struct claim *claim, const struct claimed *now)
         claim->result.status = NOD_E_INVALID;
     if (now->won)
         counts_ask_ended(&claim->engine->counts, now->ask);
+    if (now->won && state != ASK_ACCEPTED && now->ask->page && claim->engine->pages.ended)
+        claim->engine->pages.ended(claim->engine->pages.data, now->ask);
     if (ask) {
         ask->call->learned += sizeof(struct entry) + now->ask->key.len + now->ask->content.len +
                               now->ask->by.len + now->ask->note.len;

@@ -157,11 +157,13 @@ void engine_confirm_destructive(struct engine *engine, bool wanted);
  * This server has pages of its own (surface/hosted.h). link() appends the address of the page of
  * an ask, whose record has its id, principal and scope; it is for people until `expires_ms`. False:
  * it does not fit. may_open(): can this principal open its pages, as things are now? Who cannot is
- * not asked there. NULL: everybody can. Before the first call.
+ * not asked there. NULL: everybody can. ended(): an ask that has a page ended without being
+ * accepted, as this node knows first; NULL: nobody wants to know. Before the first call.
  */
 struct engine_pages {
     bool (*link)(void *data, const struct ask_record *ask, int64_t expires_ms, struct buf *url);
     bool (*may_open)(void *data, struct str principal);
+    void (*ended)(void *data, const struct ask_record *ask);
     void *data;
     unsigned kinds; /* a bit (1 << enum ask_page) for each that it has; 0: it has none */
 };

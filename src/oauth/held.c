@@ -15,8 +15,9 @@
  *
  * A node may die at any of these arrows. If the question still waits, its page finds what is held,
  * and answers it. If it was accepted, its call goes on, wants a token, and keeps what is held for
- * it (token.c). If it was declined, whoever opens its page once more has the service told; if
- * nobody does, what is held runs out (OAUTH_HELD_MS).
+ * it (token.c). If it is declined or expires, the node that learns it first drops what is held. If
+ * its call was cancelled, or that node dies as well, whoever opens the page once more does; if
+ * nobody does, it runs out (OAUTH_HELD_MS).
  */
 #include "base/crash.h"
 #include "base/log.h"

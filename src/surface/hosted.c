@@ -66,6 +66,29 @@ static bool may_open(void *data, struct str principal)
     return front_has_role(hosted->opts.front, principal, ROLE_ANSWER);
 }
 
+/* An ask was declined, or its time is over, wherever that happened. Its page may have kept
+ * something for it, and its node may have died before the page was told. */
+static void ended_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct hosted *hosted = data;
+    struct arena arena;
+
+    if (status != NOD_OK || reply->ask->state == ASK_ACCEPTED || reply->ask->state == ASK_PENDING)
+        return;
+    arena_init(&arena, HOSTED_ARENA_MAX);
+    hosted_kind_of(reply->ask)->undo(hosted, reply->ask, &arena);
+    arena_finish(&arena);
+}
+
+static void page_ended(void *data, const struct ask_record *ask)
+{
+    struct hosted *hosted = data;
+    const struct hosted_kind *kind = hosted_kind_of(ask);
+
+    if (kind && kind->undo)
+        hosted->store->ops->load_ask(hosted->store, ask->id, ended_loaded, hosted);
+}
+
 bool hosted_state(const struct hosted_visit *visit, struct buf *out)
 {
     const struct ask_record *ask = &visit->ask;
@@ -484,7 +507,9 @@ struct hosted *hosted_create(const struct hosted_opts *opts)
 
 void hosted_start(struct hosted *hosted)
 {
-    struct engine_pages pages = { .link = link_make, .may_open = may_open, .data = hosted };
+    struct engine_pages pages = {
+        .link = link_make, .may_open = may_open, .ended = page_ended, .data = hosted
+    };
 
     for (int page = 0; page < ASK_PAGES_KNOWN; page++)
         pages.kinds |= kinds[page] ? 1u << page : 0;

@@ -79,8 +79,11 @@ struct hosted_visit {
 };
 
 struct hosted_kind {
-    struct str name;   /* for the script of the page */
-    struct str done;   /* what is said when the ask was accepted */
+    struct str name; /* for the script of the page */
+    struct str done; /* what is said when the ask was accepted */
+    /* The ask has ended, and was not accepted: what was kept for it is taken back. May be called
+     * more than once. NULL: nothing is kept. */
+    void (*undo)(struct hosted *hosted, const struct ask_record *ask, struct arena *arena);
     struct str undone; /* what the page adds if it ended in another way; may be empty */
     bool signed_in;    /* it decides more than what is entered: the link alone is never enough */
     /* The ask waits. Writes further members of what the script is told; NULL: none. */

@@ -19,6 +19,16 @@
 #include "oauth/oauth.h"
 #include "surface/hosted.h"
 
+static void undo(struct hosted *hosted, const struct ask_record *ask, struct arena *arena)
+{
+    const struct json *detail = json_parse(arena, ask->detail, NULL, NULL);
+
+    oauth_drop(hosted_opts(hosted)->oauth,
+               &(struct oauth_flow){ .ask_id = ask->id,
+                                     .principal = ask->principal,
+                                     .service = json_get_str(detail, STR("service")) });
+}
+
 static struct oauth_flow flow_of(struct hosted_visit *visit)
 {
     const struct json *detail = json_parse(&visit->arena, visit->ask.detail, NULL, NULL);
@@ -128,7 +138,7 @@ static bool settled(struct hosted_visit *visit)
         return false;
     }
     if (visit->ask.state != ASK_PENDING || flow.ttl_ms <= 0) /* otherwise it can be tried again */
-        oauth_drop(oauth, &flow);
+        undo(visit->hosted, &visit->ask, &visit->arena);
     return true;
 }
 
@@ -139,4 +149,5 @@ const struct hosted_kind hosted_connect = { .name = STR_INIT("connect"),
                                             .undone = STR_INIT(" Nothing was connected by it."),
                                             .opened = opened,
                                             .returned = returned,
-                                            .settled = settled };
+                                            .settled = settled,
+                                            .undo = undo };

@@ -4,7 +4,7 @@
  * What is sent is sealed at once and stored (core/secret.h), and then the ask is answered, without
  * content. The bytes of the request are wiped when it has been answered (route.wiped, arena.wiped).
  * If the process dies between the two, the ask still waits, and the value that was stored for it
- * stays. If the ask ended in another way meanwhile, it is taken back.
+ * stays, until the ask ends in another way. Then it is taken back, whoever has ended it.
  *
  * Holds always: whoever is told that a secret was taken has sent the one that is kept, and what was
  * refused is not kept.
@@ -75,17 +75,23 @@ static void secret_submitted(struct hosted_visit *visit, const struct json *cont
 }
 _Static_assert(SECRET_VALUE_MAX == 16384, "as the sentence above says");
 
-static bool secret_settled(struct hosted_visit *visit)
+static void undo(struct hosted *hosted, const struct ask_record *ask, struct arena *arena)
 {
     struct secret_asked asked;
 
+    if (secret_asked_read(arena, ask->detail, &asked))
+        secret_take_back(hosted_opts(hosted)->engine, ask->principal, asked.name, ask->id);
+}
+
+static bool secret_settled(struct hosted_visit *visit)
+{
     if (visit->ask.state == ASK_ACCEPTED) { /* perhaps by another tab, which was told otherwise */
         visit->counted = visit->stored;
         if (visit->stored)
             hosted_answer_others(visit, is_same);
-    } else if (visit->stored && secret_asked_read(&visit->arena, visit->ask.detail, &asked))
-        secret_take_back(hosted_opts(visit->hosted)->engine, visit->ask.principal, asked.name,
-                         visit->ask.id);
+    } else if (visit->stored || visit->ask.state != ASK_PENDING) {
+        undo(visit->hosted, &visit->ask, &visit->arena);
+    }
     return true;
 }
 
@@ -94,4 +100,5 @@ const struct hosted_kind hosted_secret = { .name = STR_INIT("secret"),
                                                "The secret was taken, and the tool goes on."),
                                            .draw = secret_draw,
                                            .submitted = secret_submitted,
-                                           .settled = secret_settled };
+                                           .settled = secret_settled,
+                                           .undo = undo };

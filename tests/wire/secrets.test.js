@@ -348,6 +348,27 @@ for (const [era, returns] of Object.entries({ 'v1, 2025': returns2025, 'v2, 2026
     }
   });
 
+// The value is stored, the node dies, and the person declines after all.
+for (const name of ['sqlite', 'redis'])
+  test(`${name}: killed when it is stored, and declined then: it is not kept, and not used`, async (t) => {
+    const store = await stores.find((one) => one.name === name).create(t);
+    const file = tokenFile(t);
+    const start = (port, env = {}) => startHttp(t, 'secrets', { port, env: { ...SECRET, ...env }, args: ['--token-file', file, '--store', store.address, '--surfaces', 'client,inbox'] });
+    const doomed = await start(0, { NOD_CRASH_AT: 'secret_after' });
+    const { link, again } = Object.assign(returns2026, await returns2026.begin(t, doomed));
+    await (await Visitor.of(doomed)).give(link, plant()).catch(() => null);
+    await doomed.killed();
+    const server = await start(new URL(doomed.url).port);
+    const api = new Api(server, 'ada');
+    assert.equal((await api.get('/api/secrets')).json.items.length, 1, 'it is there while the question waits');
+    const [{ id }] = (await api.list()).json.items;
+    assert.equal((await api.resolve(id, { action: 'decline' })).status, 200);
+    await within(PATIENCE_MS, 'it is taken back', (async () => {
+      while ((await api.get('/api/secrets')).json.items.length) await pause(10);
+    })());
+    assert.equal((await again(server.url)).result._meta.code, 'SECRET_DECLINED');
+  });
+
 test('nod inbox lists and deletes secrets', async (t) => {
   const { first } = await open(t, houses[1]);
   const session = await clients['v1, 2025'](t, first);
