@@ -8,13 +8,14 @@
  * Run it, open the link to the inbox that it logs, and let a client call refund twice:
  *
  *     MCP_ELICITATION_SECRET=$(openssl rand -base64 48) \
- *         build/release/examples/refund --http 127.0.0.1:8080 --store sqlite:refund.db
+ *         build/release/examples/refund --http 127.0.0.1:8080 --http unix:refund.sock \
+ *             --store sqlite:refund.db
  *
  * What the person sees, on the page: the message, a field for the key, and for how long it is kept.
  * A client that cannot open links leaves it to the inbox, which leads to the same page.
  *
- *     nod inbox secrets              what was given, by name
- *     nod inbox forget payments      deletes it: the next call asks again
+ *     nod inbox unix:refund.sock secrets              what was given, by name
+ *     nod inbox unix:refund.sock forget payments      deletes it: the next call asks again
  */
 #include <nod/nod.h>
 #include <string.h>

@@ -996,8 +996,9 @@ struct nod_step_opts {
 };
 /*
  * Runs fn once and journals its result; later runs get that result back. After a crash fn may run
- * again, always with the same idempotency key, unless .at_most_once. A failure (fn returns an error)
- * is a result too, and later runs get the same one. *result may be NULL if there is none.
+ * again, always with the same idempotency key, unless .at_most_once. A failure (fn has called
+ * nod_reply_error, or returns an error) is a result too, and later runs get the same one. *result
+ * may be NULL if there is none.
  */
 NOD_API nod_status nod_step_with(nod_call *call, const char *key, nod_step_fn *fn, void *arg,
                                  const nod_json **result, const struct nod_step_opts *opts) NOD_USE_RESULT;
@@ -1106,7 +1107,8 @@ NOD_API nod_status nod_reply_link(nod_call *call, const char *uri, const char *n
  * JSON is added. Only clients of the 2026 era get a value that is not an object; others get the text.
  */
 NOD_API nod_status nod_reply_structured(nod_call *call, const nod_json *value);
-/* A failure the model should see: isError with this text. Returns NOD_OK as well. */
+/* A failure the model should see: isError with this text. Returns NOD_OK as well. In a step, with
+ * nod_step_call(): the step has failed. */
 NOD_API nod_status nod_reply_error(nod_call *call, const char *format, ...) NOD_PRINTF(2, 3);
 /* Adds a member to `_meta` of the result. */
 NOD_API void nod_reply_meta(nod_call *call, const char *key, const nod_json *value);

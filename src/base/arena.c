@@ -237,3 +237,20 @@ struct str arena_fmt(struct arena *arena, const char *format, ...)
     va_end(args);
     return text;
 }
+
+struct str arena_time(struct arena *arena, int64_t ms)
+{
+    static const struct {
+        int64_t ms;
+        const char *name;
+    } units[] = { { INT64_C(86400000), "day" },
+                  { INT64_C(3600000), "hour" },
+                  { INT64_C(60000), "minute" },
+                  { INT64_C(1000), "second" } };
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (ms >= units[i].ms && ms % units[i].ms == 0)
+            return arena_fmt(arena, "%lld %s%s", (long long)(ms / units[i].ms), units[i].name,
+                             ms == units[i].ms ? "" : "s");
+    return arena_fmt(arena, "%lld ms", (long long)ms);
+}

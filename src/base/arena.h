@@ -78,6 +78,8 @@ void *arena_zalloc(struct arena *arena, size_t size);
 
 /* A copy, with a NUL after its length. {NULL, 0} past the cap. */
 struct str arena_str(struct arena *arena, struct str s);
+/* A duration as people say it, in the largest unit that divides it: "5 minutes", "300 ms". */
+struct str arena_time(struct arena *arena, int64_t ms);
 struct str arena_fmt(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 struct str arena_vfmt(struct arena *arena, const char *format, va_list args)

@@ -130,7 +130,33 @@ static bool auth_named(struct str name, enum oauth_client_auth *auth)
     return !name.len || *auth != OAUTH_AUTH_ANY;
 }
 
-/* False: *why says what is wrong, and *which with which key, if it is known. */
+/* The key that a member of the spec is from. */
+static size_t key_of(const struct description *d, const struct oauth_service_spec *spec,
+                     const void *part)
+{
+    const void *const parts[KEYS] = {
+        [KEY_TITLE] = &spec->title,
+        [KEY_ISSUER] = &spec->issuer,
+        [KEY_AUTHORIZATION] = &spec->authorization_endpoint,
+        [KEY_TOKEN] = &spec->token_endpoint,
+        [KEY_REVOCATION] = &spec->revocation_endpoint,
+        [KEY_CLIENT_ID] = &spec->client_id,
+        [KEY_SECRET_ENV] = d->values[KEY_SECRET_ENV].len ? &spec->client_secret : NULL,
+        [KEY_SECRET_FILE] = d->values[KEY_SECRET_FILE].len ? &spec->client_secret : NULL,
+        [KEY_CLIENT_AUTH] = &spec->client_auth,
+        [KEY_SCOPES] = &spec->scopes,
+        [KEY_RESOURCE] = &spec->resource,
+        [KEY_PARAMETERS] = &spec->parameters,
+        [KEY_ALLOW] = &spec->allow,
+    };
+    size_t which = 0;
+
+    while (which < KEYS && (!part || parts[which] != part))
+        which++;
+    return which;
+}
+
+/* False: *why says what is wrong, and *which with which key; KEYS: with none in particular. */
 static bool service_add(struct description *d, size_t *which, const char **why)
 {
     struct oauth_service_spec spec = {
@@ -146,8 +172,10 @@ static bool service_add(struct description *d, size_t *which, const char **why)
         .parameters = d->values[KEY_PARAMETERS],
         .allow = d->values[KEY_ALLOW],
     };
+    const void *part = NULL;
 
     *why = NULL;
+    *which = KEYS;
     if (d->arena.exhausted) {
         *why = "it is described with more than 64 KiB";
     } else if (!auth_named(d->values[KEY_CLIENT_AUTH], &spec.client_auth)) {
@@ -156,7 +184,9 @@ static bool service_add(struct description *d, size_t *which, const char **why)
     } else if ((*why = secret_of(d, &spec.client_secret))) {
         *which = d->values[KEY_SECRET_FILE].len ? KEY_SECRET_FILE : KEY_SECRET_ENV;
     }
-    bool fine = !*why && oauth_add(d->oauth, &spec, why);
+    bool fine = !*why && oauth_add(d->oauth, &spec, &part, why);
+    if (part)
+        *which = key_of(d, &spec, part);
     explicit_bzero(d->secret, sizeof(d->secret));
     return fine;
 }

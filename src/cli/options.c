@@ -528,7 +528,7 @@ enum options_do options_read(struct options *options, int argc, char **argv)
     if (options->has_inbox && options->no_inbox)
         return wrong(options, "--inbox and --no-inbox do not go together");
     if (needs_http && !options->listen_count && !options->has_inbox)
-        return wrong(options, "%s goes with --http only", needs_http);
+        return wrong(options, "%s needs --http or --inbox", needs_http);
     if ((options->webhook_secret || options->webhook_allow[0] || options->webhook_content) &&
         !options->webhooks[0])
         return wrong(options, "%s goes with --webhook only",

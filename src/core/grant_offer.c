@@ -23,9 +23,6 @@ enum {
 };
 
 #define SECOND_MS INT64_C(1000)
-#define MINUTE_MS (60 * SECOND_MS)
-#define HOUR_MS   (60 * MINUTE_MS)
-#define DAY_MS    (24 * HOUR_MS)
 
 /* --- words --- */
 
@@ -58,22 +55,6 @@ bool grant_match_named(struct str name, enum grant_match *match)
     return str_eq(name, match_names[*match]);
 }
 
-/* "1 hour", "90 minutes": in the largest unit that divides it. */
-static struct str time_words(struct arena *arena, int64_t ms)
-{
-    static const struct {
-        int64_t ms;
-        const char *name;
-    } units[] = { { DAY_MS, "day" }, { HOUR_MS, "hour" }, { MINUTE_MS, "minute" } };
-
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-        if (ms % units[i].ms == 0)
-            return arena_fmt(arena, "%lld %s%s", (long long)(ms / units[i].ms), units[i].name,
-                             ms == units[i].ms ? "" : "s");
-    return arena_fmt(arena, "%lld second%s", (long long)(ms / SECOND_MS),
-                     ms == SECOND_MS ? "" : "s");
-}
-
 static struct str label(struct arena *arena, enum grant_scope scope, int64_t for_ms,
                         const char *with)
 {
@@ -81,7 +62,7 @@ static struct str label(struct arena *arena, enum grant_scope scope, int64_t for
         return arena_fmt(arena, "Allow for this session%s", with);
     if (!for_ms)
         return arena_fmt(arena, "Always allow%s", with);
-    return arena_fmt(arena, "Allow for " STR_FMT "%s", STR_ARG(time_words(arena, for_ms)), with);
+    return arena_fmt(arena, "Allow for " STR_FMT "%s", STR_ARG(arena_time(arena, for_ms)), with);
 }
 
 struct str grant_label(struct arena *arena, enum grant_scope scope, enum grant_match match,

@@ -199,8 +199,8 @@ static nod_status entry_status(struct run *run, const struct entry *entry, enum 
 
     switch (entry->state) {
     case ASK_EXPIRED:
-        run_fail_fmt(run, NOD_E_TIMEOUT, "Nobody answered within %lld ms",
-                     (long long)entry->number);
+        run_fail_fmt(run, NOD_E_TIMEOUT, "Nobody answered within " STR_FMT,
+                     STR_ARG(arena_time(&run->arena, entry->number)));
         run->fault.meta = arena_fmt(&run->arena, "{\"elicitationId\":\"" STR_FMT "\",\"ttl\":%lld}",
                                     STR_ARG(entry->ask_id), (long long)entry->number);
         return NOD_E_TIMEOUT;

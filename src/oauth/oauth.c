@@ -56,16 +56,17 @@ static bool allow_all(struct reach *reach, struct str targets, const char **why)
 /* An address that this server itself asks, and may not reach: nobody could connect an account. A
  * name is looked up later. */
 static bool is_barred(struct oauth *oauth, const struct service *service,
-                      const struct oauth_service_spec *spec, const char **why)
+                      const struct oauth_service_spec *spec, const void **part, const char **why)
 {
-    const struct str urls[] = { spec->token_endpoint.len ? spec->token_endpoint : spec->issuer,
-                                spec->revocation_endpoint };
+    const struct str *const urls[] = { spec->token_endpoint.len ? &spec->token_endpoint
+                                                                : &spec->issuer,
+                                       &spec->revocation_endpoint };
     char address[PEER_TEXT_MAX];
     struct peer peer;
     int port;
 
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
-        if (!urls[i].len || !fetch_url_is_barred(urls[i], &service->reach, &peer, &port))
+        if (!urls[i]->len || !fetch_url_is_barred(*urls[i], &service->reach, &peer, &port))
             continue;
         struct str text = peer_text(&peer, address);
         snprintf(oauth->problem, sizeof(oauth->problem),
@@ -75,17 +76,20 @@ static bool is_barred(struct oauth *oauth, const struct service *service,
                      " is not a public address; if it is meant, say allow = " STR_FMT ":%d",
                  STR_ARG(text), STR_ARG(text), port);
         *why = oauth->problem;
+        *part = urls[i];
         return true;
     }
     return false;
 }
 
-bool oauth_add(struct oauth *oauth, const struct oauth_service_spec *spec, const char **why)
+bool oauth_add(struct oauth *oauth, const struct oauth_service_spec *spec, const void **part,
+               const char **why)
 {
     struct service *service = &oauth->services[oauth->service_count];
 
-    if (!service_fits(spec, why))
+    if (!service_fits(spec, part, why))
         return false;
+    *part = NULL;
     *why = "there are more than 32 services";
     if (oauth->service_count == OAUTH_SERVICES_MAX)
         return false;
@@ -93,8 +97,10 @@ bool oauth_add(struct oauth *oauth, const struct oauth_service_spec *spec, const
     if (service_find(oauth, spec->name))
         return false;
     *service = (struct service){ .oauth = oauth };
-    if (!allow_all(&service->reach, spec->allow, why) || is_barred(oauth, service, spec, why))
+    *part = &spec->allow;
+    if (!allow_all(&service->reach, spec->allow, why) || is_barred(oauth, service, spec, part, why))
         return false;
+    *part = NULL;
     *why = "libcurl cannot be used";
     service->fetcher =
         fetcher_create(oauth->opts.loop, &(struct fetcher_opts){ .reach = &service->reach,

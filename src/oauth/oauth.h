@@ -91,8 +91,10 @@ struct oauth_opts {
 struct oauth *oauth_create(const struct oauth_opts *opts);
 /* After the store was destroyed: nobody is called any more. NULL is fine. */
 void oauth_destroy(struct oauth *oauth);
-/* False: *why says what is wrong with it, until the next call. */
-bool oauth_add(struct oauth *oauth, const struct oauth_service_spec *spec, const char **why);
+/* False: *why says what is wrong with it, until the next call, and *part is the member of `spec`
+ * that it is wrong with, or NULL. */
+bool oauth_add(struct oauth *oauth, const struct oauth_service_spec *spec, const void **part,
+               const char **why);
 bool oauth_has_services(const struct oauth *oauth);
 /* Gives access tokens to runs (core/need.h), as the source "credential". As long as the oauth. */
 struct need_source;

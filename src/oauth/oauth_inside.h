@@ -66,7 +66,8 @@ struct oauth {
     size_t wait_count;
 };
 
-bool service_fits(const struct oauth_service_spec *spec, const char **why);
+/* As oauth_add. */
+bool service_fits(const struct oauth_service_spec *spec, const void **part, const char **why);
 bool service_url_fits(struct str url, const char **why);
 struct service *service_find(struct oauth *oauth, struct str name);
 /* What its refresh tokens are for: its issuer, or where they are used. */

@@ -82,17 +82,22 @@ static bool parameters_fit(struct str text, const char **why)
     return true;
 }
 
-static bool addresses_fit(const struct oauth_service_spec *spec, const char **why)
+static bool addresses_fit(const struct oauth_service_spec *spec, const void **part,
+                          const char **why)
 {
-    const struct str urls[] = { spec->issuer, spec->authorization_endpoint, spec->token_endpoint,
-                                spec->revocation_endpoint };
+    const struct str *const urls[] = { &spec->issuer, &spec->authorization_endpoint,
+                                       &spec->token_endpoint, &spec->revocation_endpoint };
 
-    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
-        if (urls[i].len && !service_url_fits(urls[i], why))
+    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+        *part = urls[i];
+        if (urls[i]->len && !service_url_fits(*urls[i], why))
             return false;
+    }
+    *part = &spec->issuer;
     *why = "an issuer has no query (RFC 8414)";
     if (spec->issuer.len && memchr(spec->issuer.at, '?', spec->issuer.len))
         return false;
+    *part = NULL;
     *why = "it needs an issuer, or an authorization_endpoint and a token_endpoint";
     bool both = spec->authorization_endpoint.len && spec->token_endpoint.len;
     bool one = spec->authorization_endpoint.len || spec->token_endpoint.len;
@@ -128,32 +133,40 @@ static bool resources_fit(struct str text)
     return true;
 }
 
-bool service_fits(const struct oauth_service_spec *spec, const char **why)
+bool service_fits(const struct oauth_service_spec *spec, const void **part, const char **why)
 {
+    *part = NULL;
     *why = "the name of a service has 1 to 32 characters of a-z, 0-9, - and _";
     if (!is_name(spec->name))
         return false;
+    *part = &spec->title;
     *why = "a title has at most 100 bytes";
     if (spec->title.len > OAUTH_TITLE_MAX)
         return false;
-    if (!addresses_fit(spec, why))
+    if (!addresses_fit(spec, part, why))
         return false;
+    *part = &spec->client_id;
     *why = "it needs a client_id, of at most 1024 characters of ASCII";
     if (!spec->client_id.len || !is_printable(spec->client_id, OAUTH_TEXT_MAX, true))
         return false;
+    *part = &spec->client_secret;
     *why = "the secret of the client has at most 4096 characters of ASCII";
     if (!is_printable(spec->client_secret, OAUTH_SECRET_MAX, true))
         return false;
+    *part = &spec->client_auth;
     *why = "client_auth says how the client's secret is sent, and there is none";
     if (spec->client_auth != OAUTH_AUTH_ANY && !spec->client_secret.len)
         return false;
+    *part = &spec->scopes;
     *why = "scopes are words of ASCII with spaces between them, of at most 1024 characters";
     if (!oauth_scopes_fit(spec->scopes))
         return false;
+    *part = &spec->resource;
     *why =
         "a resource is an absolute URI without #, or several with spaces between them (RFC 8707)";
     if (!resources_fit(spec->resource))
         return false;
+    *part = &spec->parameters;
     return parameters_fit(spec->parameters, why);
 }
 

@@ -200,6 +200,12 @@ static void copies_and_formats_end_in_nul(void **state)
     struct str text = arena_fmt(&arena, "%d-%s-%*d", 7, "x", 3000, 1);
     assert_int_equal(text.len, 3004);
     assert_int_equal(text.at[3004], '\0');
+    assert_string_equal(arena_time(&arena, 300000).at, "5 minutes");
+    assert_string_equal(arena_time(&arena, 86400000).at, "1 day");
+    assert_string_equal(arena_time(&arena, 90 * 60000).at, "90 minutes");
+    assert_string_equal(arena_time(&arena, 61000).at, "61 seconds");
+    assert_string_equal(arena_time(&arena, 1500).at, "1500 ms");
+    assert_string_equal(arena_time(&arena, 0).at, "0 ms");
     int *zeros = arena_zalloc(&arena, 100 * sizeof(int));
     for (int i = 0; i < 100; i++)
         assert_int_equal(zeros[i], 0);

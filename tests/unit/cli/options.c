@@ -153,7 +153,7 @@ static void what_is_wrong_is_named(void **state)
     assert_int_equal(READ("--log", "loud"), OPTIONS_WRONG);
     assert_string_equal(options.problem, "--log takes error, warn, info or debug");
     assert_int_equal(READ("--token-file", "x"), OPTIONS_WRONG);
-    assert_string_equal(options.problem, "--token-file goes with --http only");
+    assert_string_equal(options.problem, "--token-file needs --http or --inbox");
     assert_int_equal(READ("--help=1"), OPTIONS_WRONG);
 }
 
@@ -166,7 +166,7 @@ static void tls_takes_a_certificate_and_a_key(void **state)
     assert_int_equal(READ("--http", "1", "--tls-key", "k"), OPTIONS_WRONG);
     assert_non_null(strstr(options.problem, "--tls-cert"));
     assert_int_equal(READ("--tls-cert", "c"), OPTIONS_WRONG);
-    assert_string_equal(options.problem, "--tls-cert goes with --http only");
+    assert_string_equal(options.problem, "--tls-cert needs --http or --inbox");
 }
 
 static void the_public_url_and_proxies_are_kept(void **state)
