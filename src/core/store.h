@@ -268,6 +268,9 @@ struct store_ops {
     void (*cancel)(struct store *store, struct str token, struct str call_id, struct str why,
                    store_done *done, void *data);
     void (*load_call)(struct store *store, struct str call_id, store_done *done, void *data);
+    /* True: there is no such call, and none that is forgotten: load_call would find nothing. NULL:
+     * only load_call can tell. */
+    bool (*lacks_call)(const struct store *store, struct str call_id);
     /* As load_call. If the call waits, its asks are given as rows, at most so many. NULL: one
      * operation would save nothing, and the two are done one after the other. */
     void (*load_with_asks)(struct store *store, struct str call_id, size_t most, store_row_fn *row,

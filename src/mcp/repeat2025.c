@@ -16,7 +16,8 @@
  * after it has ended, it is run again.
  *
  * The store is asked for such a call only if there can be one: if other nodes share the store, if
- * the session is older than this process, or if one of its calls has been stored.
+ * the session is older than this process, or if one of its calls has been stored; and not if the
+ * store says at once that it has no such call.
  */
 #include "mcp/repeat2025.h"
 
@@ -274,10 +275,12 @@ static void looked(void *data, nod_status status, const struct store_reply *repl
 }
 
 /* Can there be a stored call of this id that is not in flight here? */
-static bool may_be_stored(const struct session *session)
+static bool may_be_stored(const struct session *session, const struct id *call_id)
 {
-    return session->restored || session->stores ||
-           engine_store(session->server->opts.engine)->ops->shared;
+    const struct store *store = engine_store(session->server->opts.engine);
+
+    return (session->restored || session->stores || store->ops->shared) &&
+           !(store->ops->lacks_call && store->ops->lacks_call(store, id_str(call_id)));
 }
 
 bool repeat2025_take(struct request *request, const struct caller2025_spec *spec,
@@ -288,7 +291,7 @@ bool repeat2025_take(struct request *request, const struct caller2025_spec *spec
     struct caller2025 *held = session_call(session, request->id);
     struct digest wish;
 
-    if (!held && (!may_be_stored(session) ||
+    if (!held && (!may_be_stored(session, call_id) ||
                   str_eq(id_str(&server->sessions->unknown_call), id_str(call_id))))
         return false;
     repeat2025_wish(spec->target->kind, spec->target->name, spec->uri, spec->args, &wish);

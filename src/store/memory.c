@@ -492,6 +492,7 @@ static const struct store_ops memory_ops = {
     .finish = memory_finish,
     .cancel = memory_cancel,
     .load_call = memory_load_call,
+    .lacks_call = memory_lacks_call,
     .load_ask = memory_load_ask,
     .scan = memory_scan,
     .put = memory_put,

@@ -160,7 +160,7 @@ struct ask_facts { /* what is kept of every ask */
     bool wait_done : 1;
     unsigned approver : 4; /* role_set */
     unsigned turn : 3;
-    unsigned page : 3;     /* enum ask_page */
+    unsigned page : 3; /* enum ask_page */
     bool lapsed : 1;
     bool packed : 1; /* it is a struct ended_ask; otherwise a struct stored_ask */
     struct id id;
@@ -517,6 +517,7 @@ void memory_values_finish(struct memory_store *memory);
 void memory_scan_rows(struct reply *reply);
 
 void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data);
+bool memory_lacks_call(const struct store *store, struct str call_id);
 void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data);
 void memory_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
                  store_done *done, void *data);

@@ -29,6 +29,13 @@ void memory_load_call(struct store *store, struct str call_id, store_done *done,
     memory_send(reply);
 }
 
+bool memory_lacks_call(const struct store *store, struct str call_id)
+{
+    const struct memory_store *memory = (const struct memory_store *)(const void *)store;
+
+    return !idmap_get(&memory->calls, call_id) && !idmap_get(&memory->spent, call_id);
+}
+
 void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
 {
     struct memory_store *memory = memory_enter(store);
