@@ -62,6 +62,10 @@ bool engine_add_surface(struct engine *engine, struct surface *surface)
                   LOG_CSTR("why", why));
         return false;
     }
+    if (surface->ops->client)
+        engine->client_bits |= (uint8_t)(1u << engine->surface_count);
+    if (surface->ops->model)
+        engine->model_bits |= (uint8_t)(1u << engine->surface_count);
     engine->surfaces[engine->surface_count++] = surface;
     engine->plan.made = false;
     return true;
@@ -130,6 +134,8 @@ struct able call_able(const struct call *call)
     for (size_t i = 0; i < engine->surface_count; i++) {
         struct surface *surface = engine->surfaces[i];
         unsigned kinds = plan_has(plan, i) ? kinds_of(surface, call) : 0;
+        if (!kinds) /* most surfaces ask nobody behind this call */
+            continue;
         if (surface_counts(engine, surface, call->target, WEIGHT_DATA))
             able.asked |= kinds;
         if (surface_counts(engine, surface, call->target, WEIGHT_CONSENT))

@@ -28,11 +28,6 @@ static uint8_t bits_named(const struct engine *engine, struct str name)
     return (uint8_t)bits;
 }
 
-static uint8_t client_bits(const struct engine *engine)
-{
-    return bits_named(engine, STR("client"));
-}
-
 static unsigned bits_of(const struct plan *plan)
 {
     unsigned bits = 0;
@@ -100,22 +95,12 @@ static bool plan_text(const struct engine *engine, struct str text, struct plan 
     return known;
 }
 
-static unsigned model_bits(const struct engine *engine)
-{
-    unsigned bits = 0;
-
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (engine->surfaces[i]->ops->model)
-            bits |= 1u << i;
-    return bits;
-}
-
 /* More than the client, in all its ways, or more than one other surface. A model is never asked
  * what a client carries. */
 static bool names_several(const struct engine *engine, const struct plan *plan)
 {
-    unsigned client = client_bits(engine), bits = bits_of(plan);
-    unsigned others = bits & ~client & ~model_bits(engine);
+    unsigned client = engine->client_bits, bits = bits_of(plan);
+    unsigned others = bits & ~client & ~engine->model_bits;
 
     return others && (bits & client || others & (others - 1));
 }
@@ -290,7 +275,7 @@ int64_t engine_turn_comes(struct engine *engine, const struct ask_record *record
         if (engine->surfaces[i] == surface)
             bits = 1u << i;
     if (surface->ops->client)
-        bits = client_bits(engine);
+        bits = engine->client_bits;
     return turn_comes(engine, record, engine_ask(engine, record->id), bits);
 }
 
@@ -323,7 +308,7 @@ static unsigned bits_unsure(const struct engine *engine)
     for (size_t i = 0; i < engine->surface_count; i++)
         if (!engine->surfaces[i]->ops->every)
             bits |= 1u << i;
-    return bits & ~client_bits(engine) & ~model_bits(engine);
+    return bits & ~engine->client_bits & ~engine->model_bits;
 }
 
 struct turn_after engine_turn_after_client(struct engine *engine, const struct ask_record *record)
@@ -333,7 +318,7 @@ struct turn_after engine_turn_after_client(struct engine *engine, const struct a
     unsigned sure = bits_sure(engine, target, record), unsure = bits_unsure(engine);
     struct turn_after after = { 0 };
 
-    for (size_t turn = turn_with(plan, client_bits(engine)); turn < plan->count && !after.sure;
+    for (size_t turn = turn_with(plan, engine->client_bits); turn < plan->count && !after.sure;
          turn++) {
         after.turn = (unsigned)turn;
         after.sure = plan->turns[turn] & sure;
@@ -360,13 +345,13 @@ bool ask_is_clients_turn(const struct ask *ask)
     struct engine *engine = ask->call->engine;
 
     return ask_is_for_client(ask) &&
-           turn_comes(engine, &ask->record, ask, client_bits(engine)) == TURN_HAS_COME;
+           turn_comes(engine, &ask->record, ask, engine->client_bits) == TURN_HAS_COME;
 }
 
 void ask_was_clients_turn(struct ask *ask)
 {
     const struct plan *plan = call_plan(ask->call);
-    size_t turn = turn_with(plan, client_bits(ask->call->engine));
+    size_t turn = turn_with(plan, ask->call->engine->client_bits);
 
     if (turn < plan->count && turn > ask->record.turn)
         ask->record.turn = (unsigned)turn;
@@ -375,23 +360,23 @@ void ask_was_clients_turn(struct ask *ask)
 bool engine_asks_client_this(struct engine *engine, const struct ask_record *record)
 {
     return client_is_asked(engine, target_of(engine, record->target), record->consent) &&
-           turn_comes(engine, record, engine_ask(engine, record->id), client_bits(engine)) ==
+           turn_comes(engine, record, engine_ask(engine, record->id), engine->client_bits) ==
                TURN_HAS_COME;
 }
 
 bool engine_asks_client(struct engine *engine, struct target *target)
 {
-    return bits_of(target_plan(engine, target)) & client_bits(engine);
+    return bits_of(target_plan(engine, target)) & engine->client_bits;
 }
 
 bool engine_asks_elsewhere(struct engine *engine, struct target *target)
 {
-    return bits_of(target_plan(engine, target)) & ~client_bits(engine);
+    return bits_of(target_plan(engine, target)) & ~engine->client_bits;
 }
 
 bool engine_asks_people_elsewhere(struct engine *engine, struct target *target)
 {
-    return bits_of(target_plan(engine, target)) & ~client_bits(engine) & ~model_bits(engine);
+    return bits_of(target_plan(engine, target)) & ~engine->client_bits & ~engine->model_bits;
 }
 
 bool call_asks_people_elsewhere(const struct call *call)
@@ -411,7 +396,7 @@ static bool turn_is_last(const struct engine *engine, const struct plan *plan, s
 bool engine_asks_model(struct engine *engine, struct target *target, unsigned kinds)
 {
     const struct plan *plan = target_plan(engine, target);
-    unsigned model = model_bits(engine);
+    unsigned model = engine->model_bits;
 
     if (kinds & (1u << ASK_FORM | 1u << ASK_URL) || !model_counts(engine, target, WEIGHT_DATA))
         return false;
