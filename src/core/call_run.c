@@ -130,6 +130,7 @@ struct run *run_create(struct call *call)
         run->store_away = STR_NONE;
     run->ask_ttl_ms = ask_ttl_of(call);
     run->allowed_fields = call->engine->allowed_fields;
+    run->checked = &engine->checked;
     run->pages = engine->pages.kinds;
     run->pages_shut =
         engine->pages.may_open && !engine->pages.may_open(engine->pages.data, call->principal);

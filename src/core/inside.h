@@ -71,6 +71,7 @@ struct engine {
     struct surface *surfaces[ENGINE_SURFACES_MAX];
     size_t surface_count;
     uint8_t client_bits, model_bits; /* which of them are the client's, and which a model's */
+    struct questions checked;        /* see run.h */
     size_t resting;   /* calls of `calls` that wait without a client: see resting.c */
     struct plan plan; /* where people are asked, unless a target says otherwise */
     int64_t next_turn_ms;

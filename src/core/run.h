@@ -38,8 +38,8 @@ struct ask_spec {
     bool consent;
     bool sensitive;
     bool wait_done;
-    bool again; /* a run may come to it more than once, and is given the same answer each time: it
-                   is the same question whenever its key is the same */
+    bool again;  /* a run may come to it more than once, and is given the same answer each time: it
+                    is the same question whenever its key is the same */
     bool worded; /* the message is made of titles, which may change while the question waits: it is
                     the same question all the same */
     enum ask_page page; /* ASK_URL: one of our own pages; url is empty, and nod makes it */
@@ -91,6 +91,17 @@ enum {
 
 /* The prefix of keys of questions that are asked before a target starts. No handler may use it. */
 #define RUN_RESERVED_PREFIX "nod."
+
+/*
+ * The digests of questions whose form and message were checked, and may be asked. A handler mostly
+ * asks what it asked before, and looking for secrets in words takes longer than the digest, which
+ * is needed anyway.
+ */
+enum { QUESTIONS_CHECKED = 64 }; /* digests that are kept; a new one replaces an older one */
+struct questions {
+    unsigned char digests[QUESTIONS_CHECKED][DIGEST_BYTES];
+};
+
 struct run {
     /* Given; constant during the run. */
     struct engine *engine; /* for run_done only */
@@ -123,6 +134,7 @@ struct run {
     int64_t ask_ttl_ms;
     size_t entries_max, bytes_max;
     const char *const *allowed_fields; /* see engine_allow_fields */
+    struct questions *checked;         /* loop thread only; NULL: the run is on another one */
     const struct clock *clock;
     int64_t store_ahead_ms; /* of the store's clock against that one, when the run began */
 

@@ -11,8 +11,10 @@ nod_status run_fail_fmt(struct run *run, nod_status status, const char *format, 
 
 /* --- run_question.c --- */
 
-/* Can it be asked? Otherwise the run says why (run->fault, run->unasked). */
-nod_status run_check_question(struct run *run, const struct ask_spec *spec);
+/* Can it be asked? `digest` is that of the question. Otherwise the run says why (run->fault,
+ * run->unasked). */
+nod_status run_check_question(struct run *run, const struct ask_spec *spec,
+                              const unsigned char digest[DIGEST_BYTES]);
 /* The mode of elicitation, or what else the client needs for it, as the protocol calls it. */
 const char *run_mode_name(enum ask_kind kind);
 

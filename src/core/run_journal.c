@@ -284,7 +284,7 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
     if (!spec->again && (news || was_refused(run, key)))
         return used_twice(run, ENTRY_ASK, key);
     NOD_TRY(run_room_in_round(run));
-    nod_status able = run_check_question(run, spec);
+    nod_status able = run_check_question(run, spec, digest);
     if (able != NOD_OK) {
         remember_refused(run, key);
         return able;

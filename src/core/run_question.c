@@ -133,7 +133,32 @@ static nod_status check_page(struct run *run, const struct ask_spec *spec)
     return NOD_E_NOT_SUPPORTED;
 }
 
-nod_status run_check_question(struct run *run, const struct ask_spec *spec)
+/* Where the digest of a question that was checked is kept. NULL: it is checked each time, because
+ * its digest does not tell what is checked, or an operator allows fields, which is logged. */
+static unsigned char *checked_place(const struct run *run, const struct ask_spec *spec,
+                                    const unsigned char digest[DIGEST_BYTES])
+{
+    if (!run->checked || run->allowed_fields || spec->worded || spec->authored)
+        return NULL;
+    return run->checked->digests[digest[0] % QUESTIONS_CHECKED];
+}
+
+static nod_status check_form_once(struct run *run, const struct ask_spec *spec,
+                                  const unsigned char digest[DIGEST_BYTES])
+{
+    unsigned char *place = checked_place(run, spec, digest);
+    size_t authored = spec->authored ? spec->authored : spec->message.len;
+
+    if (place && memcmp(place, digest, DIGEST_BYTES) == 0)
+        return NOD_OK;
+    NOD_TRY(check_form(run, spec->detail, str_n(spec->message.at, authored)));
+    if (place)
+        memcpy(place, digest, DIGEST_BYTES);
+    return NOD_OK;
+}
+
+nod_status run_check_question(struct run *run, const struct ask_spec *spec,
+                              const unsigned char digest[DIGEST_BYTES])
 {
     unsigned able = run_supports(run, spec);
 
@@ -153,9 +178,7 @@ nod_status run_check_question(struct run *run, const struct ask_spec *spec)
     bool form = spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL ||
                 ask_page_brings(spec->page) == PAGE_BRINGS_FORM;
     if (form && spec->detail.len)
-        NOD_TRY(check_form(
-            run, spec->detail,
-            str_n(spec->message.at, spec->authored ? spec->authored : spec->message.len)));
+        NOD_TRY(check_form_once(run, spec, digest));
     if (spec->page)
         NOD_TRY(check_page(run, spec));
     /* A grant may answer it even if nobody can be asked: see grant_pass.c. */

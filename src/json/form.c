@@ -151,9 +151,18 @@ static bool value_is_any(struct form *form, const struct form_path *path, const 
 
 /* --- choices --- */
 
+/* Without printf: each choice has a path, and hardly any is ever shown. */
 static struct form_path index_path(struct form *form, const struct form_path *up, size_t index)
 {
-    return (struct form_path){ .up = up, .key = arena_fmt(form->arena, "%zu", index) };
+    char digits[20];
+    size_t at = sizeof(digits);
+
+    do
+        digits[--at] = (char)('0' + index % 10);
+    while (index /= 10);
+    return (struct form_path){
+        .up = up, .key = arena_str(form->arena, str_n(digits + at, sizeof(digits) - at))
+    };
 }
 
 /* The value of one choice: the string itself, or the const of a titled one. */

@@ -187,6 +187,7 @@ static void run_on_pool(struct local *local, struct run *run)
     local_call_init(&job->call, local, run);
     run->handle = job;
     run->emit = emit_from_worker;
+    run->checked = NULL;
     target_hold(job->target);
     list_append(&local->jobs, &job->link);
     if (workers_submit(local->workers, &job->work) == NOD_OK)

@@ -125,6 +125,27 @@ static nod_status bad_preset(nod_call *call)
     return nod_elicit(call, &answer, .message = "?", .form = NOD_FORM(NOD_INT("n", .preset = "x")));
 }
 
+static nod_status asks_code(nod_call *call)
+{
+    nod_answer answer;
+
+    return nod_elicit(call, &answer, .message = nod_arg_str(call, "message"),
+                      .form = NOD_FORM(NOD_TEXT("value")));
+}
+
+/* What may be asked with one message, and is remembered as checked, is checked with another. */
+static void a_form_that_was_asked_is_refused_under_a_message_that_asks_for_a_secret(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        bench_call(asks_code, "{\"message\":\"Which colour?\"}");
+        assert_int_equal(b.ask_count, 1);
+        bench_call(asks_code, "{\"message\":\"Please enter your password\"}");
+        expect_failure(NOD_E_BAD_SCHEMA, "secret");
+        assert_int_equal(b.ask_count, 0);
+    }
+}
+
 static void questions_that_cannot_be_asked_are_refused_and_nothing_is_sent(void **state)
 {
     (void)state;
@@ -808,6 +829,7 @@ int main(void)
         T(an_ask_that_nobody_answers_is_a_timeout),
         T(an_ask_that_no_surface_takes_is_not_supported),
         T(questions_that_cannot_be_asked_are_refused_and_nothing_is_sent),
+        T(a_form_that_was_asked_is_refused_under_a_message_that_asks_for_a_secret),
         T(only_an_accept_is_a_yes),
         T(an_approval_shows_the_arguments_and_keeps_the_id),
         T(arguments_too_long_to_show_are_cut_between_characters),
