@@ -30,41 +30,42 @@ static void write_empty_form(struct json_writer *w, bool confirm)
     jw_end(w);
 }
 
-/* The schema as a client of that revision is sent it. Empty: it cannot be sent. */
-static struct str form_text(struct drawing *d, enum form_revision revision)
+/* Few forms have parts that this revision is not sent (json/form.c). An author's own text may have
+ * lines, which a message has not. */
+static bool is_sent_as_written(struct str form, enum form_revision revision)
+{
+    return revision >= FORM_2025_11_25 && !memchr(form.at, '\n', form.len) &&
+           str_find(form, STR("\"pattern\"")) < 0 && str_find(form, STR("\"$schema\"")) < 0 &&
+           str_find(form, STR("\"required\":[]")) < 0;
+}
+
+/* The schema as a client of that revision is sent it. NULL: it cannot be sent. */
+static const struct json *form_tree(struct drawing *d, enum form_revision revision)
 {
     struct schema_problems problems = { 0 };
-    struct str text = STR_NONE;
-    struct buf out;
-
     const struct json *schema = json_parse(&d->arena, d->record->detail, NULL, NULL);
-    schema = schema ? form_for_revision(schema, revision, &d->arena, &problems) : NULL;
-    if (!schema)
-        return STR_NONE;
-    buf_init(&out, CLIENT_ARENA_MAX);
-    if (json_write(&out, schema))
-        text = arena_str(&d->arena, buf_str(&out));
-    buf_finish(&out);
-    return text;
+
+    return schema ? form_for_revision(schema, revision, &d->arena, &problems) : NULL;
 }
 
 static bool draw_form(struct drawing *d)
 {
     const struct revision_facts *facts = session_knows(d->session);
-    struct str schema = STR_NONE;
+    struct str form = d->record->detail;
+    bool as_written = form.len && is_sent_as_written(form, facts->form);
+    const struct json *tree = form.len && !as_written ? form_tree(d, facts->form) : NULL;
 
-    if (d->record->detail.len) {
-        schema = form_text(d, facts->form);
-        if (!schema.len)
-            return false;
-    }
-    d->confirm = !schema.len && d->session->boolean_confirm;
+    if (form.len && !as_written && !tree)
+        return false;
+    d->confirm = !form.len && d->session->boolean_confirm;
     if (facts->modes)
         jw_key_str(&d->w, STR("mode"), STR("form"));
     jw_key_str(&d->w, STR("message"), message_again(&d->arena, d->record->message, d->problems));
     jw_key(&d->w, STR("requestedSchema"));
-    if (schema.len)
-        jw_raw(&d->w, schema);
+    if (as_written)
+        jw_raw(&d->w, form);
+    else if (tree)
+        jw_value(&d->w, tree);
     else
         write_empty_form(&d->w, d->confirm);
     return true;
