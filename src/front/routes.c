@@ -24,7 +24,8 @@ struct entry {
     struct route route; /* first: a route of the table is its entry */
     struct segment segments[ROUTES_SEGMENTS_MAX];
     size_t count;
-    bool literal; /* it has no variables */
+    struct str lead; /* of the pattern: what is before its first variable, at least a slash */
+    bool literal;    /* it has no variables */
 };
 
 struct routes {
@@ -117,6 +118,7 @@ static bool read_pattern(struct entry *entry)
         entry->segments[entry->count++] = segment;
     }
     entry->literal = vars == 0;
+    str_cut(entry->route.pattern, '{', &entry->lead, &rest);
     return vars <= ROUTES_VARS_MAX;
 }
 
@@ -186,7 +188,7 @@ static bool fits(const struct entry *entry, struct str path)
 
     if (entry->literal)
         return str_eq(entry->route.pattern, path);
-    if (!path.len || path.at[0] != '/')
+    if (!str_starts(path, entry->lead)) /* mostly it is another part of the house */
         return false;
     for (size_t i = 0; i < entry->count; i++) {
         const struct segment *segment = &entry->segments[i];
