@@ -493,6 +493,7 @@ static const struct store_ops memory_ops = {
     .cancel = memory_cancel,
     .load_call = memory_load_call,
     .lacks_call = memory_lacks_call,
+    .load_with_asks = memory_load_with_asks,
     .load_ask = memory_load_ask,
     .scan = memory_scan,
     .put = memory_put,

@@ -517,6 +517,8 @@ void memory_values_finish(struct memory_store *memory);
 void memory_scan_rows(struct reply *reply);
 
 void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data);
+void memory_load_with_asks(struct store *store, struct str call_id, size_t most, store_row_fn *row,
+                           store_done *done, void *data);
 bool memory_lacks_call(const struct store *store, struct str call_id);
 void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data);
 void memory_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,

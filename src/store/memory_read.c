@@ -12,9 +12,9 @@ enum { SCAN_MOST = 1000 }; /* rows of one scan */
 
 /* --- loads --- */
 
-void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
+static struct reply *load(struct memory_store *memory, struct str call_id, store_done *done,
+                          void *data)
 {
-    struct memory_store *memory = memory_enter(store);
     struct call_facts *call = idmap_get(&memory->calls, call_id);
     struct spent *spent = call ? NULL : idmap_get(&memory->spent, call_id);
     struct reply *reply =
@@ -25,6 +25,24 @@ void memory_load_call(struct store *store, struct str call_id, store_done *done,
         reply->with_call = true;
     } else if (spent) {
         memory_show_spent(reply, spent);
+    }
+    return reply;
+}
+
+void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
+{
+    memory_send(load(memory_enter(store), call_id, done, data));
+}
+
+void memory_load_with_asks(struct store *store, struct str call_id, size_t most, store_row_fn *row,
+                           store_done *done, void *data)
+{
+    struct reply *reply = load(memory_enter(store), call_id, done, data);
+
+    if (reply->with_call) {
+        reply->scanning = MEM_NEW(struct scanning);
+        reply->scanning->scan = (struct store_scan){ .index = STORE_ASKS_OF_CALL, .limit = most };
+        reply->scanning->row = row;
     }
     memory_send(reply);
 }
@@ -108,12 +126,14 @@ static void scan_runnable(struct reply *reply, size_t most)
 static void scan_asks_of_call(struct reply *reply, size_t most)
 {
     struct memory_store *memory = reply->memory;
-    struct call_facts *call = idmap_get(&memory->calls, reply->scanning->scan.key);
+    struct call_facts *call =
+        reply->with_call ? reply->call : idmap_get(&memory->calls, reply->scanning->scan.key);
     struct ask_look look;
 
-    if (!call)
+    if (!call || (reply->with_call && call->state != CALL_STORED_WAITING))
         return;
-    memory_hold(reply, call); /* the row's callback may change anything */
+    if (!reply->with_call)
+        memory_hold(reply, call); /* the row's callback may change anything */
     size_t skip = call->ask_count > most ? call->ask_count - most : 0;
     for (bool more = memory_ask_first(call, &look); more && most > 0;
          more = memory_ask_next(&look)) {
