@@ -93,21 +93,13 @@ static bool surface_can(struct surface *surface, const struct call *call,
            surface->ops->can(surface, call, ask->kind);
 }
 
-static bool plan_has(const struct plan *plan, size_t surface)
-{
-    for (size_t turn = 0; turn < plan->count; turn++)
-        if (plan->turns[turn] & 1u << surface)
-            return true;
-    return false;
-}
-
 bool engine_can_elsewhere(const struct engine *engine, const struct call *call,
                           const struct ask_record *ask, const struct surface *but)
 {
     const struct plan *plan = call_plan(call);
 
     for (size_t i = 0; i < engine->surface_count; i++)
-        if (engine->surfaces[i] != but && plan_has(plan, i) &&
+        if (engine->surfaces[i] != but && plan->all & 1u << i &&
             surface_can(engine->surfaces[i], call, ask))
             return true;
     return false;
@@ -133,7 +125,7 @@ struct able call_able(const struct call *call)
 
     for (size_t i = 0; i < engine->surface_count; i++) {
         struct surface *surface = engine->surfaces[i];
-        unsigned kinds = plan_has(plan, i) ? kinds_of(surface, call) : 0;
+        unsigned kinds = plan->all & 1u << i ? kinds_of(surface, call) : 0;
         if (!kinds) /* most surfaces ask nobody behind this call */
             continue;
         if (surface_counts(engine, surface, call->target, WEIGHT_DATA))

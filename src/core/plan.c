@@ -99,7 +99,7 @@ static bool plan_text(const struct engine *engine, struct str text, struct plan 
  * what a client carries. */
 static bool names_several(const struct engine *engine, const struct plan *plan)
 {
-    unsigned client = engine->client_bits, bits = bits_of(plan);
+    unsigned client = engine->client_bits, bits = plan->all;
     unsigned others = bits & ~client & ~engine->model_bits;
 
     return others && (bits & client || others & (others - 1));
@@ -113,11 +113,13 @@ static bool plan_names(const struct engine *engine, const char *const *names, st
     *out = (struct plan){ .made = true };
     if (!names || !names[0]) {
         plan_by_default(engine, out);
+        out->all = (uint8_t)bits_of(out);
         return true;
     }
     for (; *names; names++)
         known &= plan_text(engine, str_of(*names), out, unknown);
     turn_over(out);
+    out->all = (uint8_t)bits_of(out);
     out->timed &= out->count > 1;
     out->several = names_several(engine, out);
     return known;
@@ -366,17 +368,17 @@ bool engine_asks_client_this(struct engine *engine, const struct ask_record *rec
 
 bool engine_asks_client(struct engine *engine, struct target *target)
 {
-    return bits_of(target_plan(engine, target)) & engine->client_bits;
+    return target_plan(engine, target)->all & engine->client_bits;
 }
 
 bool engine_asks_elsewhere(struct engine *engine, struct target *target)
 {
-    return bits_of(target_plan(engine, target)) & ~engine->client_bits;
+    return target_plan(engine, target)->all & ~engine->client_bits;
 }
 
 bool engine_asks_people_elsewhere(struct engine *engine, struct target *target)
 {
-    return bits_of(target_plan(engine, target)) & ~engine->client_bits & ~engine->model_bits;
+    return target_plan(engine, target)->all & ~engine->client_bits & ~engine->model_bits;
 }
 
 bool call_asks_people_elsewhere(const struct call *call)

@@ -26,6 +26,7 @@ struct plan {
     bool several;
     bool timed;    /* the clock moves a question to its next turn */
     uint8_t count; /* turns */
+    uint8_t all;   /* the bits of all turns together */
     /* bits of the engine's surfaces; the last one is always 0 */
     uint8_t turns[PLAN_TURNS_MAX + 1];
 };
