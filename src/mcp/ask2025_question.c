@@ -35,8 +35,8 @@ static void write_empty_form(struct json_writer *w, bool confirm)
 static bool is_sent_as_written(struct str form, enum form_revision revision)
 {
     return revision >= FORM_2025_11_25 && !memchr(form.at, '\n', form.len) &&
-           str_find(form, STR("\"pattern\"")) < 0 && str_find(form, STR("\"$schema\"")) < 0 &&
-           str_find(form, STR("\"required\":[]")) < 0;
+           !memchr(form.at, '$', form.len) /* of $schema */ &&
+           str_find(form, STR("\"pattern\"")) < 0 && str_find(form, STR("\"required\":[]")) < 0;
 }
 
 /* The schema as a client of that revision is sent it. NULL: it cannot be sent. */

@@ -5,6 +5,8 @@
  * read. Options with titles become oneOf (anyOf in a multiple choice) of const and title; options
  * without titles become an enum, as MCP demands.
  *
+ * The text is written as it goes, and no tree is built: a handler builds its forms on every run.
+ *
  * Holds always: a schema that is returned has a property for every field, in the order of the form,
  * and each default is valid for its own property's type and options. A program built against an
  * older header has smaller fields: members that they lack count as unset.
@@ -14,10 +16,12 @@
 #include <math.h>
 
 #include "json/schema.h"
+#include "json/write.h"
 #include "provider/handler.h"
 
 struct builder {
     struct arena *arena;
+    struct json_writer w;
     struct str why;
     bool plain; /* only what JSON Schema knows */
 };
@@ -32,13 +36,19 @@ struct field_kind {
     struct json *(*preset)(struct builder *b, const nod_field *field);
 };
 
-static struct json *field_problem(struct builder *b, const char *field, const char *problem)
+static bool field_problem(struct builder *b, const char *field, const char *problem)
 {
     struct str name = text_clean(b->arena, str_of(field));
 
     b->why = arena_fmt(b->arena, "the field \"" STR_FMT "\" %s", STR_ARG(name), problem);
     if (!b->why.at)
         b->why = STR("the form is too large");
+    return false;
+}
+
+static struct json *preset_problem(struct builder *b, const nod_field *field, const char *problem)
+{
+    field_problem(b, field->name, problem);
     return NULL;
 }
 
@@ -76,7 +86,7 @@ static struct json *preset_number(struct builder *b, const nod_field *field)
         json_parse(b->arena, arena_str(b->arena, str_of(field->preset)), NULL, NULL);
 
     if (!json_is(value, JSON_NUMBER))
-        return field_problem(b, field->name, "has a preset that is not a number");
+        return preset_problem(b, field, "has a preset that is not a number");
     return json_copy(b->arena, value);
 }
 
@@ -86,7 +96,7 @@ static struct json *preset_int(struct builder *b, const nod_field *field)
     int64_t whole;
 
     if (value && !json_i64(value, &whole))
-        return field_problem(b, field->name, "has a preset that is not a whole number");
+        return preset_problem(b, field, "has a preset that is not a whole number");
     return value;
 }
 
@@ -95,14 +105,14 @@ static struct json *preset_bool(struct builder *b, const nod_field *field)
     struct str text = str_of(field->preset);
 
     if (!str_eq(text, STR("true")) && !str_eq(text, STR("false")))
-        return field_problem(b, field->name, "has a preset that is neither true nor false");
+        return preset_problem(b, field, "has a preset that is neither true nor false");
     return json_new_bool(b->arena, str_eq(text, STR("true")));
 }
 
 static struct json *preset_choice(struct builder *b, const nod_field *field)
 {
     if (!options_have(field->options, str_of(field->preset)))
-        return field_problem(b, field->name, "has a preset that is not one of its options");
+        return preset_problem(b, field, "has a preset that is not one of its options");
     return json_new_str(b->arena, str_of(field->preset));
 }
 
@@ -112,10 +122,10 @@ static struct json *preset_choices(struct builder *b, const nod_field *field)
         json_parse(b->arena, arena_str(b->arena, str_of(field->preset)), NULL, NULL);
 
     if (!json_is(value, JSON_ARRAY))
-        return field_problem(b, field->name, "has a preset that is not a JSON array");
+        return preset_problem(b, field, "has a preset that is not a JSON array");
     JSON_EACH (item, value) {
         if (!json_is(item, JSON_STRING) || !options_have(field->options, item->text))
-            return field_problem(b, field->name, "has a preset that is not among its options");
+            return preset_problem(b, field, "has a preset that is not among its options");
     }
     return json_copy(b->arena, value);
 }
@@ -131,58 +141,51 @@ static const struct field_kind field_kinds[] = {
 
 /* --- the parts of a property --- */
 
-static void set_str(struct builder *b, struct json *to, const char *key, const char *value)
+/* `key` is plain, here and below: one of ours. */
+static void put_str(struct builder *b, struct str key, const char *value)
 {
-    if (value)
-        json_set(b->arena, to, str_of(key), json_new_str(b->arena, str_of(value)));
+    if (!value)
+        return;
+    jw_plain_key(&b->w, key);
+    jw_str(&b->w, str_of(value));
 }
 
 /* For people. */
-static void set_text(struct builder *b, struct json *to, const char *key, const char *value)
+static void put_text(struct builder *b, struct str key, const char *value)
 {
-    if (value)
-        json_set(b->arena, to, str_of(key),
-                 json_new_str(b->arena, text_clean(b->arena, str_of(value))));
+    if (!value)
+        return;
+    jw_plain_key(&b->w, key);
+    jw_str(&b->w, text_clean(b->arena, str_of(value)));
 }
 
-static bool set_bound(struct builder *b, const nod_field *field, const struct field_kind *kind,
-                      struct json *property, const char *key, double bound)
+static bool put_bound(struct builder *b, const nod_field *field, const struct field_kind *kind,
+                      const char *key, double bound)
 {
-    if (!key) {
-        field_problem(b, field->name, "has a bound, which its kind does not take");
-        return false;
-    }
-    if (!isfinite(bound)) {
-        field_problem(b, field->name, "has a bound that is not a finite number");
-        return false;
-    }
-    if (kind->counts && (bound < 0 || bound > INT32_MAX || bound != floor(bound))) {
-        field_problem(b, field->name, "has a length bound that is not a whole number from 0");
-        return false;
-    }
-    json_set(b->arena, property, str_of(key), json_new_double(b->arena, bound));
+    if (!key)
+        return field_problem(b, field->name, "has a bound, which its kind does not take");
+    if (!isfinite(bound))
+        return field_problem(b, field->name, "has a bound that is not a finite number");
+    if (kind->counts && (bound < 0 || bound > INT32_MAX || bound != floor(bound)))
+        return field_problem(b, field->name,
+                             "has a length bound that is not a whole number from 0");
+    jw_plain_key(&b->w, str_of(key));
+    jw_value(&b->w, json_new_double(b->arena, bound));
     return true;
 }
 
-static bool set_bounds(struct builder *b, const nod_field *field, const struct field_kind *kind,
-                       struct json *property)
+static bool put_bounds(struct builder *b, const nod_field *field, const struct field_kind *kind)
 {
-    if ((!field->has_min && field->min_value != 0) || (!field->has_max && field->max_value != 0)) {
-        field_problem(b, field->name, "has a bound without its has_min or has_max: say NOD_MIN(5)");
-        return false;
-    }
-    if (field->has_min && field->has_max && field->min_value > field->max_value) {
-        field_problem(b, field->name, "has a lower bound above its upper one");
-        return false;
-    }
+    if ((!field->has_min && field->min_value != 0) || (!field->has_max && field->max_value != 0))
+        return field_problem(b, field->name,
+                             "has a bound without its has_min or has_max: say NOD_MIN(5)");
+    if (field->has_min && field->has_max && field->min_value > field->max_value)
+        return field_problem(b, field->name, "has a lower bound above its upper one");
     if (field->kind == NOD_FIELD_INT && field->has_min && field->has_max &&
-        ceil(field->min_value) > floor(field->max_value)) {
-        field_problem(b, field->name, "has bounds with no whole number between them");
-        return false;
-    }
-    return (!field->has_min ||
-            set_bound(b, field, kind, property, kind->least, field->min_value)) &&
-           (!field->has_max || set_bound(b, field, kind, property, kind->most, field->max_value));
+        ceil(field->min_value) > floor(field->max_value))
+        return field_problem(b, field->name, "has bounds with no whole number between them");
+    return (!field->has_min || put_bound(b, field, kind, kind->least, field->min_value)) &&
+           (!field->has_max || put_bound(b, field, kind, kind->most, field->max_value));
 }
 
 static bool options_fit(struct builder *b, const nod_field *field, bool *titled)
@@ -196,64 +199,57 @@ static bool options_fit(struct builder *b, const nod_field *field, bool *titled)
                                FORM_OPTIONS_MAX);
             return false;
         }
-        if (!is_utf8(b, o->value)) {
-            field_problem(b, field->name, "has an option that is not UTF-8");
-            return false;
-        }
-        if (is_blank(o->title)) {
-            field_problem(b, field->name, "has an option with a blank title");
-            return false;
-        }
-        if (options_have(o + 1, str_of(o->value))) {
-            field_problem(b, field->name, "has the same option twice");
-            return false;
-        }
+        if (!is_utf8(b, o->value))
+            return field_problem(b, field->name, "has an option that is not UTF-8");
+        if (is_blank(o->title))
+            return field_problem(b, field->name, "has an option with a blank title");
+        if (options_have(o + 1, str_of(o->value)))
+            return field_problem(b, field->name, "has the same option twice");
         *titled |= o->title != NULL;
     }
     if (!count)
-        field_problem(b, field->name, "has no options to choose from");
-    else if (field->has_min && field->min_value > (double)count)
-        field_problem(b, field->name, "asks for more choices than it has options");
-    else
-        return true;
-    return false;
+        return field_problem(b, field->name, "has no options to choose from");
+    if (field->has_min && field->min_value > (double)count)
+        return field_problem(b, field->name, "asks for more choices than it has options");
+    return true;
 }
 
 /* enum, or const and title of each: on the property itself, or on the items of a multiple choice.
  */
-static bool set_options(struct builder *b, const nod_field *field, struct json *to,
-                        const char *titled_key)
+static bool put_options(struct builder *b, const nod_field *field, struct str titled_key,
+                        bool *titled)
 {
-    struct json *list = json_new_array(b->arena);
-    bool titled;
-
-    if (!options_fit(b, field, &titled))
+    if (!options_fit(b, field, titled))
         return false;
+    jw_plain_key(&b->w, *titled ? titled_key : STR("enum"));
+    jw_array(&b->w);
     for (const nod_option *o = field->options; o->value; o++) {
-        if (!titled) {
-            json_push(list, json_new_str(b->arena, str_of(o->value)));
+        if (!*titled) {
+            jw_str(&b->w, str_of(o->value));
             continue;
         }
-        struct json *pair = json_new_object(b->arena);
-        set_str(b, pair, "const", o->value);
-        set_text(b, pair, "title", o->title ? o->title : o->value);
-        json_push(list, pair);
+        jw_object(&b->w);
+        put_str(b, STR("const"), o->value);
+        put_text(b, STR("title"), o->title ? o->title : o->value);
+        jw_end(&b->w);
     }
-    json_set(b->arena, to, titled ? str_of(titled_key) : STR("enum"), list);
+    jw_end(&b->w);
     return true;
 }
 
-static bool set_choices(struct builder *b, const nod_field *field, struct json *property)
+static bool put_choices(struct builder *b, const nod_field *field)
 {
-    if (field->kind == NOD_FIELD_CHOICE)
-        return set_options(b, field, property, "oneOf");
+    bool titled;
 
-    struct json *items = json_new_object(b->arena);
-    if (!set_options(b, field, items, "anyOf"))
+    if (field->kind == NOD_FIELD_CHOICE)
+        return put_options(b, field, STR("oneOf"), &titled);
+    jw_key(&b->w, STR("items"));
+    jw_object(&b->w);
+    if (!put_options(b, field, STR("anyOf"), &titled))
         return false;
-    if (json_get(items, STR("enum")))
-        set_str(b, items, "type", "string");
-    json_set(b->arena, property, STR("items"), items);
+    if (!titled)
+        jw_key_str(&b->w, STR("type"), STR("string"));
+    jw_end(&b->w);
     return true;
 }
 
@@ -267,43 +263,44 @@ static bool is_format(const char *text)
     return false;
 }
 
-static struct json *property_build(struct builder *b, const nod_field *field)
+static bool put_property(struct builder *b, const nod_field *field)
 {
     const struct field_kind *kind = &field_kinds[field->kind];
-    struct json *property = json_new_object(b->arena);
 
-    set_str(b, property, "type", kind->type);
-    set_text(b, property, "title", field->title);
-    set_text(b, property, "description", field->description);
-    if (!set_bounds(b, field, kind, property))
-        return NULL;
+    jw_object(&b->w);
+    put_str(b, STR("type"), kind->type);
+    put_text(b, STR("title"), field->title);
+    put_text(b, STR("description"), field->description);
+    if (!put_bounds(b, field, kind))
+        return false;
     if (!kind->options && field->options)
         return field_problem(
             b, field->name,
             "has options, which its kind does not take; if they were meant as bounds, "
             "say NOD_MIN and NOD_MAX");
-    if (kind->options && !set_choices(b, field, property))
-        return NULL;
+    if (kind->options && !put_choices(b, field))
+        return false;
     if (!kind->text && (field->format || field->pattern))
         return field_problem(b, field->name, "has a format or a pattern, but is not a text");
     if (field->format && !is_format(field->format))
         return field_problem(b, field->name,
                              "has a format that is none of email, uri, date and date-time");
-    set_str(b, property, "format", field->format);
-    set_str(b, property, "pattern", field->pattern);
+    put_str(b, STR("format"), field->format);
+    put_str(b, STR("pattern"), field->pattern);
     if (is_blank(field->hint))
         return field_problem(b, field->name, "has a blank hint: leave it out, or say something");
     if (field->hint && !field->pattern)
         return field_problem(b, field->name, "has a hint, but no pattern that it could explain");
     if (!b->plain)
-        set_text(b, property, SCHEMA_HINT, field->hint);
+        put_text(b, STR(SCHEMA_HINT), field->hint);
     if (field->preset) {
         struct json *preset = kind->preset(b, field);
         if (!preset)
-            return NULL;
-        json_set(b->arena, property, STR("default"), preset);
+            return false;
+        jw_key_value(&b->w, STR("default"), preset);
     }
-    return property;
+    jw_end(&b->w);
+    return true;
 }
 
 /* --- the form --- */
@@ -354,37 +351,86 @@ static bool shape_check(struct builder *b, const nod_form *form)
     return false;
 }
 
+static bool named_before(const nod_form *form, size_t index, const char *name)
+{
+    nod_field room;
+
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(form_field(form, i, &room)->name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool put_fields(struct builder *b, const nod_form *form)
+{
+    nod_field room;
+
+    jw_key(&b->w, STR("properties"));
+    jw_object(&b->w);
+    for (size_t i = 0; i < form->count; i++) {
+        const nod_field *field = form_field(form, i, &room);
+        if (!field_check(b, field))
+            return false;
+        jw_key(&b->w, str_of(field->name));
+        if (!put_property(b, field))
+            return false;
+        if (named_before(form, i, field->name))
+            return field_problem(b, field->name, "occurs twice");
+    }
+    jw_end(&b->w);
+    jw_key(&b->w, STR("required"));
+    jw_array(&b->w);
+    for (size_t i = 0; i < form->count; i++) {
+        const nod_field *field = form_field(form, i, &room);
+        if (field->required)
+            jw_str(&b->w, str_of(field->name));
+    }
+    jw_end(&b->w);
+    return true;
+}
+
+static bool put_form(struct builder *b, const nod_form *form)
+{
+    if (!shape_check(b, form))
+        return false;
+    jw_object(&b->w);
+    jw_key_str(&b->w, STR("type"), STR("object"));
+    if (!put_fields(b, form))
+        return false;
+    jw_end(&b->w);
+    return true;
+}
+
+static struct str form_write(const nod_form *form, bool plain, struct arena *arena, struct str *why)
+{
+    struct builder b = { .arena = arena, .why = STR("the form is too large"), .plain = plain };
+    struct str text = STR_NONE;
+    struct buf out;
+
+    buf_init(&out, HANDLER_TEXT_MAX);
+    json_writer_init(&b.w, &out);
+    bool fits = put_form(&b, form);
+    if (fits && json_writer_done(&b.w))
+        text = arena_str(arena, buf_str(&out));
+    if (fits && !text.at)
+        arena->exhausted = true;
+    if (arena->exhausted)
+        text = STR_NONE;
+    *why = b.why;
+    buf_finish(&out);
+    return text;
+}
+
+struct str form_text(const nod_form *form, struct arena *arena, struct str *why)
+{
+    return form_write(form, false, arena, why);
+}
+
 static struct json *build(const nod_form *form, bool plain, struct arena *arena, struct str *why)
 {
-    struct builder b = { arena, STR("the form is too large"), plain };
-    struct json *schema = json_new_object(arena);
-    struct json *properties = json_new_object(arena);
-    struct json *required = json_new_array(arena);
-    bool fits = shape_check(&b, form);
+    struct str text = form_write(form, plain, arena, why);
 
-    set_str(&b, schema, "type", "object");
-    for (size_t i = 0; fits && i < form->count; i++) {
-        nod_field room;
-        const nod_field *field = form_field(form, i, &room);
-        struct json *property = field_check(&b, field) ? property_build(&b, field) : NULL;
-
-        fits = property != NULL;
-        if (fits && json_get(properties, str_of(field->name))) {
-            field_problem(&b, field->name, "occurs twice");
-            fits = false;
-        }
-        if (!fits)
-            break;
-        json_set_new(arena, properties, str_of(field->name), property);
-        if (field->required)
-            json_push(required, json_new_str(arena, str_of(field->name)));
-    }
-    json_set(arena, schema, STR("properties"), properties);
-    json_set(arena, schema, STR("required"), required);
-    if (fits && !arena->exhausted)
-        return schema;
-    *why = b.why;
-    return NULL;
+    return text.at ? json_parse(arena, text, NULL, NULL) : NULL;
 }
 
 struct json *form_build(const nod_form *form, struct arena *arena, struct str *why)

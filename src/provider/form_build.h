@@ -20,6 +20,8 @@ enum {
  * constant.
  */
 struct json *form_build(const nod_form *form, struct arena *arena, struct str *why);
+/* The same as text. {NULL, 0}: *why. */
+struct str form_text(const nod_form *form, struct arena *arena, struct str *why);
 /* The same without hints, which are nod's own keyword: for a listing, which others read. */
 struct json *form_build_plain(const nod_form *form, struct arena *arena, struct str *why);
 

@@ -108,11 +108,8 @@ nod_status call_form(nod_call *call, const nod_form *form, const char *schema, s
         *detail = call_text(call, schema);
         return NOD_OK;
     }
-    struct json *built = form_build(form, &call->run->arena, &why);
-    if (!built)
-        return bad_form(call, why);
-    *detail = call_json(call, built);
-    return NOD_OK;
+    *detail = form_text(form, &call->run->arena, &why);
+    return detail->at ? NOD_OK : bad_form(call, why);
 }
 
 static nod_action action_of(enum ask_state state)
