@@ -592,7 +592,7 @@ struct json *form_for_revision(const struct json *schema, enum form_revision rev
     problems->count = 0;
     JSON_EACH (field, json_get(schema, STR("properties"))) {
         struct form_path here = { .up = &path, .key = field->key };
-        json_set(arena, properties, field->key, field_for(&form, &here, field));
+        json_set_new(arena, properties, field->key, field_for(&form, &here, field));
     }
     json_set(arena, out, STR("type"), json_new_str(arena, STR("object")));
     json_set(arena, out, STR("properties"), properties);

@@ -213,6 +213,38 @@ static void a_field_size_that_no_header_had_is_refused(void **state)
     expect_refused(&form, "field_size");
 }
 
+/* Calls that wait know their questions by digests of these bytes, also after an upgrade. */
+static void the_text_of_a_form_stays_as_it_is(void **state)
+{
+    const nod_option plain[] = { { "a", NULL }, { "b\"", NULL }, { NULL, NULL } };
+    const nod_option titled[] = { { "a", "A" }, { "b", NULL }, { NULL, NULL } };
+    struct str why = STR_NONE;
+    struct str text =
+        form_text(NOD_FORM(NOD_TEXT("t", .title = "T", .description = "D", .format = "email",
+                                    .preset = "x", NOD_MIN(1), NOD_MAX(20)),
+                           NOD_TEXT("p", .pattern = "^T-\\d+$", .hint = "T-1", .required = true),
+                           NOD_NUMBER("n", NOD_MIN(0.1), .preset = "1.50"),
+                           NOD_CHOICE("c", plain, .preset = "a"), NOD_CHOICE("d", titled),
+                           NOD_CHOICES("e", plain, NOD_MIN(1)), NOD_CHOICES("f", titled)),
+                  &arena, &why);
+
+    (void)state;
+    assert_string_equal(
+        text.at,
+        "{\"type\":\"object\",\"properties\":{"
+        "\"t\":{\"type\":\"string\",\"title\":\"T\",\"description\":\"D\",\"minLength\":1,"
+        "\"maxLength\":20,\"format\":\"email\",\"default\":\"x\"},"
+        "\"p\":{\"type\":\"string\",\"pattern\":\"^T-\\\\d+$\",\"patternHint\":\"T-1\"},"
+        "\"n\":{\"type\":\"number\",\"minimum\":0.1,\"default\":1.50},"
+        "\"c\":{\"type\":\"string\",\"enum\":[\"a\",\"b\\\"\"],\"default\":\"a\"},"
+        "\"d\":{\"type\":\"string\",\"oneOf\":[{\"const\":\"a\",\"title\":\"A\"},"
+        "{\"const\":\"b\",\"title\":\"b\"}]},"
+        "\"e\":{\"type\":\"array\",\"minItems\":1,"
+        "\"items\":{\"enum\":[\"a\",\"b\\\"\"],\"type\":\"string\"}},"
+        "\"f\":{\"type\":\"array\",\"items\":{\"anyOf\":[{\"const\":\"a\",\"title\":\"A\"},"
+        "{\"const\":\"b\",\"title\":\"b\"}]}}},\"required\":[\"p\"]}");
+}
+
 static void a_form_past_the_arena_is_refused_and_not_cut(void **state)
 {
     struct arena small;
@@ -234,6 +266,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_empty_form_is_an_object_without_properties, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(every_kind_has_its_type_and_its_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_text_of_a_form_stays_as_it_is, setup, teardown),
         cmocka_unit_test_setup_teardown(a_hint_goes_with_a_pattern_and_not_into_a_listing, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_bound_of_zero_is_a_bound_and_no_bound_is_none, setup,
