@@ -58,7 +58,8 @@ static bool name_is_loopback(struct str name)
 {
     bool loopback;
 
-    return str_eq_nocase(name, STR("localhost")) || (read_address(name, &loopback) && loopback);
+    return str_eq(name, STR("127.0.0.1")) || /* the usual form */
+           str_eq_nocase(name, STR("localhost")) || (read_address(name, &loopback) && loopback);
 }
 
 bool origin_host_is_address(struct str host)

@@ -24,13 +24,19 @@ struct entry {
     struct route route; /* first: a route of the table is its entry */
     struct segment segments[ROUTES_SEGMENTS_MAX];
     size_t count;
-    struct str lead; /* of the pattern: what is before its first variable, at least a slash */
-    bool literal;    /* it has no variables */
+    bool literal; /* it has no variables */
+};
+
+/* What a path that fits begins with: the pattern up to its first variable. */
+struct lead {
+    struct str text;
+    bool whole; /* it is all of the pattern */
 };
 
 struct routes {
     struct arena arena;
     struct entry *entries[ROUTES_MAX];
+    struct lead leads[ROUTES_MAX]; /* of the entries: a search passes all of them, and few more */
     size_t count;
 };
 
@@ -118,7 +124,6 @@ static bool read_pattern(struct entry *entry)
         entry->segments[entry->count++] = segment;
     }
     entry->literal = vars == 0;
-    str_cut(entry->route.pattern, '{', &entry->lead, &rest);
     return vars <= ROUTES_VARS_MAX;
 }
 
@@ -144,6 +149,7 @@ static bool is_method(struct str method)
 bool routes_add(struct routes *routes, const struct route *route, const char **why)
 {
     struct entry *entry = ARENA_NEW(&routes->arena, struct entry);
+    struct str rest;
 
     if (!entry || routes->count == ROUTES_MAX) {
         *why = "there are too many routes";
@@ -164,6 +170,8 @@ bool routes_add(struct routes *routes, const struct route *route, const char **w
             *why = "there is already one with that method and that path";
     if (*why)
         return false;
+    struct lead *lead = &routes->leads[routes->count];
+    lead->whole = !str_cut(entry->route.pattern, '{', &lead->text, &rest);
     routes->entries[routes->count++] = entry;
     return true;
 }
@@ -182,14 +190,18 @@ static bool next_segment(struct str *rest, struct str *text)
     return true;
 }
 
+static bool leads_to(const struct lead *lead, struct str path)
+{
+    return lead->whole ? str_eq(path, lead->text) : str_starts(path, lead->text);
+}
+
+/* Of a path that begins as the pattern does. */
 static bool fits(const struct entry *entry, struct str path)
 {
     struct str rest = path, text;
 
     if (entry->literal)
-        return str_eq(entry->route.pattern, path);
-    if (!str_starts(path, entry->lead)) /* mostly it is another part of the house */
-        return false;
+        return true;
     for (size_t i = 0; i < entry->count; i++) {
         const struct segment *segment = &entry->segments[i];
         if (segment->kind == REST)
@@ -224,9 +236,9 @@ void routes_find(const struct routes *routes, struct str method, struct str path
 
     *found = (struct routes_found){ 0 };
     for (size_t i = 0; i < routes->count; i++) {
-        const struct entry *entry = routes->entries[i];
-        if (!fits(entry, path))
+        if (!leads_to(&routes->leads[i], path) || !fits(routes->entries[i], path))
             continue;
+        const struct entry *entry = routes->entries[i];
         if (!found->path)
             found->path = &entry->route;
         found->guarded |= !entry->route.anyone;
@@ -263,7 +275,7 @@ void routes_allow(const struct routes *routes, struct str path, struct buf *out)
     buf_clear(out);
     for (size_t i = 0; i < routes->count; i++) {
         const struct route *route = &routes->entries[i]->route;
-        if (!fits(routes->entries[i], path))
+        if (!leads_to(&routes->leads[i], path) || !fits(routes->entries[i], path))
             continue;
         list_method(out, route->method);
         if (str_eq(route->method, get) && !route->endless)

@@ -419,9 +419,8 @@ static void post_message(struct mcp_server *server, struct http_exchange *exchan
                          const struct http_request *http, struct str principal,
                          const struct rpc_message *message)
 {
-    bool has_id = http_header(http, STR(HEADER_SESSION)).len > 0;
-
-    if (!has_id && message->kind == RPC_REQUEST && str_eq(message->method, STR("initialize"))) {
+    if (message->kind == RPC_REQUEST && str_eq(message->method, STR("initialize")) &&
+        !http_header(http, STR(HEADER_SESSION)).len) {
         post_initialize(server, exchange, message, principal);
         return;
     }
