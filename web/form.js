@@ -54,7 +54,10 @@ function choicesOf(schema) {
 function limits(schema) {
   const between = (min, max, of) => (min && max ? `${min} to ${max}${of}` : min ? `at least ${min}${of}` : max ? `at most ${max}${of}` : '');
   if (schema.type === 'array') return between(num(schema.minItems), num(schema.maxItems), ' of them');
-  if (schema.type === 'string') return between(num(schema.minLength), num(schema.maxLength), ' characters');
+  if (schema.type === 'string') {
+    const least = num(schema.minLength), most = num(schema.maxLength);
+    return between(least > 1 && least, most, most === 1 ? ' character' : ' characters'); // one at least: what is empty is no answer
+  }
   return [schema.type === 'integer' && 'a whole number', between(schema.minimum?.text, schema.maximum?.text, '')].filter(Boolean).join(', ');
 }
 

@@ -1,6 +1,7 @@
 // A page of this server that one question is answered on (/a/...). The server has drawn the question, and how it ended if
-// it has; this draws the form, as the inbox does, and sends it. What is entered is kept nowhere, and shown nowhere again.
-import { el, button, folded, tell, said, lasting, $ } from './dom.js';
+// it has; this draws the form, as the inbox does, and sends it. What is entered is kept nowhere, and shown nowhere again. If
+// nobody answered in time, it can still be read until the person leaves.
+import { el, button, folded, tell, said, lasting, timeLeft, tick, setNow, now, $ } from './dom.js';
 import { parse, write, num } from './json.js';
 import { makeForm, makeSure } from './form.js';
 
@@ -60,21 +61,38 @@ async function post(body) {
 
 function draw(kind) {
   let busy = false;
+  const left = el('span', ' · ', timeLeft(data.expiresAt));
+  const buttons = el('div.buttons', button('Decline', () => send('decline')), el('span.yes', submit));
+  const clock = setInterval(() => {
+    tick();
+    if (Date.parse(data.expiresAt) <= now() && !busy) late('The time for this is over: nobody answered.');
+  }, 1000);
+  function stop() {
+    clearInterval(clock);
+    left.remove();
+  }
+  function late(text) {
+    stop();
+    buttons.remove();
+    tell(note, `${text} What you wrote was not sent. You can read it here until you leave this page.`);
+  }
   async function send(action) {
     if (busy || (action === 'accept' && !kind.check())) return;
     busy = true;
     tell(note, '');
     const { status, told } = await post({ action, content: action === 'accept' ? kind.content() : undefined });
     busy = false;
-    if (told?.outcome) over(told.outcome), kind.wipe?.();
+    if (told?.outcome && (told.state === 'expired' || told.state === 'withdrawn') && action === 'accept') late(told.outcome);
+    else if (told?.outcome) stop(), over(told.outcome), kind.wipe?.();
     else if (status === 422) tell(note, kind.refused(told.errors ?? []) || told.detail);
     else tell(note, status ? (told?.detail ?? 'That did not work. Please try again.') : 'The server cannot be reached. What you wrote is still here.');
   }
   $('message').replaceChildren(folded(data.message, 'span', { limit: 1500, lines: 20 }));
-  $('form').append(kind.node, note, el('div.buttons', button('Decline', () => send('decline')), el('span.yes', submit)));
+  document.querySelector('.who').append(left);
+  $('form').append(kind.node, note, buttons);
   $('form').addEventListener('submit', (event) => {
     event.preventDefault();
-    send('accept');
+    if (buttons.isConnected) send('accept');
   });
   // Enter in a field sends nothing: what is sent was meant to be.
   $('form').addEventListener('keydown', (event) => {
@@ -82,4 +100,5 @@ function draw(kind) {
   });
 }
 
+setNow(data.now);
 if (kinds[data.kind] && data.state === 'pending') draw(kinds[data.kind](data));

@@ -7,6 +7,7 @@ import { $, el, said, timeLeft, tick, count, plural, max, min } from './dom.js';
 import { base, request, readAsk, answerAsk, askPath, whoAmI, watch } from './live.js';
 import { makeAsk, badge, outcomeText, isPending, nameOf, gistOf } from './ask.js';
 import { sheets } from './pages.js';
+import { takeNext } from './next.js';
 
 const LINGER_MS = 4000; // an ended question stays in the list that long
 const ONWARD_MS = 2500; // after an answer of ours the next question comes
@@ -335,6 +336,11 @@ function setUp() {
 }
 
 async function start() {
+  if (location.hash === '#in') { // by a link: on to where they wanted to go
+    window.history.replaceState(null, '', location.pathname);
+    const to = takeNext();
+    if (to.pathname !== location.pathname) return location.replace(to);
+  }
   setUp();
   const reply = await whoAmI();
   if (!reply.ok) return reply.status ? connection('out') : setTimeout(() => location.reload(), 2000);

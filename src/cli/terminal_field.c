@@ -107,6 +107,8 @@ static void bounds(FILE *out, const struct field *field, struct str low, struct 
 
     bool from = json_is(least, JSON_NUMBER), to = json_is(most, JSON_NUMBER);
 
+    if (from && str_eq(low, STR("minLength")) && str_eq(least->text, STR("1")))
+        from = false; /* what is empty is no answer */
     if (!from && !to)
         return;
     fputs(from && to ? ", " : from ? ", at least " : ", at most ", out);
@@ -116,7 +118,8 @@ static void bounds(FILE *out, const struct field *field, struct str low, struct 
         fputs(" to ", out);
     if (to)
         safe_text(out, most->text, 0);
-    fputs(unit, out);
+    bool one = to && str_eq(high, STR("maxLength")) && str_eq(most->text, STR("1"));
+    fputs(one ? " character" : unit, out);
 }
 
 /* "s (Small), l (Large)": what is typed, and what it means. */

@@ -1,7 +1,8 @@
 /*
  * front/login: signing in and out.
  *
- *     GET  /login/{link}     a one-time link: sets the cookie, and leads to /
+ *     GET  /login/{link}     a one-time link: sets the cookie, and leads to /, or
+ *                            where the person wanted to go (web/next.js)
  *     POST /api/login        with a token as bearer: sets the cookie
  *     POST /api/login-link   makes a one-time link: with a token as bearer, or as the server's own
  *                            user over the Unix socket
@@ -88,7 +89,7 @@ static void say_in(struct signin_op *op, nod_status status)
     arena_init(&arena, LOGIN_TEXT_MAX);
     const struct http_header headers[] = {
         { STR("Set-Cookie"), cookie_line(front, id_str(&op->secret), &arena) },
-        { STR("Location"), arena_fmt(&arena, STR_FMT "/", STR_ARG(front->public_url.path)) },
+        { STR("Location"), arena_fmt(&arena, STR_FMT "/#in", STR_ARG(front->public_url.path)) },
     };
     bool follow = str_eq(op->http->method, STR("GET"));
     http_reply(op->exchange, follow ? 303 : 204, headers, follow ? 2 : 1, STR_NONE);

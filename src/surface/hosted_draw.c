@@ -77,6 +77,7 @@ static void write_data(struct hosted_visit *visit, struct json_writer *w)
     jw_key_bool(w, STR("consent"), ask->consent);
     jw_key_bool(w, STR("destructive"), tool && tool->destructive);
     api_key_time(w, STR("expiresAt"), ask->expires_ms);
+    api_key_time(w, STR("now"), engine_now(hosted_opts(visit->hosted)->engine));
     if (!over) {
         jw_key_str(w, STR("csrf"), visit->csrf);
         if (kind->draw)

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { startHttp } from '../wire/harness.js';
-import { PEOPLE, pagesOf, stage, person, asks, ask, live } from './browser.js';
+import { connect, startHttp } from '../wire/harness.js';
+import { PEOPLE, pagesOf, stage, person, stranger, asks, ask, live } from './browser.js';
 
 // A web site on this machine. As "localhost" it is another site than 127.0.0.1; under that name it is the same site, on another port.
 async function site(t, body) {
@@ -72,6 +72,27 @@ test('whoever comes back from another page without a sign-in comes back with all
   await tab.getByLabel('Your token').fill(PEOPLE.find(({ name }) => name === 'root').token);
   await tab.getByRole('button', { name: 'Sign in' }).click();
   await tab.waitForURL(back);
+});
+
+test('without tokens: whoever signs in with a link, in another tab, is led to the page that they wanted', async (t) => {
+  pagesOf(t);
+  const server = await startHttp(t, 'pages');
+  const link = /url="?(http[^\s"]+)/.exec(await server.said(/event=inbox /))[1];
+  const session = await connect(t, 'http', 'pages', { server, capabilities: { elicitation: { url: {} } } });
+  const call = session.text('form', { consent: true });
+  const question = await session.question();
+  question.accept();
+  const page = await stranger(t);
+  await page.goto(question.params.url);
+  await page.getByText('This server has no tokens.').waitFor();
+  const tab = await page.context().newPage();
+  await tab.goto(link);
+  await tab.waitForURL(question.params.url);
+  await tab.getByRole('button', { name: 'Decline' }).click();
+  assert.equal(await call, 'decline by local: nothing');
+  await tab.goto(`${new URL(server.url).origin}/#in`);
+  await live(tab);
+  assert.equal(tab.url(), `${new URL(server.url).origin}/`, 'once');
 });
 
 test('a page of another site, or of another port of this machine, can neither read nor change anything', async (t) => {

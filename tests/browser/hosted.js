@@ -117,6 +117,39 @@ describe('pages of one question', { concurrency: 2 }, () => {
     }
   });
 
+  test('it says how long it waits, and when that is over; what was typed can still be read', async (t) => {
+    const server = await pagesServer();
+    const page = await stranger(t, { server, name: 'ada', allow: /409/ });
+    const session = await clients['v1, 2025'](t, server);
+    const open = async (args) => {
+      const call = session.text('form', args);
+      const question = await session.question();
+      question.accept();
+      await page.goto(question.params.url);
+      await page.getByLabel(/^City/).fill('Lisboa');
+      return { call };
+    };
+    const ended = async () => {
+      await page.getByText('The time for this is over: nobody answered. What you wrote was not sent.').waitFor();
+      assert.deepEqual([await page.getByLabel(/^City/).inputValue(), await button(page, 'Submit').count(), await button(page, 'Decline').count()], ['Lisboa', 0, 0]);
+    };
+    await page.clock.install();
+    const first = await open();
+    await page.getByText(/ · [45]:\d\d left$/).waitFor();
+    assert.equal(await page.getByText('(at most 40 characters)').count(), 1, 'that one is at least one character is not worth saying');
+    await page.clock.fastForward('06:00');
+    await ended();
+    await page.reload(); // by the clock of the server it waits
+    await page.getByText(/ · [45]:\d\d left$/).waitFor();
+    await button(page, 'Decline').click();
+    assert.equal(await soon('the result', first.call), 'decline by ada: nothing');
+    await page.clock.pauseAt(new Date(Date.now() + 3600_000)); // a page that does not notice is told when it sends
+    const second = await open({ ttl: 3000 });
+    await soon('the result', second.call);
+    await button(page, 'Submit').click();
+    await ended();
+  });
+
   test('in a frame of another site it does not open', async (t) => {
     const server = await pagesServer();
     const page = await stranger(t, { server, name: 'ada', allow: /frame|Framing|ancestor|blocked|refused/i });

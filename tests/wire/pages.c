@@ -24,8 +24,9 @@ static nod_status form(nod_call *call)
         call, &answer, .message = nod_arg_str_or(call, "message", "Where does it go?"),
         .ttl_ms = nod_arg_int_or(call, "ttl", 0),
         .consent = nod_arg_bool_or(call, "consent", false),
-        .form = NOD_FORM(NOD_TEXT("city", .title = "City", .required = true, NOD_MAX(40)),
-                         NOD_INT("floor", .title = "Floor", NOD_MIN(0), NOD_MAX(99)))));
+        .form =
+            NOD_FORM(NOD_TEXT("city", .title = "City", .required = true, NOD_MIN(1), NOD_MAX(40)),
+                     NOD_INT("floor", .title = "Floor", NOD_MIN(0), NOD_MAX(99)))));
     return reply_answer(call, &answer);
 }
 

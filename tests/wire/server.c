@@ -83,10 +83,11 @@ static nod_status ticket(nod_call *call)
 {
     nod_answer answer;
 
-    NOD_TRY(nod_elicit(call, &answer, .message = "Which one?", .attempts = 2,
-                       .form = NOD_FORM(NOD_TEXT("ticket", .title = "Ticket", .required = true,
-                                                 .pattern = "^T-[0-9]+$", .hint = "T-123"),
-                                        NOD_INT("hours", .title = "Hours spent", NOD_MIN(0)))));
+    NOD_TRY(
+        nod_elicit(call, &answer, .message = "Which one?", .attempts = 2,
+                   .form = NOD_FORM(NOD_TEXT("ticket", .title = "Ticket", .required = true,
+                                             NOD_MIN(1), .pattern = "^T-[0-9]+$", .hint = "T-123"),
+                                    NOD_INT("hours", .title = "Hours spent", NOD_MIN(0)))));
     return nod_reply_text(call, answer_text(call, &answer));
 }
 

@@ -37,7 +37,7 @@ test('the link of the start opens it once, as the local user with all roles, and
   const browser = new Browser(server.url);
   const opened = await browser.fetch(link, { headers: { 'Sec-Fetch-Site': 'none' } });
   assert.equal(opened.status, 303);
-  assert.equal(opened.headers.get('location'), '/');
+  assert.equal(opened.headers.get('location'), '/#in');
   assert.equal(browser.lastSet.key, `nod-${new URL(server.url).port}`);
   assert.equal(browser.lastSet.attributes, '; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict');
   const me = await (await browser.fetch(ME)).json();
