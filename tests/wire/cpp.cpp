@@ -144,7 +144,7 @@ void swallows(nod::call &call)
         yes = call.confirm("Once?");
     } catch (...) {
     }
-    call.step("after", [] { ++effects; });
+    call.step("after", [] { ++effects; }, [](auto &o) { o.at_most_once = true; });
     call.reply(yes ? "yes" : "no");
 }
 
@@ -200,11 +200,7 @@ void each_of(nod::call &call)
                 throw std::runtime_error("three is not to be had");
             return nod::cat(n, " for ", step.answer()["whom"].as_str());
         },
-        [] {
-            nod::each_options o;
-            o.form = nod::form{nod::text_field("whom").required()};
-            return o;
-        }());
+        [](auto &o) { o.form = nod::form{nod::text_field("whom").required()}; });
     for (const nod::each_result &one : results)
         said += one ? nod::cat(one.result.as_str(), "; ") : one.yes ? nod::cat(one.error, "; ") : "no; ";
     try {
@@ -213,6 +209,17 @@ void each_of(nod::call &call)
         said += e.what();
     }
     call.reply(said);
+}
+
+// Each of these is given to a page, in a browser.
+void pages(nod::call &call)
+{
+    const auto place = call.elicit_page("Which city?", {nod::text_field("city").required()}, [](auto &o) { o.key = "city"; });
+    if (!place)
+        return call.reply("nowhere");
+    const auto key = call.secret("museum", "The key of the museum, please.", [](auto &o) { o.keep = 24h; });
+    const auto token = call.page_token("draft 7", 60s);
+    call.reply(place["city"].as_str(), ' ', key.size(), ' ', token.size() > 40 ? "a token" : "no token");
 }
 
 void steady(nod::call &call)
@@ -249,6 +256,8 @@ int main(int argc, char **argv)
     server.tool("elicits", {}, elicits);
     server.tool("each_of", {}, each_of);
     server.tool("steady", {}, steady);
+    server.tool("pages", {}, pages);
+    server.oauth("nowhere", [](auto &o) { o.issuer = "https://idp.example"; o.client_id = "cpp"; });
     // In the way of C: a status that is returned.
     server.tool("by_status", {}, [](nod::call &call) -> nod_status {
         NOD_TRY(nod_reply_text(call.get(), "from C"));
@@ -263,11 +272,7 @@ int main(int argc, char **argv)
                 });
     server.tool("forbidden", {}, [](nod::call &call) { call.reply("done"); });
     server.tool("stormy", {}, [](nod::call &call) { call.reply("done"); });
-    server.hook(NOD_FLOW_CALL, "authorise", [] {
-        nod::hook_options o;
-        o.target = std::string("forbidden");
-        return o;
-    }(), [](nod::hook &hook) { hook.fail(NOD_E_REFUSED, "CLOSED", nod::cat(hook.target(), " is closed.")); });
+    server.hook(NOD_FLOW_CALL, "authorise", [](auto &o) { o.target = std::string("forbidden"); }, [](nod::hook &hook) { hook.fail(NOD_E_REFUSED, "CLOSED", nod::cat(hook.target(), " is closed.")); });
     server.hook(NOD_FLOW_CALL, "gate", [] {
         nod::hook_options o;
         o.target = "stormy";
@@ -279,14 +284,14 @@ int main(int argc, char **argv)
         if (!call.confirm("In this weather?"))
             throw std::runtime_error("Nobody goes out in this weather.");
     });
-    nod::resource note;
-    note.mime_type = "text/plain";
-    note.complete = [](nod::call &call) { call.suggest(nod::cat(call.completing_text(), "-1")); };
-    server.resource("note://{id}", "note", note, [](nod::call &call) { call.reply("note ", call.arg_str("id")); });
-    nod::prompt greet;
-    greet.args = {{"who", {}, {}, true, [](nod::call &call) { call.suggest("Ada"); }},
-                  {"tone", {}, {}, false, [](nod::call &call) { call.suggest("warm"); }}};
-    server.prompt("greet", greet, [](nod::call &call) {
+    server.resource("note://{id}", "note", [](auto &note) {
+        note.mime_type = "text/plain";
+        note.complete = [](nod::call &call) { call.suggest(nod::cat(call.completing_text(), "-1")); };
+    }, [](nod::call &call) { call.reply("note ", call.arg_str("id")); });
+    server.prompt("greet", [](auto &greet) {
+        greet.args = {{"who", {}, {}, true, [](nod::call &call) { call.suggest("Ada"); }},
+                      {"tone", {}, {}, false, [](nod::call &call) { call.suggest("warm"); }}};
+    }, [](nod::call &call) {
         call.role(NOD_ASSISTANT);
         call.reply("Hello ", call.arg_str("who"), ", ", call.arg_str_or("tone", "plainly"));
     });

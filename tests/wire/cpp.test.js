@@ -4,8 +4,8 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
-import { environment, program } from './harness.js';
-import { accepted, connectModern } from './modern.js';
+import { environment, program, startHttp } from './harness.js';
+import { Modern, accepted, connectModern, retryOf } from './modern.js';
 
 const programs = ['cpp-17', 'cpp-20'];
 const eras = ['2026', '2025'];
@@ -144,6 +144,53 @@ function compile(source, standard = '17') {
   const flags = [`-std=c++${standard}`, '-Wall', '-Wextra', '-Wpedantic', '-Werror', '-fsyntax-only', `-I${root}include`, '-x', 'c++', '-'];
   return spawnSync('g++', flags, { input: source, encoding: 'utf8' });
 }
+
+test('whatever takes options takes a lambda that sets them, in C++17', () => {
+  const asks = ['confirm("?", K)', 'approve("?", K)', 'approve("?", {nod::text_field("a")}, K)', 'approve("?", form, K)', 'elicit("?", K)',
+    'elicit("?", {nod::text_field("a")}, K)', 'elicit("?", form, K)', 'want("?", K)', 'want("?", {nod::text_field("a")}, K)', 'want("?", form, K)',
+    'want_sample("?", K)', 'want_roots(K)', 'elicit_page("?", K)', 'elicit_page("?", {nod::text_field("a")}, K)', 'elicit_page("?", form, K)',
+    'secret("a", "?", T)', 'credential("a", T)', 'elicit_url("?", "https://a.example", K)', 'sample("?", K)',
+    'step("a", [] {}, [](auto &o) { o.idempotent = true; })', 'each("a", items, ask, [](int) {}, T)', 'require_url("?", "https://a.example", K)'];
+  const { status, stderr } = compile(`#include <nod/nod.hpp>
+    using namespace std::chrono_literals;
+    void f(nod::call &call, const nod::form &form, const std::vector<int> &items) {
+      const auto K = [](auto &o) { o.key = "k"; o.ttl = 60s; };
+      const auto T = [](auto &o) { o.ttl = 60s; };
+      const auto ask = [](int) { return "?"; };
+      ${asks.map((one) => `call.${one};`).join('\n')}
+    }
+    void g(nod::server &server) {
+      const auto run = [](nod::call &) {};
+      server.tool("a", [](auto &o) { o.blocking = true; }, run);
+      server.resource("a://b", "a", [](auto &o) { o.blocking = true; }, run);
+      server.prompt("a", [](auto &o) { o.blocking = true; }, run);
+      server.hook(NOD_FLOW_CALL, "gate", [](auto &o) { o.priority = 1; }, [](nod::hook &) {});
+      server.oauth("a", [](auto &o) { o.issuer = "https://a.example"; });
+    }`);
+  assert.equal(status, 0, stderr);
+  // A function that is new has to be here, too.
+  const cpp = readdirSync(`${root}include/nod/cpp`).map((name) => readFileSync(`${root}include/nod/cpp/${name}`, 'utf8')).join('\n');
+  const taking = [...cpp.matchAll(/(\w+)\([^;{}()]*const (?:\w+_options|nod::(?:tool|resource|prompt)) &o\b/g)].map(([, name]) => name);
+  const taken = [...asks.map((one) => /^\w+/.exec(one)[0]), 'tool', 'resource', 'prompt', 'hook', 'oauth', 'elicit_form', 'approve_form', 'page_form', 'sample_by', 'page'];
+  assert.ok(taking.length > 20);
+  assert.deepEqual([...new Set(taking)].filter((name) => !taken.includes(name)), []);
+});
+
+for (const file of programs)
+  test(`${file}: pages, secrets and tokens for pages`, async (t) => {
+    const server = await startHttp(t, file);
+    const modern = new Modern(server.url, { capabilities: { elicitation: { url: {} } } });
+    let asked = await modern.asked('pages', {});
+    for (const content of [{ city: 'Lisboa' }, { secret: 'sesame' }]) {
+      const [[key, { params }]] = Object.entries(asked.inputRequests);
+      const { origin } = new URL(params.url);
+      const given = await fetch(params.url, { method: 'POST', headers: { 'Content-Type': 'application/json', Origin: origin }, body: JSON.stringify({ action: 'accept', content }) });
+      assert.equal(given.status, 200, await given.text());
+      const { result } = await modern.call('pages', {}, retryOf(asked, { [key]: { action: 'accept' } }));
+      asked = result;
+    }
+    assert.equal(asked.content[0].text, 'Lisboa 6 a token');
+  });
 
 test('what cannot be right does not compile', () => {
   const wrong = {

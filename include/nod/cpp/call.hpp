@@ -402,6 +402,11 @@ class call
         return elicit_form(nod_want_with, message, nullptr, o);
     }
     template <class Set>
+    detail::if_sets<Set, elicit_options, answer> want(const text &message, Set &&set)
+    {
+        return want(message, detail::options_by<elicit_options>(std::forward<Set>(set)));
+    }
+    template <class Set>
     detail::if_sets<Set, elicit_options, answer>
     want(const text &message, std::initializer_list<field> fields, Set &&set)
     {
@@ -418,6 +423,11 @@ class call
     {
         return sample_by(nod_want_sample_with, prompt, o);
     }
+    template <class Set>
+    detail::if_sets<Set, sample_options, answer> want_sample(const text &prompt, Set &&set)
+    {
+        return want_sample(prompt, detail::options_by<sample_options>(std::forward<Set>(set)));
+    }
     answer want_roots(const roots_options &o = {})
     {
         nod_roots_opts opts{};
@@ -428,6 +438,10 @@ class call
         opts.ttl_ms = o.ttl.count();
         check(nod_want_roots_with(at_, &got, &opts));
         return detail::from_c(got);
+    }
+    template <class Set> detail::if_sets<Set, roots_options, answer> want_roots(Set &&set)
+    {
+        return want_roots(detail::options_by<roots_options>(std::forward<Set>(set)));
     }
     void await() { check(nod_await(at_)); }
 
@@ -447,6 +461,24 @@ class call
     answer elicit_page(const text &message, const page_options &o = {})
     {
         return page_form(message, nullptr, o);
+    }
+    template <class Set>
+    detail::if_sets<Set, page_options, answer> elicit_page(const text &message, Set &&set)
+    {
+        return elicit_page(message, detail::options_by<page_options>(std::forward<Set>(set)));
+    }
+    template <class Set>
+    detail::if_sets<Set, page_options, answer>
+    elicit_page(const text &message, std::initializer_list<field> fields, Set &&set)
+    {
+        return elicit_page(message, form(fields),
+                           detail::options_by<page_options>(std::forward<Set>(set)));
+    }
+    template <class Form, class Set>
+    detail::if_form<Form, detail::if_sets<Set, page_options, answer>>
+    elicit_page(const text &message, const Form &fields, Set &&set)
+    {
+        return elicit_page(message, fields, detail::options_by<page_options>(std::forward<Set>(set)));
     }
 
     /* For the address of a page of your own; the same on every run. */
@@ -476,6 +508,12 @@ class call
         check(nod_secret_with(at_, &got, &opts));
         return {got.text, got.len};
     }
+    template <class Set>
+    detail::if_sets<Set, secret_options, std::string_view> secret(const text &name, const text &message,
+                                                                  Set &&set)
+    {
+        return secret(name, message, detail::options_by<secret_options>(std::forward<Set>(set)));
+    }
 
     answer elicit_url(const text &message, const text &url, const url_options &o = {})
     {
@@ -496,6 +534,12 @@ class call
 
         check(nod_require_url_with(at_, &opts));
         throw error(NOD_E_USAGE);
+    }
+    template <class Set>
+    [[noreturn]] detail::if_sets<Set, url_options, void> require_url(const text &message,
+                                                                     const text &url, Set &&set)
+    {
+        require_url(message, url, detail::options_by<url_options>(std::forward<Set>(set)));
     }
 
     /* The access token of an account that the person has connected at this service. It is wiped
@@ -555,6 +599,12 @@ class call
                             &result, &opts));
         return result;
     }
+    template <class F, class Set>
+    detail::if_sets<Set, step_options, json> step(const text &key, F &&f, Set &&set)
+    {
+        return step(key, std::forward<F>(f),
+                    detail::options_by<step_options>(std::forward<Set>(set)));
+    }
     /*
      * Asks about each of `items`, and does a step for each that was accepted; see nod_each. `ask`
      * takes an item and returns the question; `act` takes an item, or an item and a nod::step &, and
@@ -590,6 +640,13 @@ class call
             results.push_back({one.yes, one.done, one.status, detail::view(one.error), one.result,
                                detail::from_c(one.answer)});
         return results;
+    }
+    template <class T, class Ask, class Do, class Set>
+    detail::if_sets<Set, each_options, std::vector<each_result>>
+    each(const text &key, const std::vector<T> &items, Ask ask, Do act, Set &&set)
+    {
+        return each(key, items, std::move(ask), std::move(act),
+                    detail::options_by<each_options>(std::forward<Set>(set)));
     }
     std::chrono::system_clock::time_point now()
     {

@@ -445,6 +445,14 @@ class server
         row.data = kept;
         return note(from, [&] { return nod_add_resources(at_, &row, 1, sizeof(row)); });
     }
+    template <class Set, class F>
+    detail::if_sets<Set, nod::resource, nod_status> resource(const text &uri, const text &name,
+                                                             Set &&set, F f,
+                                                             detail::place from = detail::place())
+    {
+        return resource(uri, name, detail::options_by<nod::resource>(std::forward<Set>(set)),
+                        std::move(f), from);
+    }
 
     template <class F>
     nod_status prompt(const text &name, const nod::prompt &o, F f,
@@ -477,6 +485,13 @@ class server
         row.data = kept;
         return note(from, [&] { return nod_add_prompts(at_, &row, 1, sizeof(row)); });
     }
+    template <class Set, class F>
+    detail::if_sets<Set, nod::prompt, nod_status> prompt(const text &name, Set &&set, F f,
+                                                         detail::place from = detail::place())
+    {
+        return prompt(name, detail::options_by<nod::prompt>(std::forward<Set>(set)), std::move(f),
+                      from);
+    }
 
     /* `f` takes a nod::hook &, and returns nothing or a nod_status. */
     template <class F>
@@ -504,6 +519,13 @@ class server
         hooks_.push_back(std::move(kept));
         return note(detail::place(), [&] { return nod_hook_with(at_, &opts); });
     }
+    template <class Set, class F>
+    detail::if_sets<Set, hook_options, nod_status> hook(nod_flow flow, const text &stage, Set &&set,
+                                                        F f)
+    {
+        return hook(flow, stage, detail::options_by<hook_options>(std::forward<Set>(set)),
+                    std::move(f));
+    }
 
     /* A service where people have accounts: see nod_oauth. */
     nod_status oauth(const text &name, const oauth_options &o)
@@ -526,6 +548,11 @@ class server
         opts.parameters = o.parameters.c_str();
         opts.allow = o.allow.c_str();
         return note(detail::place(), [&] { return nod_oauth_with(at_, &opts); });
+    }
+    template <class Set>
+    detail::if_sets<Set, oauth_options, nod_status> oauth(const text &name, Set &&set)
+    {
+        return oauth(name, detail::options_by<oauth_options>(std::forward<Set>(set)));
     }
 
     /* Runs until it is told to stop; returns the exit code of the process. */
