@@ -47,6 +47,13 @@ test('of several questions each is shown before it is answered', async (t) => {
   assert.ok(first < answers[0] && answers[0] < second && second < answers[1], said);
 });
 
+test('of a link it is said what accepting it means, and that the page is waited for', async (t) => {
+  const server = await startHttp(t, 'probe');
+  const { code, said } = await call(server, ['url'], { typed: ['accept'] });
+  assert.equal(code, 0, said);
+  assert.match(said, /^\? Open this\n {2}open https:\/\/example\.org\/do\?id=\S+\n\naccept \(you have opened it\), decline or cancel\? accept\n\(waiting for what happens there[^\n]*\)\naccept\n$/m);
+});
+
 test('a certificate that is not trusted is said at once, with the remedy', async (t) => {
   const { cert, key } = certificate(scratchFolder(t), 'localhost');
   const server = await startHttp(t, 'delete-account', { args: ['--tls-cert', cert, '--tls-key', key] });

@@ -17,7 +17,7 @@ const capabilities = {
   views: { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } },
   nothing: {},
 };
-const tools = { data: ['data'], 'a yes': ['yes'], 'a link': ['link'], 'a page': ['page', 'secret'] };
+const tools = { data: ['data'], 'a yes': ['yes'], 'a link': ['link'], 'a page': ['page', 'secret', 'account', 'returns'] };
 
 // Every cell: { options, era, client, tool, where }.
 function cells() {
@@ -32,10 +32,11 @@ function cells() {
     if (heads === null) heads = row;
     else if (!/^[- ]+$/.test(row[0])) {
       const of = Object.fromEntries(heads.map((head, i) => [head, row[i]]));
-      const [, era, client] = /^(2025|2026): (.*)$/.exec(of['the client declares']);
+      const [, era, client, quiet] = /^(2025|2026): (.*?)(, and the tool has no `\.asks`)?$/.exec(of['the client declares']);
       assert.ok(capabilities[client], `an unknown client: ${client}`);
       for (const what of heads.filter((head) => tools[head]))
-        for (const tool of tools[what]) found.push({ options: of.option?.replaceAll('`', '') ?? '', era, client, tool, where: of[what] });
+        for (const tool of tools[what])
+          found.push({ options: of.option?.replaceAll('`', '') ?? '', era, client, tool: quiet ? `quiet_${tool}` : tool, where: of[what] });
     }
   }
   return found;

@@ -1,7 +1,7 @@
 /*
  * where-server: tools that ask one thing each, for the tables of docs/where.md.
  *
- * Each says "nobody" if nobody could be asked.
+ * Each says "nobody" if nobody could be asked. Each is there twice, the second time without .asks.
  */
 #include <nod/nod.h>
 
@@ -59,6 +59,22 @@ static nod_status ask_secret(nod_call *call)
                 NOD_ACCEPT);
 }
 
+static nod_status ask_account(nod_call *call)
+{
+    const char *token;
+
+    return told(call, nod_credential(call, &token, "idp"), NOD_ACCEPT);
+}
+
+static nod_status ask_returns(nod_call *call)
+{
+    nod_answer answer = { 0 };
+    nod_status status = nod_elicit_url(call, &answer, .message = "Please pay.", .returns = true,
+                                       .url = "https://example.com/pay");
+
+    return told(call, status, answer.action);
+}
+
 int main(int argc, char **argv)
 {
     const nod_tool tools[] = {
@@ -67,12 +83,23 @@ int main(int argc, char **argv)
         { .name = "link", .handler = ask_link, .asks = true },
         { .name = "page", .handler = ask_page, .asks = true },
         { .name = "secret", .handler = ask_secret, .asks = true },
+        { .name = "account", .handler = ask_account, .asks = true },
+        { .name = "returns", .handler = ask_returns, .asks = true },
+        { .name = "quiet_data", .handler = ask_data },
+        { .name = "quiet_yes", .handler = ask_yes },
+        { .name = "quiet_link", .handler = ask_link },
+        { .name = "quiet_page", .handler = ask_page },
+        { .name = "quiet_secret", .handler = ask_secret },
+        { .name = "quiet_account", .handler = ask_account },
+        { .name = "quiet_returns", .handler = ask_returns },
     };
     nod_server *server = nod_server_new(.name = "where", .version = NOD_VERSION);
 
     if (server == NULL)
         return 1;
-    if (nod_tools(server, tools) != NOD_OK) {
+    if (nod_tools(server, tools) != NOD_OK ||
+        nod_oauth(server, .name = "idp", .issuer = "https://idp.example", .client_id = "where") !=
+            NOD_OK) {
         nod_server_destroy(server);
         return 1;
     }
