@@ -1,4 +1,5 @@
-// nginx in front of the nodes, with the very configuration that docs/deploy.md gives: only its addresses are exchanged.
+// nginx in front of the nodes, with the very configuration that docs/deploy.md gives: only its addresses are exchanged, and
+// TLS is left out (deploy-nginx has it).
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,7 +23,8 @@ export async function runNginx(t, site, answers) {
 
 export async function startNginx(t, ports) {
   const listen = await freePort();
-  const site = exchange(blockOf('Several nodes on Redis, behind nginx', 'nginx'), ['listen 8080;', `listen 127.0.0.1:${listen};`],
+  const site = exchange(blockOf('Several nodes on Redis, behind nginx', 'nginx'), ['listen 443 ssl;', `listen 127.0.0.1:${listen};`],
+    ['ssl_certificate     /etc/nod/tls.crt;', ''], ['ssl_certificate_key /etc/nod/tls.key;', ''],
     ...ports.map((port, i) => [`127.0.0.1:${8081 + i}`, `127.0.0.1:${port}`]));
   const url = `http://127.0.0.1:${listen}/mcp`;
   const answers = async () => {

@@ -224,6 +224,7 @@ test(`the recipe ${FULL ? 'in a clean Debian' : 'from its second stage'} makes a
   let server = await start(t, made, port);
   const modern = new Modern(`http://127.0.0.1:${port}/mcp`, { token: ADA });
   assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200);
+  assert.equal((await fetch(`http://127.0.0.1:${port}/login`)).status, 200, 'it has its inbox, and so its pages');
   const asked = await modern.asked('delete_account', { userId: 'ada' });
   assert.deepEqual(await server.end(), { code: 0, signal: null }, server.stderr);
   server = await start(t, made, port);

@@ -232,14 +232,18 @@ for (const page of pages) {
 
 test('docs/deploy.md: two nodes on one Redis, and either goes on', async (t) => {
   const redis = await startRedis(t);
-  const [secret, ...commands] = blockNamed('docs/deploy.md', 'two-nodes').trim().split('\n');
+  const [secret, same, ...commands] = blockNamed('docs/deploy.md', 'two-nodes').trim().split('\n');
   assert.match(secret, /^export MCP_ELICITATION_SECRET=\.\.\./);
+  const tokens = path.join((await openCheckout(t)).folder, 'tokens-of-the-nodes');
+  writeFileSync(tokens, `${TOKEN} somebody\n`, { mode: 0o600 });
+  const [, given] = /^same="(.*)"$/.exec(same);
+  const args = given.replace('127.0.0.1:6379', `127.0.0.1:${redis.port}`).replace('/etc/nod/tokens', tokens);
+  assert.ok(args.includes(tokens) && args.includes(`:${redis.port}/`), 'the store and the tokens of the block are those of this test');
   const nodes = [];
   for (const command of commands) {
-    const [, args] = /^my-server --http 127\.0\.0\.1:808\d (.+?)( &)?$/.exec(command);
-    const store = args.replace('127.0.0.1:6379', `127.0.0.1:${redis.port}`);
-    assert.notEqual(store, args, 'the store of the block is the Redis of this test');
-    nodes.push(new Modern((await startHttp(t, 'delete-account', { args: store.split(' '), env: { MCP_ELICITATION_SECRET: TOKEN + TOKEN } })).url));
+    assert.match(command, /^my-server --http 127\.0\.0\.1:808\d \$same( &)?$/);
+    const { url } = await startHttp(t, 'delete-account', { args: args.split(' '), env: { MCP_ELICITATION_SECRET: TOKEN + TOKEN } });
+    nodes.push(new Modern(url, { token: TOKEN }));
   }
   const [first, second] = nodes;
   const { requestState } = await first.asked('delete_account', { userId: 'ada' });
