@@ -491,6 +491,10 @@ void ask_offer_unless_carried(struct ask *ask);
 void ask_turn_to(struct ask *ask, size_t turn);
 /* Sets record.turn, before the ask is stored. */
 void ask_find_turn(struct ask *ask);
+/* Notes that the ask has come to this turn of its plan. A turn that the plan does not have is none.
+ */
+void ask_record_came_to(struct engine *engine, struct ask_record *record, const struct plan *plan,
+                        size_t turn);
 /* Where the call's asks are up has changed: see caller_ops.offered. */
 void call_tell_offered(struct call *call);
 /* It is up somewhere, or will be. */

@@ -230,8 +230,7 @@ void ask_find_turn(struct ask *ask)
     while (turn < plan->count && !turn_can(ask, plan->turns[turn]) &&
            !awaits_client(ask, plan->turns[turn]))
         turn++;
-    if (turn < plan->count) /* else nobody can be asked */
-        ask->record.turn = (unsigned)turn;
+    ask_record_came_to(ask->call->engine, &ask->record, plan, turn); /* if anybody can be asked */
 }
 
 static void put_up(struct ask *ask, unsigned turn)

@@ -246,6 +246,29 @@ static size_t turn_with(const struct plan *plan, unsigned bits)
     return turn;
 }
 
+static unsigned every_bits(const struct engine *engine)
+{
+    unsigned bits = 0;
+
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (engine->surfaces[i]->ops->every)
+            bits |= 1u << i;
+    return bits;
+}
+
+void ask_record_came_to(struct engine *engine, struct ask_record *record, const struct plan *plan,
+                        size_t turn)
+{
+    if (turn >= plan->count)
+        return;
+    size_t every = turn_with(plan, every_bits(engine));
+    record->turn = (unsigned)turn;
+    if (every <= turn)
+        record->listed = LISTED;
+    else if (every < plan->count && plan->timed && record->listed == NOT_LISTED)
+        record->listed = LISTED_BY_CLOCK;
+}
+
 /* `ask` is NULL if it is not live here. */
 static int64_t turn_comes(struct engine *engine, const struct ask_record *record,
                           const struct ask *ask, unsigned bits)
@@ -256,6 +279,10 @@ static int64_t turn_comes(struct engine *engine, const struct ask_record *record
 
     if (turn == plan->count)
         return TURN_NEVER;
+    /* It may have been asked under another plan: see enum ask_listed. */
+    bool listed = record->listed == LISTED || (record->listed == LISTED_BY_CLOCK && !plan->timed);
+    if (listed && bits & every_bits(engine))
+        return TURN_HAS_COME;
     if (turn <= record->turn || (ask && turn <= ask->turn) || record->state != ASK_PENDING)
         return TURN_HAS_COME;
     if (!plan->timed)
@@ -355,8 +382,8 @@ void ask_was_clients_turn(struct ask *ask)
     const struct plan *plan = call_plan(ask->call);
     size_t turn = turn_with(plan, ask->call->engine->client_bits);
 
-    if (turn < plan->count && turn > ask->record.turn)
-        ask->record.turn = (unsigned)turn;
+    if (turn > ask->record.turn)
+        ask_record_came_to(ask->call->engine, &ask->record, plan, turn);
 }
 
 bool engine_asks_client_this(struct engine *engine, const struct ask_record *record)

@@ -7,6 +7,8 @@
  * it also comes when nobody has answered for the engine's next_turn_ms: then the question is taken
  * down where it was. The time counts from when the question was asked, by the store's clock. So
  * every node, and the next start, comes to the same turn.
+ * If the next start has another plan, turns are others; what was in the inbox stays there
+ * (enum ask_listed).
  *
  * The names are the server's, or those of the target. Without names every surface is a turn of its
  * own, in the order in which they were added, and the clock moves nothing.

@@ -59,6 +59,17 @@ enum page_brings {
 
 enum page_brings ask_page_brings(enum ask_page page);
 
+/*
+ * Whether an ask has come to a surface that every question may come to (surface_ops.every), such as
+ * the inbox. There it stays, also if the server is started again with another plan.
+ */
+enum ask_listed {
+    NOT_LISTED,
+    LISTED,
+    LISTED_BY_CLOCK, /* not when it was asked, but the clock of its plan comes to it */
+    ASK_LISTINGS = 4 /* ask_record.listed is always less than this */
+};
+
 /* "accepted", "declined", ... */
 struct str ask_state_name(enum ask_state state);
 
@@ -78,6 +89,7 @@ struct ask_record {
     role_set approver;
     /* Asked in turn (core/plan.h): the first turn in which anybody could be asked. */
     unsigned turn;
+    enum ask_listed listed;
     struct str target; /* the tool that asks */
     struct str message;
     struct str detail; /* JSON: the schema of a form or an approval; a sample's params; of a page of

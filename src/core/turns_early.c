@@ -26,7 +26,15 @@
 enum {
     TURNS_SLACK_MS = 5000, /* the record is kept so long after the clock has come to the turn */
     TURNS_TOLD_MAX = 128,  /* bytes of what the other nodes are told */
+    TURN_VALUE_LEN =
+        2, /* of the record: the digit of the turn, and whether it is listed from it on */
 };
+
+static void turn_value(char out[TURN_VALUE_LEN], unsigned turn, bool listed)
+{
+    out[0] = (char)('0' + turn);
+    out[1] = listed ? 'l' : '-';
+}
 
 static void tell_others(struct engine *engine, const struct ask_hint *hint)
 {
@@ -50,7 +58,7 @@ struct turn_op {
     struct op op;
     struct id ask;
     /* What is written. */
-    char turn;
+    char value[TURN_VALUE_LEN];
     uint64_t owner;   /* see store_owner */
     int64_t until_ms; /* the store's clock: when the turn comes by itself */
 };
@@ -86,7 +94,7 @@ static void keep_send(struct op *op)
     struct store *store = op->engine->store;
     int64_t left = turn->until_ms - engine_now(op->engine) + TURNS_SLACK_MS;
 
-    store->ops->put(store, TURNS_KIND, id_str(&turn->ask), str_n(&turn->turn, 1), 0,
+    store->ops->put(store, TURNS_KIND, id_str(&turn->ask), str_n(turn->value, TURN_VALUE_LEN), 0,
                     left > 0 ? left : 1, op_completed, op);
 }
 
@@ -109,11 +117,11 @@ void ask_turn_early(struct ask *ask, int64_t clock_ms)
 {
     struct engine *engine = ask->call->engine;
 
-    ask->record.turn = ask->turn;
+    ask_record_came_to(engine, &ask->record, call_plan(ask->call), ask->turn);
     if (!engine_survives(engine))
         return;
     struct turn_op *turn = turn_op_make(ask);
-    turn->turn = (char)('0' + ask->turn);
+    turn_value(turn->value, ask->turn, ask->record.listed == LISTED);
     turn->owner = store_owner(ask->record.principal);
     turn->until_ms = clock_ms;
     op_start(engine, &turn->op, keep_send, kept);
@@ -126,7 +134,7 @@ bool engine_client_refused(struct engine *engine, const struct ask_record *recor
 {
     struct turn_after after = engine_turn_after_client(engine, record);
     struct ask *ask = engine_ask(engine, record->id);
-    char turn = (char)('0' + after.turn);
+    char value[TURN_VALUE_LEN];
     int64_t now = engine_now(engine), until = after.comes;
 
     if (!after.sure && !after.unsure)
@@ -137,11 +145,14 @@ bool engine_client_refused(struct engine *engine, const struct ask_record *recor
         ask_turn_to(ask, after.turn);
         ask_offer_unless_carried(ask);
     }
-    if (ask || !after.sure || after.unsure || after.comes == TURN_HAS_COME)
+    if (ask || !after.sure || after.unsure || after.comes == TURN_HAS_COME) {
         done(data, NOD_OK, NULL);
-    else /* unless the node that has the call knows better already */
-        engine->store->ops->put(engine->store, TURNS_KIND, record->id, str_n(&turn, 1), STORE_NEW,
-                                until - now + TURNS_SLACK_MS, done, data);
+        return true;
+    }
+    /* Unless the node that has the call knows better already. */
+    turn_value(value, after.turn, true);
+    engine->store->ops->put(engine->store, TURNS_KIND, record->id, str_n(value, TURN_VALUE_LEN),
+                            STORE_NEW, until - now + TURNS_SLACK_MS, done, data);
     return true;
 }
 
@@ -177,10 +188,13 @@ void engine_turn_load(struct engine *engine, struct str ask_id, store_done *done
 
 void ask_record_turn(struct ask_record *record, struct str value)
 {
-    unsigned turn = value.len == 1 ? (unsigned)(unsigned char)value.at[0] - '0' : 0;
+    unsigned turn = value.len ? (unsigned)(unsigned char)value.at[0] - '0' : 0;
 
     if (turn < ASK_TURNS && turn > record->turn)
         record->turn = turn;
+    /* A nod that did not write it yet counted turns of another plan: better listed than lost. */
+    if (value.len == TURN_VALUE_LEN ? value.at[1] == 'l' : turn > 0)
+        record->listed = LISTED;
 }
 
 /* --- what comes back --- */

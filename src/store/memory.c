@@ -119,6 +119,7 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     is->page = (unsigned)record->page & (ASK_PAGES - 1);
     is->approver = record->approver & (ASK_APPROVERS - 1);
     is->turn = record->turn & (ASK_TURNS - 1);
+    is->listed = (unsigned)record->listed & (ASK_LISTINGS - 1);
     memcpy(is->digest, record->digest, DIGEST_BYTES);
     is->ttl_ms = record->ttl_ms;
     is->attempts = record->attempts;

@@ -160,7 +160,8 @@ struct ask_facts { /* what is kept of every ask */
     bool wait_done : 1;
     unsigned approver : 4; /* role_set */
     unsigned turn : 3;
-    unsigned page : 3; /* enum ask_page */
+    unsigned page : 3;   /* enum ask_page */
+    unsigned listed : 2; /* enum ask_listed */
     bool lapsed : 1;
     bool packed : 1; /* it is a struct ended_ask; otherwise a struct stored_ask */
     struct id id;

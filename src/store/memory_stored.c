@@ -288,6 +288,7 @@ void memory_ask_view(const struct ask_look *look, struct ask_record *record)
     record->wait_done = is->wait_done;
     record->approver = is->approver;
     record->turn = is->turn;
+    record->listed = (enum ask_listed)is->listed;
     record->page = (enum ask_page)is->page;
     record->ttl_ms = is->ttl_ms;
     record->attempts = is->attempts;

@@ -18,12 +18,20 @@
 #include "json/write.h"
 
 enum { FLAG_PLAIN = 0, FLAG_SEALED = 1 };
-/* After the flags of an ask: the role of its approver, the turn it began with, and which page of ours
- * it has. */
-enum { ASK_APPROVER_BIT = 3, ASK_TURN_BIT = 7, ASK_PAGE_BIT = 10 };
+/* After the flags of an ask: the role of its approver, the turn it began with, which page of ours
+ * it has, and whether it is listed. */
+enum { ASK_APPROVER_BIT = 3, ASK_TURN_BIT = 7, ASK_PAGE_BIT = 10, ASK_LISTED_BIT = 13 };
 _Static_assert(ASK_APPROVERS << ASK_APPROVER_BIT == 1 << ASK_TURN_BIT &&
-                   ASK_TURNS << ASK_TURN_BIT == 1 << ASK_PAGE_BIT,
+                   ASK_TURNS << ASK_TURN_BIT == 1 << ASK_PAGE_BIT &&
+                   ASK_PAGES << ASK_PAGE_BIT == 1 << ASK_LISTED_BIT,
                "they do not overlap");
+/*
+ * Whether an ask is listed: enum ask_listed, and how it was written by nods that did not say it.
+ * They counted turns of another plan than ours, so past the first turn it is taken as listed:
+ * better that than lost. In the first it is not; what is not listed there can be read by older
+ * nodes.
+ */
+enum { CODE_UNSAID = NOT_LISTED, CODE_NOT_LISTED = ASK_LISTINGS - 1 };
 /* The end of an entry: flags, and after ENTRY_NOTED a text. */
 enum { ENTRY_SENSITIVE = 1, ENTRY_NOTED = 2, ENTRY_FLAGS_END = 4 };
 
@@ -120,6 +128,18 @@ nod_status codec_write_call(struct codec *codec, const struct call_record *call,
     return body_done(codec, CODEC_CALL, call->scope, call->id, &body, out);
 }
 
+static unsigned listed_code(const struct ask_record *ask)
+{
+    return ask->listed == NOT_LISTED && ask->turn ? CODE_NOT_LISTED : (unsigned)ask->listed;
+}
+
+static enum ask_listed listed_of(unsigned code, unsigned turn)
+{
+    if (code == CODE_UNSAID)
+        return turn ? LISTED : NOT_LISTED;
+    return code == CODE_NOT_LISTED ? NOT_LISTED : (enum ask_listed)code;
+}
+
 nod_status codec_write_ask(struct codec *codec, const struct ask_record *ask, struct buf *out)
 {
     struct buf body;
@@ -129,11 +149,12 @@ nod_status codec_write_ask(struct codec *codec, const struct ask_record *ask, st
     put_text(&body, ask->key);
     put_text(&body, ask->principal);
     put_number(&body, ask->kind);
-    /* An older node does not know approvers, turns past the first, or pages: it refuses such a
-     * record, so nobody can answer there. */
+    /* An older node does not know approvers, turns past the first, pages, or what is listed: it
+     * refuses such a record, so nobody can answer there. */
     put_number(&body, (ask->consent ? 1u : 0u) | (ask->sensitive ? 2u : 0u) |
                           (ask->wait_done ? 4u : 0u) | ask->approver << ASK_APPROVER_BIT |
-                          ask->turn << ASK_TURN_BIT | (unsigned)ask->page << ASK_PAGE_BIT);
+                          ask->turn << ASK_TURN_BIT | (unsigned)ask->page << ASK_PAGE_BIT |
+                          listed_code(ask) << ASK_LISTED_BIT);
     put_text(&body, ask->target);
     put_text(&body, ask->message);
     put_text(&body, ask->detail);
@@ -423,13 +444,14 @@ nod_status codec_read_ask(struct codec *codec, struct str id, struct str bytes, 
     out->key = get_text(&reader);
     out->principal = get_text(&reader);
     out->kind = (enum ask_kind)get_below(&reader, ASK_ROOTS + 1);
-    unsigned flags = get_below(&reader, ASK_PAGES << ASK_PAGE_BIT);
+    unsigned flags = get_below(&reader, ASK_LISTINGS << ASK_LISTED_BIT);
     out->consent = flags & 1;
     out->sensitive = flags & 2;
     out->wait_done = flags & 4;
     out->approver = flags >> ASK_APPROVER_BIT & (ASK_APPROVERS - 1);
     out->turn = flags >> ASK_TURN_BIT & (ASK_TURNS - 1);
-    out->page = (enum ask_page)(flags >> ASK_PAGE_BIT);
+    out->page = (enum ask_page)(flags >> ASK_PAGE_BIT & (ASK_PAGES - 1));
+    out->listed = listed_of(flags >> ASK_LISTED_BIT, out->turn);
     out->target = get_text(&reader);
     out->message = get_text(&reader);
     out->detail = get_text(&reader);

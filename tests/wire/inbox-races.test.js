@@ -2,8 +2,8 @@
 // ask gets: a pending result, or the page.
 import test, { describe, it } from 'node:test';
 import assert from 'node:assert/strict';
-import { rawPeer, callTool, nextAsk, accept, pause, textOf, within, PATIENCE_MS } from './harness.js';
-import { Api, Watcher, houses, openHouse, token } from './inbox.js';
+import { rawPeer, startHttp, callTool, nextAsk, accept, pause, textOf, within, PATIENCE_MS } from './harness.js';
+import { Api, Watcher, houses, openHouse, token, tokenFile } from './inbox.js';
 import { Modern, accepted, deedsFile, retryOf, word } from './modern.js';
 
 const SECRET = 'a secret that is surely long enough for this';
@@ -299,3 +299,30 @@ turn('2026: what is said of the page is no answer to the question, though it is 
 });
 
 describe('in turn', { concurrency: LANES }, () => turns.forEach(([name, fn]) => it(name, fn)));
+
+// --- the next start has another plan ---
+
+describe('asked under another plan', { concurrency: true }, () => {
+  const forms = { elicitation: {} };
+  for (const [before, after, capabilities] of [
+    [['--surfaces', 'inbox'], [], {}],
+    [['--surfaces', 'client,inbox'], [], forms],
+    [['--surfaces', 'inbox>client', '--next-surface', '1h'], [], forms],
+    [['--surfaces', 'client>inbox', '--next-surface', '1s'], [], forms],
+    [[], ['--surfaces', 'client>inbox', '--next-surface', '1h'], {}],
+  ])
+    it(`${before.join(' ') || 'as usual'}, then ${after.join(' ') || 'as usual'}: what waits in the inbox waits there, though nobody comes back for it`, async (t) => {
+      const store = await houses.find(({ name }) => name === 'sqlite').create(t);
+      const tokens = tokenFile(t);
+      const start = (args) => startHttp(t, 'where-server', { env: { MCP_ELICITATION_SECRET: SECRET }, args: ['--token-file', tokens, '--store', store.address, ...args] });
+      const server = await start(before);
+      const peer = await rawPeer(t, 'http', 'where-server', { server, token: token('ada'), capabilities });
+      await callTool(peer, 'data');
+      const [{ id }] = await new Api(server, 'ada').pending();
+      await server.kill();
+      const api = new Api(await start(after), 'ada');
+      assert.equal((await api.pending())[0].id, id);
+      const resolved = await api.resolve(id, { action: 'accept', content: { word: 'inbox' } });
+      assert.equal(resolved.status, 200, resolved.text);
+    });
+});

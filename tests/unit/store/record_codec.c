@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "crypto/inner_seal.h"
 #include "json/value.h"
@@ -320,6 +321,58 @@ static void what_is_too_large_is_not_written_at_all(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* An older nod counted turns of another plan, and did not say what was listed. */
+static void whether_an_ask_is_listed_is_kept_and_older_ones_past_the_first_turn_are(void **state)
+{
+    static const struct {
+        unsigned turn;
+        enum ask_listed listed;
+    } cases[] = {
+        { 0, NOT_LISTED }, { 0, LISTED }, { 0, LISTED_BY_CLOCK },
+        { 2, NOT_LISTED }, { 2, LISTED }, { 1, LISTED_BY_CLOCK },
+    };
+    struct codec codec = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct ask_record ask = an_ask(), read = { 0 };
+        struct buf out;
+        ask.page = PAGE_CONNECT;
+        ask.turn = cases[i].turn;
+        ask.listed = cases[i].listed;
+        buf_init(&out, 1 << 20);
+        assert_int_equal(codec_write_ask(&codec, &ask, &out), NOD_OK);
+        assert_int_equal(codec_read_ask(&codec, id, buf_str(&out), &arena, &read), NOD_OK);
+        assert_int_equal(read.turn, cases[i].turn);
+        assert_int_equal(read.listed, cases[i].listed);
+        assert_int_equal(read.page, PAGE_CONNECT);
+        buf_finish(&out);
+    }
+
+    /* The flags as they were: two bytes instead of three. */
+    struct ask_record ask = an_ask(), read = { 0 };
+    struct buf out, older;
+    ask.turn = 2;
+    buf_init(&out, 1 << 20);
+    buf_init(&older, 1 << 20);
+    assert_int_equal(codec_write_ask(&codec, &ask, &out), NOD_OK);
+    struct str bytes = buf_str(&out);
+    unsigned flags = 2 | 4 << 3 | 2 << 7, written = flags | 3 << 13;
+    char now[] = { (char)(written | 0x80), (char)(written >> 7 | 0x80), (char)(written >> 14) };
+    char then[] = { (char)(flags | 0x80), (char)(flags >> 7) };
+    const char *at = memmem(bytes.at, bytes.len, now, sizeof(now));
+    assert_non_null(at);
+    buf_add(&older, str_n(bytes.at, (size_t)(at - bytes.at)));
+    buf_add(&older, str_n(then, sizeof(then)));
+    buf_add(&older, str_skip(bytes, (size_t)(at - bytes.at) + sizeof(now)));
+    assert_int_equal(codec_read_ask(&codec, id, buf_str(&older), &arena, &read), NOD_OK);
+    assert_int_equal(read.turn, 2);
+    assert_int_equal(read.listed, LISTED);
+    assert_string_equal(arena_fmt(&arena, STR_FMT, STR_ARG(read.message)).at, "caf\xc3\xa9?");
+    buf_finish(&older);
+    buf_finish(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -333,6 +386,7 @@ int main(void)
         TEST(a_value_that_is_sealed_inside_comes_under_the_newest_secret_too),
         TEST(too_many_entries_are_refused_before_there_is_room_for_them),
         TEST(what_is_too_large_is_not_written_at_all),
+        TEST(whether_an_ask_is_listed_is_kept_and_older_ones_past_the_first_turn_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
