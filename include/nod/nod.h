@@ -794,10 +794,11 @@ NOD_API nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer,
                                               .size = sizeof(struct nod_url_opts), __VA_ARGS__ })
 /*
  * Ends the call with "open this URL first, then call again" (-32042 in 2025-11-25). Return what it
- * returns. NOD_E_NOT_SUPPORTED if the client cannot open URLs. In the 2026 era the client is asked
- * to open the page, and the call waits (with .wait_done or without). Your page calls
- * nod_url_done when it is done, and then the handler runs again. If the client comes back before
- * that, it gets the same question with the same URL.
+ * returns. In the 2026 era the client is asked to open the page, and the call waits (with
+ * .wait_done or without); if the client cannot open URLs, the inbox shows the page, in both eras.
+ * Your page calls nod_url_done when it is done, and then the handler runs again. If the client comes
+ * back before that, it gets the same question with the same URL. NOD_E_NOT_SUPPORTED if there is no
+ * inbox either.
  */
 NOD_API nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *opts) NOD_USE_RESULT;
 #define nod_require_url(call, ...)                                                                 \

@@ -116,6 +116,7 @@ struct run {
     size_t journal_bytes;
     struct journal left; /* the journal of a call that dropped the run */
     unsigned supports;   /* a bit (1 << enum ask_kind) for each kind that some surface can ask */
+    unsigned client;     /* the same for what the client itself can be asked */
     unsigned supports_consent;   /* the same where it counts as consent */
     unsigned supports_gate;      /* the same for what a hook asks at the gate */
     unsigned model;              /* those that a model can be asked, whether or not that counts */

@@ -151,16 +151,29 @@ static nod_status require_unsupported(struct run *run)
     return NOD_E_NOT_SUPPORTED;
 }
 
+static struct str require_key(nod_call *call, const struct nod_url_opts *opts)
+{
+    return opts->key ? call_text(call, opts->key) : STR("require_url");
+}
+
+/* The client itself can be told of the page, and was not asked in another way before. */
+static bool client_opens(nod_call *call, const struct nod_url_opts *opts)
+{
+    return call->run->client & 1u << ASK_URL &&
+           !run_knows(call->run, ENTRY_ASK, require_key(call, opts));
+}
+
 /*
- * If asks travel in results, the call need not end: the page is asked for, and the handler runs
- * again when it is done (nod_url_done). Until then it is the same question, with the same id and
- * URL, however often the client comes back; that it was opened proves nothing. If the handler still
- * wants a page after that, it is a new question, under the next key.
+ * If asks travel in results, or only the inbox can show the page, the call need not end: the page
+ * is asked for, and the handler runs again when it is done (nod_url_done). Until then it is the
+ * same question, with the same id and URL, however often the client comes back; that it was opened
+ * proves nothing. If the handler still wants a page after that, it is a new question, under the
+ * next key.
  */
 static nod_status require_by_asking(nod_call *call, const struct nod_url_opts *opts)
 {
     struct arena *arena = &call->run->arena;
-    struct str base = opts->key ? call_text(call, opts->key) : STR("require_url");
+    struct str base = require_key(call, opts);
     struct ask_spec spec = { .kind = ASK_URL,
                              .key = base,
                              .message = call_text(call, opts->message),
@@ -197,7 +210,7 @@ nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *given
     if (!(run->supports & 1u << ASK_URL))
         return require_unsupported(run);
 
-    if (run->carried)
+    if (run->carried || !client_opens(call, &opts))
         return require_by_asking(call, &opts);
     struct arena *arena = &run->arena;
     struct str message = call_text(call, opts.message);

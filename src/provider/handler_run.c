@@ -276,6 +276,7 @@ static void run_again_init(struct run *again, const struct run *run)
     again->pages = run->pages;
     again->pages_shut = run->pages_shut;
     again->supports = run->supports;
+    again->client = run->client;
     again->supports_consent = run->supports_consent;
     again->supports_gate = run->supports_gate;
     again->model = run->model;

@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
-import { HttpPeer, PATIENCE_MS, connect, startHttp, textOf, within } from './harness.js';
+import { HttpPeer, PATIENCE_MS, connect, pause, startHttp, textOf, within } from './harness.js';
 import { connectModern } from './modern.js';
 import { Visitor } from './visitor.js';
 import { Api, houses, openHouse, token } from './inbox.js';
@@ -390,6 +390,34 @@ test('two nodes: what had to be opened first (-32042) is done at the other one, 
   await page.text('done', { id: elicitationId });
   assert.equal(await within(PATIENCE_MS, 'complete', told), elicitationId);
 });
+
+for (const [what, capabilities, revision] of [
+  ['forms alone', { elicitation: {} }, '2025-11-25'],
+  ['nothing', {}, '2025-11-25'],
+  ['forms, in a revision without URLs', { elicitation: {} }, '2025-06-18'],
+])
+  test(`a client with ${what}: what has to be opened first is in the inbox, and the call goes on when it is done`, async (t) => {
+    const { first } = await openHouse(t, houses[0], { program: 'pages', env: SECRET });
+    const peer = new HttpPeer(first.url, { token: token('ada') });
+    t.after(() => peer.close());
+    await peer.initialize(capabilities, revision);
+    await peer.send({ id: 1, method: 'tools/call', params: { name: 'require', arguments: {} } });
+    const api = new Api(first, 'ada');
+    const [one] = await api.pending();
+    assert.equal(one.url, `https://example.org/first?id=${one.id}`);
+    assert.equal((await api.resolve(one.id, { action: 'accept' })).json.pending, true, 'that it was opened proves nothing');
+    await peer.send({ id: 2, method: 'tools/call', params: { name: 'done', arguments: { id: one.id } } });
+    const again = await within(PATIENCE_MS, 'the handler asks again', (async () => {
+      for (;;) {
+        const [next] = await api.pending();
+        if (next.id !== one.id) return next;
+        await pause(10);
+      }
+    })());
+    assert.equal((await api.resolve(again.id, { action: 'decline' })).status, 200);
+    const { result } = await peer.next(({ id }) => id === 1, 'the end');
+    assert.equal(result._meta.code, 'URL_ELICITATION_DECLINED');
+  });
 
 test('two nodes: a client that calls at one and listens at the other is told there', async (t) => {
   const { first, last } = await openHouse(t, two, { program: 'pages', env: SECRET });
