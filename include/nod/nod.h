@@ -924,8 +924,8 @@ NOD_API nod_status nod_roots(nod_call *call, nod_answer *answer) NOD_USE_RESULT;
  * The token is in no journal, log or result, and is wiped when the run returns: do not keep it. After
  * a restart, and after every question, it is fetched anew. NOD_E_REFUSED: the person did not connect
  * an account, or the service did not grant the scopes. NOD_E_IO: the service cannot be reached.
- * NOD_E_USAGE: there is no such service. NOD_E_TIMEOUT, NOD_E_NOT_SUPPORTED, NOD_E_LIMIT,
- * NOD_E_STORE.
+ * NOD_E_NOT_SUPPORTED: there is no such service (the code SERVICE_UNKNOWN), or nobody can be asked.
+ * NOD_E_TIMEOUT, NOD_E_LIMIT, NOD_E_STORE.
  */
 struct nod_credential_opts {
     size_t size;

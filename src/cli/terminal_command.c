@@ -32,7 +32,7 @@ static const char help[] =
     "                     their values\n"
     "  delete NAME        deletes one of yours; or any, by its ID\n"
     "  accounts           accounts that are connected, which tools use\n"
-    "  disconnect ID      ends one; its service is told, if it can be\n\n"
+    "  disconnect NAME    ends yours at this service, or one by its id; the service is told\n\n"
     "  --json             for scripts: JSON on standard output, a line for each item\n"
     "  --token-file FILE  a token, the first word of the file; - is standard input. Without it\n"
     "                     NOD_TOKEN is used, if that is set. Over unix:PATH none is needed, if\n"

@@ -90,8 +90,10 @@ nod_status run_need(struct run *run, const struct need_spec *spec, struct str *v
         *value = hidden_str(&needed->value);
         return NOD_OK;
     }
-    if (needed && needed->status == NOD_E_NOT_FOUND)
+    if (needed && needed->status == NOD_E_NOT_FOUND) {
+        *value = arena_str(&run->arena, needed->message);
         return NOD_E_NOT_FOUND;
+    }
     if (needed)
         return run_fail(run, needed->status, NULL, arena_str(&run->arena, needed->message));
     if (count >= NEEDS_OF_RUN_MAX)

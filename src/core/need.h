@@ -57,7 +57,8 @@ bool engine_add_need_source(struct engine *engine, struct need_source *source);
 
 /*
  * How it went. NOD_OK: `value` (at most HIDDEN_MAX bytes, copied; the source wipes its own).
- * NOD_E_NOT_FOUND: there is none, and the person may be asked for it. Anything else is a failure
+ * NOD_E_NOT_FOUND: there is none, and the person may be asked for it; `message` may say more, for
+ * whoever asks. Anything else is a failure
  * that the handler is told, and `message` (copied, cut at NEED_MESSAGE_MAX) says why, without the
  * value.
  */
@@ -67,7 +68,8 @@ void need_done(struct need *need, nod_status status, struct str value, struct st
  * For providers, on the run's thread. NOD_OK: *value is in hidden memory, ends with a NUL that its
  * length does not count, and lives as long as the run. NOD_PENDING: it is being fetched, and the
  * run must return NOD_PENDING now; nothing that it has recorded counts. NOD_E_NOT_FOUND: the source
- * has none, so ask for it (run_ask). Anything else: run->fault says why.
+ * has none, so ask for it (run_ask); *value is what else it says of that, or empty. Anything else:
+ * run->fault says why.
  */
 nod_status run_need(struct run *run, const struct need_spec *spec, struct str *value);
 

@@ -35,6 +35,16 @@ struct str account_key(char out[OAUTH_KEY_MAX], struct str principal, struct str
     return str_n(out, OAUTH_OWNER_LEN + 1 + len);
 }
 
+struct str oauth_account_id(struct arena *arena, struct str principal, struct str called)
+{
+    bool is_id = called.len > OAUTH_OWNER_LEN && called.at[OAUTH_OWNER_LEN] == '-';
+    char key[OAUTH_KEY_MAX];
+
+    for (size_t i = 0; is_id && i < OAUTH_OWNER_LEN; i++)
+        is_id = called.at[i] && strchr("0123456789abcdef", called.at[i]);
+    return arena_str(arena, is_id ? called : account_key(key, principal, called));
+}
+
 /* --- what is sealed inside --- */
 
 void sealed_write(struct oauth *oauth, struct json_writer *w, struct str kind, struct str key,

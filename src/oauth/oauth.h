@@ -111,8 +111,8 @@ struct oauth_token { /* valid during done() */
     /*
      * NOD_OK. NOD_E_NOT_FOUND: no account is connected, or its service refuses it, or it was
      * connected for fewer scopes: the person has to be asked. NOD_E_REFUSED: they were asked, and
-     * the service grants no more. NOD_E_USAGE: there is no such service. NOD_E_IO: the service
-     * cannot be reached. NOD_E_STORE, NOD_E_LIMIT.
+     * the service grants no more. NOD_E_NOT_SUPPORTED: there is no such service. NOD_E_IO: the
+     * service cannot be reached. NOD_E_STORE, NOD_E_LIMIT.
      */
     nod_status status;
     struct str access;  /* with NOD_OK */
@@ -193,6 +193,8 @@ typedef void oauth_account_row(void *data, const struct oauth_account *account);
 void oauth_list(struct oauth *oauth, struct str principal, struct str cursor, size_t limit,
                 oauth_account_row *row,
                 void (*done)(void *data, nod_status status, struct str cursor), void *data);
+/* The id of what this principal calls so: the service of an account of their own, or the id. */
+struct str oauth_account_id(struct arena *arena, struct str principal, struct str called);
 /*
  * Disconnects an account of this principal (empty: of anyone). With NOD_OK no call is given its
  * token any more; its service is told, if it can be and has an endpoint for that. NOD_E_NOT_FOUND:

@@ -174,7 +174,7 @@ static void job_fail(struct job *job, nod_status status, const char *message)
 
 static void job_none(struct job *job)
 {
-    job_fail(job, NOD_E_NOT_FOUND, "No account is connected.");
+    job_fail(job, NOD_E_NOT_FOUND, ""); /* nothing more is to say: the person is asked */
 }
 
 static void job_give(struct job *job)
@@ -287,13 +287,15 @@ static void let_go_done(void *data, nod_status status, const struct store_reply 
         job_fail(job, NOD_E_IO, job->message);
 }
 
-static void job_let_go(struct job *job, const char *why)
+/* `why` is for the operator, and may name addresses of their network. What is `said` goes to the
+ * caller. */
+static void job_let_go(struct job *job, const char *said, const char *why)
 {
     LOG_WARN("the token of a connected account cannot be refreshed, which is tried again",
              LOG_STR("service", job->service->spec.name),
              LOG_STR("principal", job->account.principal), LOG_CSTR("why", why));
     snprintf(job->message, sizeof(job->message), STR_FMT " does not renew its access token: %s.",
-             STR_ARG(job->service->spec.title), why);
+             STR_ARG(job->service->spec.title), said);
     job->account.lease = STR_NONE;
     job->account.lease_until_ms = 0;
     account_put(job->work.oauth, OAUTH_KIND, key_of(job), &job->account, job->version, 0,
@@ -372,14 +374,15 @@ static void answered(void *data, const struct fetch_result *result)
                      result->status);
         else
             wire_unreached(result, why);
-        job_let_go(job, why);
+        job_let_go(job, result->end == FETCH_DONE ? why : "it cannot be reached at the moment",
+                   why);
     } else if (!tokens.error.len) {
         job_refreshed(job, &tokens);
     } else if (wire_is_refusal(tokens.error)) {
         job_refused(job, tokens.error);
     } else {
         snprintf(why, sizeof(why), "it says " STR_FMT, STR_ARG(tokens.error));
-        job_let_go(job, why);
+        job_let_go(job, why, why);
     }
 }
 
@@ -403,7 +406,7 @@ static void job_ask(struct job *job)
     job->work.fetch = wire_post(job->service, job->service->token, &form, answered, job);
     buf_finish(&form);
     if (!job->work.fetch)
-        job_let_go(job, "the request cannot be sent");
+        job_let_go(job, "the request cannot be sent", "the request cannot be sent");
 }
 
 static void lease_done(void *data, nod_status status, const struct store_reply *reply)
@@ -429,8 +432,8 @@ static void lease_ready(void *data, const char *why)
     struct oauth *oauth = job->work.oauth;
 
     if (why) {
-        snprintf(job->message, sizeof(job->message), STR_FMT " cannot be reached: %s.",
-                 STR_ARG(job->service->spec.title), why);
+        snprintf(job->message, sizeof(job->message), STR_FMT " cannot be reached at the moment.",
+                 STR_ARG(job->service->spec.title));
         if (left_of(job) > 0)
             job_give(job);
         else
@@ -512,7 +515,9 @@ struct oauth_wait *oauth_token(struct oauth *oauth, const struct oauth_want *wan
     list_init(&wait->link);
     if (!service)
         snprintf(wait->name, sizeof(wait->name), STR_FMT, STR_ARG(want->service));
-    if (!service || !want_fits(want))
+    if (!service)
+        wait->status = NOD_E_NOT_SUPPORTED;
+    else if (!want_fits(want))
         wait->status = NOD_E_USAGE;
     else if (oauth->wait_count >= OAUTH_WAITS_MAX)
         wait->status = NOD_E_LIMIT;

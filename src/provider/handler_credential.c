@@ -7,6 +7,7 @@
  * because no account was connected, later because the service has refused it since, or it was
  * revoked. A handler may want the token as often as it likes. Other scopes are another question.
  */
+#include "base/log.h"
 #include "core/need.h"
 #include "crypto/digest.h"
 #include "json/write.h"
@@ -42,14 +43,20 @@ static struct str service_title(const nod_call *call, const char *name)
     return title.len ? title : str_of(name);
 }
 
-static struct str default_message(nod_call *call, const char *name)
+/* `again`: there is an account, which does not do; that is said first. */
+static struct str default_message(nod_call *call, const char *name, bool again)
 {
-    struct str title = call->run->target->title;
+    struct str title = call->run->target->title, service = service_title(call, name);
 
+    title = title.len ? title : call_name(call);
+    if (again)
+        return arena_fmt(&call->run->arena,
+                         "Connect your account at " STR_FMT " again: the %s " STR_FMT
+                         " needs more permissions than it was connected with.",
+                         STR_ARG(service), call_what(call), STR_ARG(title));
     return arena_fmt(&call->run->arena,
                      "Connect your account at " STR_FMT ", which the %s " STR_FMT " uses.",
-                     STR_ARG(service_title(call, name)), call_what(call),
-                     STR_ARG(title.len ? title : call_name(call)));
+                     STR_ARG(service), call_what(call), STR_ARG(title));
 }
 
 /* The key of the n-th time that the person is asked for this account with these scopes. */
@@ -66,8 +73,8 @@ static struct str asked_key(nod_call *call, const char *name, const char *scopes
     return arena_fmt(arena, RUN_RESERVED_PREFIX "credential.%s.%.16s.%d", name, hex, n);
 }
 
-/* The n-th time that the person is asked. */
-static nod_status connect_spec(nod_call *call, const char *name, int n,
+/* The n-th time that the person is asked. `again`: see default_message. */
+static nod_status connect_spec(nod_call *call, const char *name, int n, bool again,
                                const struct nod_credential_opts *opts, struct ask_spec *spec)
 {
     struct arena *arena = &call->run->arena;
@@ -84,7 +91,8 @@ static nod_status connect_spec(nod_call *call, const char *name, int n,
         .kind = ASK_URL,
         .page = PAGE_CONNECT,
         .key = asked_key(call, name, opts->scopes, n),
-        .message = opts->message ? call_text(call, opts->message) : default_message(call, name),
+        .message =
+            opts->message ? call_text(call, opts->message) : default_message(call, name, again),
         .worded = !opts->message,
         .detail = arena_str(arena, buf_str(&detail)),
         .ttl_ms = opts->ttl_ms,
@@ -98,13 +106,13 @@ static nod_status connect_spec(nod_call *call, const char *name, int n,
 }
 
 /* Asks, or gives the journalled answer. NOD_OK: the person has connected an account. */
-static nod_status connect(nod_call *call, const char *name, int n,
+static nod_status connect(nod_call *call, const char *name, int n, bool again,
                           const struct nod_credential_opts *opts, struct str *ask_id)
 {
     const struct entry *entry;
     struct ask_spec spec;
 
-    NOD_TRY(connect_spec(call, name, n, opts, &spec));
+    NOD_TRY(connect_spec(call, name, n, again, opts, &spec));
     nod_status status = run_ask(call->run, &spec, &entry);
     call->stopped |= status == NOD_PENDING;
     if (status != NOD_OK)
@@ -115,6 +123,17 @@ static nod_status connect(nod_call *call, const char *name, int n,
     return run_fail(call->run, NOD_E_REFUSED, NULL,
                     arena_fmt(&call->run->arena, "No account at " STR_FMT " was connected",
                               STR_ARG(service_title(call, name))));
+}
+
+/* The operator has not set the service up. run->fault says so already. */
+static nod_status not_set_up(nod_call *call, const char *name)
+{
+    call->run->fault.code = "SERVICE_UNKNOWN";
+    if (!call->run->dry)
+        LOG_WARN("a tool wants an account at a service that this server does not know",
+                 LOG_CSTR("service", name), LOG_STR("tool", call_name(call)),
+                 LOG_STR("why", call->run->fault.message));
+    return NOD_E_NOT_SUPPORTED;
 }
 
 static bool was_asked(nod_call *call, const char *name, const char *scopes, int n)
@@ -139,7 +158,7 @@ nod_status nod_credential_with(nod_call *call, const char **token, const char *n
         NOD_TRY(call_message(call, "nod_credential", opts.message));
     NOD_TRY(check(call, name, opts.scopes));
     for (; n <= CONNECT_ASKS_MAX && was_asked(call, name, opts.scopes, n); n++)
-        NOD_TRY(connect(call, name, n, &opts, &ask_id));
+        NOD_TRY(connect(call, name, n, false, &opts, &ask_id));
     status = call_need(
         call,
         &(struct need_spec){ .source = STR("credential"),
@@ -149,6 +168,8 @@ nod_status nod_credential_with(nod_call *call, const char **token, const char *n
         &value);
     if (status == NOD_OK)
         *token = value.at;
+    if (status == NOD_E_NOT_SUPPORTED)
+        return not_set_up(call, name);
     if (status != NOD_E_NOT_FOUND)
         return status;
     if (n > CONNECT_ASKS_MAX)
@@ -158,6 +179,6 @@ nod_status nod_credential_with(nod_call *call, const char **token, const char *n
                                   " was connected %d times in this call, and its service does not "
                                   "accept it",
                                   STR_ARG(service_title(call, name)), CONNECT_ASKS_MAX));
-    status = connect(call, name, n, &opts, &ask_id);
+    status = connect(call, name, n, value.len > 0, &opts, &ask_id);
     return status == NOD_OK ? NOD_PENDING : status; /* it is always pending here */
 }

@@ -9,6 +9,7 @@
  * in a step. Handlers run on several threads, and a keyring belongs to one: it has a lock.
  * nod_page_check, which needs the store of a whole server, is in cli/page_check.c.
  */
+#include "crypto/digest.h"
 #include "crypto/page_token.h"
 #include "provider/local_inside.h"
 
@@ -44,7 +45,7 @@ nod_status local_open_page_token(struct local *local, struct str text, struct ar
     return status;
 }
 
-enum { TOKEN_KEY_MAX = 100 }; /* bytes of a token's name in the key of its step */
+enum { TOKEN_KEY_MAX = 100 }; /* bytes of a token's name that the key of its step has as it is */
 
 struct token_wanted {
     struct str name;
@@ -71,6 +72,19 @@ static nod_status make_token(nod_step_run *step, void *arg)
     return status;
 }
 
+/* Two names are two steps, however alike they begin. */
+static const char *token_key(nod_call *call, struct str name)
+{
+    char hex[DIGEST_HEX_LEN + 1];
+    struct digest digest;
+
+    if (name.len <= TOKEN_KEY_MAX)
+        return nod_fmt(call, "page token " STR_FMT, STR_ARG(name));
+    digest_of(name, &digest);
+    digest_hex(&digest, hex);
+    return nod_fmt(call, "page token #%s", hex);
+}
+
 nod_status nod_page_token_with(nod_call *call, const char **token,
                                const struct nod_page_token_opts *given)
 {
@@ -90,8 +104,8 @@ nod_status nod_page_token_with(nod_call *call, const char **token,
                 call_what(call), STR_ARG(call_name(call)), PAGE_TOKEN_NAME_MAX);
         return NOD_E_USAGE;
     }
-    const char *key = nod_fmt(call, "page token %.*s", TOKEN_KEY_MAX, wanted.name.at);
-    NOD_TRY(nod_step(call, key, make_token, &wanted, &made, .idempotent = true));
+    NOD_TRY(nod_step(call, token_key(call, wanted.name), make_token, &wanted, &made,
+                     .idempotent = true));
     *token = call_cstr(call, json_str(json_in(made)));
     return NOD_OK;
 }

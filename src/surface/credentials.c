@@ -2,7 +2,7 @@
  * surface/credentials: accounts that people have connected, listed and disconnected.
  *
  *     GET    /api/credentials?limit=&cursor=
- *     DELETE /api/credentials/{id}
+ *     DELETE /api/credentials/{id}       an id, or the service of an account of one's own
  *
  * Each sees and disconnects their own, and an administrator everybody's. What an account is, and
  * how it is disconnected, is in oauth/. A token is nowhere here: struct oauth_account has none.
@@ -33,8 +33,11 @@ static void list(struct owned *owned, struct str principal, struct str cursor, s
                owned_listed, owned);
 }
 
-static void disconnect(struct owned *owned, struct str id, struct str principal)
+static void disconnect(struct owned *owned, struct str called, struct str principal)
 {
+    struct shown *shown = &owned->shown;
+    struct str id = oauth_account_id(&shown->arena, shown->viewer.principal, called);
+
     oauth_revoke(owned->shown.inbox->opts.oauth, id, principal, owned_ended, owned);
 }
 

@@ -133,7 +133,7 @@ static void draw_page(struct hosted_visit *visit, int status, struct str who, st
         { STR("open"), outcome.len ? STR(" hidden") : STR_NONE },
         { STR("again"), STR(" hidden") },
         { STR("other"), status == 404 ? STR_NONE : STR(" hidden") },
-        { STR("next"), back_here(visit) },
+        { STR("next"), status == 404 ? back_here(visit) : STR_NONE },
         { STR("data"), data },
     };
 

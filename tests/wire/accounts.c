@@ -66,7 +66,8 @@ static nod_status use_named(nod_call *call)
 {
     const char *token;
 
-    NOD_TRY(nod_credential(call, &token, nod_arg_str(call, "name")));
+    NOD_TRY(nod_credential(call, &token, nod_arg_str(call, "name"),
+                           .scopes = nod_arg_str_or(call, "scopes", NULL)));
     return nod_reply_textf(call, "%u", number_of(token));
 }
 
@@ -81,7 +82,7 @@ static const nod_tool tools[] = {
     { .name = "use_named",
       .title = "Any service",
       .handler = use_named,
-      .input = NOD_FORM(NOD_TEXT("name", .required = true)) },
+      .input = NOD_FORM(NOD_TEXT("name", .required = true), NOD_TEXT("scopes")) },
 };
 
 int main(int argc, char **argv)

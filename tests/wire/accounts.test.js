@@ -144,6 +144,9 @@ test('a refresh that is refused asks the person again; a service that fails, or 
   service.failing = 400; // "server_error": nothing about this grant
   assert.match((await session.call('use')).content[0].text, /it says server_error/);
   assert.equal((await accountsOf(server, 'ada'))[0].state, 'connected');
+  service.failing = 'hangs up';
+  assert.match((await session.call('use')).content[0].text, /^github does not renew its access token: it cannot be reached at the moment\.$/, 'how exactly is for the log');
+  await server.said(/cannot be refreshed, which is tried again.*why=(?!"it )/);
   service.failing = null;
   assert.equal(await session.text('use'), newest(service), 'the account was kept, and nobody was asked');
   assert.equal(service.asked.authorize, 1);
@@ -453,6 +456,15 @@ test('on loopback, for a process of the server\'s own user, the link is not enou
   assert.equal(await call, newest(service));
 });
 
+test('asked again for more scopes, the person reads why', async (t) => {
+  const { server } = await openAccounts(t);
+  const ada = await Person.at(server, 'ada');
+  const session = await clients['v1, 2025'](t, server, 'ada');
+  for (const scopes of ['repo', 'gist']) await callAndConnect(session, ada, 'use_named', { name: 'github', scopes });
+  assert.deepEqual(session.asked.map(({ message }) => message), ['Connect your account at github, which the tool Any service uses.',
+    'Connect your account at github again: the tool Any service needs more permissions than it was connected with.']);
+});
+
 test('a service that nobody has set up is an error that says so, and so is a person who cannot open the page', async (t) => {
   const { server } = await openAccounts(t);
   const carl = await clients['v1, 2025'](t, server, 'carl');
@@ -461,6 +473,9 @@ test('a service that nobody has set up is an error that says so, and so is a per
   const result = await session.call('use_named', { name: 'gitlab' });
   assert.equal(result.isError, true);
   assert.match(result.content[0].text, /knows no service named gitlab \(see --oauth and nod_oauth\); it has github\./);
+  assert.equal(result._meta.code, 'SERVICE_UNKNOWN');
+  await server.said(/level=warn .*a service that this server does not know.* service=gitlab/);
+  assert.doesNotMatch(server.stderr(), /a mistake in the program/, 'the operator has to set it up');
 });
 
 test('a client without URL mode: the inbox shows the question and links to its page', async (t) => {
@@ -495,6 +510,9 @@ test('the terminal lists accounts, and disconnects them', async (t) => {
   assert.equal((await nod('accounts')).stdout, 'No account is connected.\n');
   assert.equal((await nod('disconnect', account.id)).code, 4);
   await until('the service is told', () => service.asked.revoke === 1);
+  await callAndConnect(session, ada, 'use', { scopes: 'repo' });
+  assert.deepEqual([(await nod('disconnect', 'gitlab')).code, (await nod('disconnect', 'github')).stdout], [4, 'Disconnected.\n'], 'by the name of the service');
+  assert.equal((await nod('accounts')).stdout, 'No account is connected.\n');
 });
 
 for (const over of FULL ? ['http', 'https'] : ['https'])

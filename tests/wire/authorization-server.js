@@ -20,7 +20,7 @@ export class AuthorizationServer {
   delay = 0; // ms before a token is given
   holds = null; // a promise: no token is given for a code before that
   thinks = 0; // ms before it describes itself
-  failing = null; // the status with which the token endpoint answers
+  failing = null; // the status with which the token endpoint answers, or 'hangs up'
   forgiving = false; // a refresh token may be used a second time
   namesIssuer = true;
   tls = null; // { cert, key }, files: it is at `secure` as well
@@ -163,6 +163,7 @@ export class AuthorizationServer {
     if (form.get('grant_type') === 'refresh_token') {
       this.asked.refresh++;
       await pause(this.delay);
+      if (this.failing === 'hangs up') return request.socket.destroy();
       if (this.failing) return json(this.failing, { error: 'server_error' });
       const refresh = form.get('refresh_token');
       const grant = this.refreshes.get(refresh);

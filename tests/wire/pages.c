@@ -52,14 +52,17 @@ static nod_status foreign(nod_call *call)
     return reply_answer(call, &answer);
 }
 
-/* A token for a page of our own. */
+/* A token for a page of our own; and another one, if there is a name for it. */
 static nod_status own(nod_call *call)
 {
-    const char *token;
+    const char *token, *another = nod_arg_str_or(call, "id", "");
 
     NOD_TRY(nod_page_token(call, &token, .name = nod_arg_str_or(call, "message", "order 7"),
                            .ttl_ms = nod_arg_int_or(call, "ttl", 0)));
-    return nod_reply_text(call, token);
+    if (!*another)
+        return nod_reply_text(call, token);
+    NOD_TRY(nod_page_token(call, &another, .name = another));
+    return nod_reply_text(call, nod_fmt(call, "%s %s", token, another));
 }
 
 /* What such a page asks: the handler is blocking, and waits for what the server's thread is told.

@@ -450,6 +450,9 @@ test('two nodes: a token for a page of the author\'s own is for one principal, u
   const uses = await Promise.all([ada, other, ada, other].map((session) => check(session, own, 'ada', true)));
   assert.deepEqual(uses.sort(), ['ok: order 7', ...Array(3).fill('stale: order 7')]);
   assert.equal(await check(other, own, 'ada', false), 'stale: order 7');
+  const alike = 'n'.repeat(300);
+  const [longOne, longOther] = (await ada.text('own', { message: `${alike}1`, id: `${alike}2` })).split(' ');
+  assert.ok(longOne && longOther && longOne !== longOther, 'two long names are two tokens, however alike they begin');
   const short = await ada.text('own', { ttl: 1 });
   assert.equal(await check(other, short, 'ada', true), 'timeout: order 7');
   const page = await signedIn(first, 'ada');
