@@ -99,7 +99,7 @@ describe('pages of one question', { concurrency: 2 }, () => {
       const question = await session.question();
       question.accept();
       await page.goto(question.params.url);
-      await page.locator('.who', { hasText: /Destructive · asked of ada$/ }).waitFor();
+      await page.locator('.who', { hasText: /Destructive · asked of ada · [45]:\d\d left$/ }).waitFor();
       return { call };
     };
     let { call } = await open('wipe');
