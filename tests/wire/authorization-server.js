@@ -175,8 +175,9 @@ export class AuthorizationServer {
       return json(200, this.#give(grant));
     }
     this.asked.code++;
+    const { holds } = this; // as it is when the code comes
     await pause(this.delay);
-    await this.holds;
+    await holds;
     if (this.failing) return json(this.failing, { error: 'server_error' });
     const code = this.codes.get(form.get('code'));
     if (!code || code.grant) {
