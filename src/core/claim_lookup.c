@@ -100,6 +100,8 @@ static bool check_turn(struct claim *claim, const struct ask_record *record)
         return true;
     if (!claim->turn_looked && engine_turn_may_be_early(claim->engine, record, surface)) {
         claim->turn_looked = true;
+        if (claim->lent)
+            claim_own_content(claim);
         engine_turn_load(claim->engine, claim->ask_id, turn_loaded, claim);
     } else {
         claim_reject(claim, NOD_E_NOT_FOUND);
@@ -173,9 +175,15 @@ static void turn_loaded(void *data, nod_status status, const struct store_reply 
         not_loaded(claim, status);
         return;
     }
+    struct ask *ask = claim_ask(claim); /* it may have come back to this node, or gone from it */
+    struct ask_record *record = ask ? &ask->record : claim->record;
+    if (!record) {
+        claim_lookup(&claim->flow, claim);
+        return;
+    }
     if (status == NOD_OK)
-        ask_record_turn(claim->record, reply->value);
-    check_loaded(claim);
+        ask_record_turn(record, reply->value);
+    check_answerer(claim, record);
 }
 
 static void loaded(void *data, nod_status status, const struct store_reply *reply)

@@ -445,6 +445,7 @@ struct ask {
     uint8_t turn;           /* of the plan; as many as it has: none is left */
     int64_t since_ms;       /* when it was asked, by the store's clock; 0: not offered yet */
     struct due move;        /* the next turn, if the clock decides */
+    bool turn_sought;       /* whether a later turn has come early is being looked up */
     bool offering;          /* it is being put up right now */
     struct tally *tally;    /* where it is counted for its principal, or NULL */
     bool opened;            /* a URL that was opened; it ends when its page is done */

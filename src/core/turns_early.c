@@ -176,9 +176,10 @@ bool engine_turn_may_be_early(struct engine *engine, const struct ask_record *re
                               const struct surface *surface)
 {
     int64_t comes = engine_turn_comes(engine, record, surface);
+    const struct ask *ask = engine_ask(engine, record->id);
 
     return comes != TURN_HAS_COME && comes != TURN_NEVER && engine_survives(engine) &&
-           !engine_ask(engine, record->id); /* of what is live here, we know */
+           (!ask || ask->turn_sought); /* of what is live here, we know, once it was looked up */
 }
 
 void engine_turn_load(struct engine *engine, struct str ask_id, store_done *done, void *data)
@@ -211,6 +212,8 @@ static void looked(struct op *op, nod_status status, const struct store_reply *r
     struct turn_op *look = OP_OF(op, struct turn_op, op);
     struct ask *ask = engine_ask(op->engine, id_str(&look->ask));
 
+    if (ask)
+        ask->turn_sought = false;
     if (ask && !ask->claiming) {
         if (status == NOD_OK) {
             ask_record_turn(&ask->record, reply->value);
@@ -231,6 +234,7 @@ bool ask_look_for_turn(struct ask *ask)
     if (call_is_alone(call) || call->carries || !engine_survives(engine) ||
         call_plan(call)->count < 2 || !engine_asks_elsewhere(engine, call->target))
         return false;
+    ask->turn_sought = true;
     op_start(engine, &turn_op_make(ask)->op, look_send, looked);
     return true;
 }

@@ -324,6 +324,66 @@ static void a_turn_that_came_early_is_kept_when_the_store_is_back(void **state)
     world_finish(&world);
 }
 
+/* A look that takes its time. */
+static struct {
+    int count;
+    store_done *done;
+    void *data;
+} held_get;
+
+static void get_held_once(struct store *store, struct str kind, struct str key, store_done *done,
+                          void *data)
+{
+    if (held_get.count++ > 0) {
+        inner_ops->get(store, kind, key, done, data);
+        return;
+    }
+    held_get.done = done;
+    held_get.data = data;
+}
+
+/* The call has come back to this node, which does not know yet that everybody before has refused.
+ */
+static void an_answer_counts_while_the_turn_of_what_came_back_is_being_looked_up(void **state)
+{
+    static struct store_ops ops;
+    static struct loaded loaded;
+    char id[ID_LEN + 1] = "", name[ID_LEN + 1] = "";
+    struct str unknown;
+    (void)state;
+
+    prepare(in_turn, asks);
+    inner_ops = world.store->ops;
+    ops = *inner_ops;
+    ops.durable = true;
+    world.store->ops = &ops;
+    world.offer = OFFER_REFUSED;
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    memcpy(id, world.second_shown[0].id, ID_LEN);
+    memcpy(name, call_id(caller->caller.call).at, ID_LEN);
+    engine_destroy(world.engine);
+    world_engine(&world);
+    world.offer = OFFER_SHOWN;
+    assert_true(engine_use_surfaces(world.engine, in_turn, &unknown));
+    loaded_begin(&loaded, world.store, str_of(name));
+    world_settle(&world);
+    memset(&held_get, 0, sizeof(held_get));
+    ops.get = get_held_once;
+    struct world_caller *back = world_caller_new(&world);
+    assert_true(loaded_adopt(&loaded, &world, back, false));
+    world_settle(&world);
+    assert_non_null(held_get.done);
+    answer_on(&world.second, id, "{\"n\":1}");
+    assert_int_equal(world.last.status, NOD_OK);
+    held_get.done(held_get.data, NOD_E_NOT_FOUND, NULL);
+    world_settle(&world);
+    assert_int_equal(back->finished, 1);
+    world.store->ops = inner_ops;
+    world_finish(&world);
+    loaded_forget(&loaded);
+}
+
 /* --- the names of a tool --- */
 
 static void a_tool_has_its_own_places(void **state)
@@ -467,6 +527,7 @@ int main(void)
         cmocka_unit_test(who_follows_one_that_refuses_may_answer_at_once),
         cmocka_unit_test(the_turn_is_known_where_the_call_is_not_live),
         cmocka_unit_test(a_turn_that_came_early_is_kept_when_the_store_is_back),
+        cmocka_unit_test(an_answer_counts_while_the_turn_of_what_came_back_is_being_looked_up),
         cmocka_unit_test(a_tool_has_its_own_places),
         cmocka_unit_test(a_tool_that_names_nobody_who_is_here_asks_nobody),
         cmocka_unit_test(an_answer_from_a_place_that_is_not_named_does_not_count),
