@@ -6,7 +6,7 @@ import { combinations, openHouse, pause, sideBySide, startRedis } from './house.
 import { startNginx } from './nginx.js';
 import { Client2025, Client2026, Count } from './clients.js';
 
-const CALLS = Number(process.env.CALLS ?? (Number(process.env.NOD_SOAK) ? 1000 : 300));
+const CALLS = Number(process.env.CALLS ?? (Number(process.env.NOD_SOAK) ? 1000 : 150));
 const SIDE_BY_SIDE = 24;
 const KILL_MS = 1000;
 

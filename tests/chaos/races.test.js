@@ -7,7 +7,7 @@ import { Client2025, Client2026, TaskClient, CALL_MS } from './clients.js';
 import { textOf } from '../wire/harness.js';
 import { retryOf, word } from '../wire/modern.js';
 
-const ASKS = Number(process.env.ASKS ?? (Number(process.env.NOD_SOAK) ? 1000 : 300));
+const ASKS = Number(process.env.ASKS ?? (Number(process.env.NOD_SOAK) ? 1000 : 150));
 const SIDE_BY_SIDE = 16;
 const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const has = (era) => combinations.some((one) => one.era === era && one.store === 'redis');

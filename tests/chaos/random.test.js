@@ -13,7 +13,7 @@ import path from 'node:path';
 import { combinations, keepLog, openHouse, pause, seeded, sideBySide, startRedis } from './house.js';
 import { Client2025, Client2026, Count, TaskClient } from './clients.js';
 
-const ROUNDS = Number(process.env.ROUNDS ?? (Number(process.env.NOD_SOAK) ? 300 : 12));
+const ROUNDS = Number(process.env.ROUNDS ?? (Number(process.env.NOD_SOAK) ? 300 : 8));
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const CALLS = 50;
 const DEATHS = 6; // of a server in one round; then it is left alone, so that the round ends
