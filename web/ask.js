@@ -1,7 +1,8 @@
 // One question: what it says, the form, the decision, and in the same place what became of it.
 //
-// Nothing is approved by accident: the buttons do nothing for half a second after the question came into view or they have
-// moved, no field submits on Enter, and what is destructive wants its box ticked or a second press (form.js).
+// Nothing is approved by accident: the buttons do nothing for half a second after the question came into view, nor to a
+// pointer under which they have moved, and say so; Enter in a line sends data and never gives consent; what is destructive
+// wants its box ticked or a second press (form.js).
 import { el, button, select, said, folded, tell, timeAgo, timeLeft, clock, exact, lasting, now } from './dom.js';
 import { num, isObject, entries, parse, write } from './json.js';
 import { tree } from './tree.js';
@@ -65,7 +66,7 @@ function head(item) {
   return el('header',
     el('div.title', said(nameOf(item), 'h2', { tabindex: -1, dir: 'auto' }),
       item.destructive && el('span.tag', { title: 'The tool says that what it does may not be undone' }, '▲ Destructive')),
-    el('p.who', said(item.principal, 'b'), item.client && [' through ', said(item.client.name ?? 'a client')], ' · ', said(`${item.server ? `${item.server}.` : ''}${item.tool}`, 'code'),
+    el('p.who', said(item.principal, 'b'), item.client && [' through ', said(item.client.name ?? 'a client')], ' · ', said(`${item.server ? `${item.server}.` : ''}${item.tool}`, 'code'), item.approves && [', for ', said(item.approves, 'code')],
       ' · ', timeAgo(item.askedAt), isPending(item) && item.expiresAt && el('span.until', ' · ', timeLeft(item.expiresAt))));
 }
 
@@ -87,9 +88,9 @@ const message = (item) => folded(messageOf(item), 'p.message', { limit: 1500, li
 const given = (item) => section('Arguments', has(item.arguments) ? tree(item.arguments) : el('p.help', 'The call has none.'));
 
 function details(item) {
-  const rows = { Question: item.id, Call: item.executionId, Server: item.server, Tool: item.tool, Asked: exact(item.askedAt), Ends: item.expiresAt && exact(item.expiresAt),
+  const rows = { Question: item.id, Call: item.executionId, Server: item.server, Tool: item.tool, Approves: item.approves, Asked: exact(item.askedAt), Ends: item.expiresAt && exact(item.expiresAt),
     Client: item.client && `${item.client.name} ${item.client.version ?? ''}`, Attempt: num(item.attempt) > 1 && item.attempt.text };
-  return el('details.details', el('summary', 'Details'),
+  return el('details.details', { ontoggle: ({ target }) => target.open && target.scrollIntoView({ block: 'nearest' }) }, el('summary', 'Details'),
     el('dl', Object.entries(rows).map(([name, value]) => value && el('div', el('dt', name), said(value, 'dd')))));
 }
 
@@ -109,62 +110,107 @@ function outcome(item, me) {
 // Read-only, for the history.
 export const pastView = (item, me) => el('div.past', message(item), given(item), outcome(item, me), details(item));
 
+const pointer = { x: -1, y: -1 };
+addEventListener('pointermove', ({ clientX, clientY }) => Object.assign(pointer, { x: clientX, y: clientY }), true);
+const inside = ({ left, right, top, bottom }, { x, y }) => x >= left && x <= right && y >= top && y <= bottom;
+
 // on: live() -> may something be sent?; me; next(): the next question; resolve(id, body) -> a reply.
 export function makeAsk(item, on) {
   const view = { item };
   const form = makeForm(item.schema, () => ((touched = true), sure.disarm()));
   const offers = item.remember ?? [];
   const approval = isApproval(item), { destructive } = item;
-  let inertUntil = 0, top = null, busy = false, touched = false;
+  let inertUntil = 0, busy = false, touched = false, declining = false;
 
-  const yes = button(item.page ? 'Open the page' : approval ? 'Approve' : 'Submit', approve, { class: `primary${destructive ? ' danger' : ''}` });
-  const sure = makeSure(yes, form, { approval, destructive });
-  const no = button('Decline', () => send('decline'));
-  const off = button('Dismiss', () => send('cancel'), { class: 'quiet', title: 'Close it with neither yes nor no' });
+  const chosen = () => offers[remember.value];
+  const word = () => `${item.page ? 'Open the page' : approval ? 'Approve' : 'Submit'}${chosen() ? ' and remember' : ''}`;
+  const remember = offers.length > 0 && select('Remember this approval', [['', 'Only this time'], ...offers.map((offer, i) => [i, offer.label])], { onchange: remembered });
+  const kept = el('p.help.kept', { role: 'status' });
+  const yes = button(word(), approve, { class: `primary${destructive ? ' danger' : ''}` });
+  const sure = makeSure(yes, form, { approval, destructive, word });
+  const no = button('Decline', (event) => send('decline', event));
+  const off = button('Dismiss', (event) => send('cancel', event), { class: 'quiet', title: 'Close it with neither yes nor no' });
   const more = button('Add reason', () => (showReason(), reason.focus()), { class: 'quiet' });
   const note = el('p.note', { role: 'alert', hidden: true });
-  const reason = el('textarea', { id: `reason-${item.id}`, rows: 1, maxlength: 600 });
-  const why = el('div.field', { hidden: true }, el('label', { for: reason.id }, 'Reason for your decision', el('span.opt', ' optional')), reason);
-  const remember = offers.length > 0 && select('Remember this approval', [['', 'Only this time'], ...offers.map((offer, i) => [i, offer.label])]);
-  const bar = el('footer.bar', why, note, el('div.buttons', no, more, off, el('span.yes', remember, yes)),
-    el('p.meaning', 'If you decline, the agent is told so, and goes on without your yes.'));
+  const reason = el('input', { id: `reason-${item.id}`, type: 'text', maxlength: 600 });
+  const how = el('span.opt', ' optional');
+  const why = el('div.field', { hidden: true }, el('label', { for: reason.id }, 'Reason for your decision', how), reason);
+  const bar = el('footer.bar', why, remember && el('div.remember', remember, kept), el('div.buttons', no, more, off, yes),
+    el('div.under', el('p.meaning', `If you decline, the agent is told so, and goes on without your ${form.fields.length ? 'answer' : 'yes'}.`), note));
   const body = el('div.body', message(item), item.page ? el('p.help', item.secret && ['The secret ', said(item.secret, 'code'), ' is asked for. '], 'This is answered on a page of its own.') : item.url && address(item), given(item), form.fields.length > 0 && section('Your answer', form.node), details(item));
   view.node = el('article.ask', { 'aria-label': said(nameOf(item)).textContent }, head(item), body, bar);
 
   function showReason() {
     why.hidden = false;
-    more.hidden = true;
+    more.disabled = true;
   }
-  const blocked = () => busy || !isPending(view.item) || !on.live() || performance.now() < inertUntil || Date.parse(item.expiresAt) <= now();
+  // What is remembered is read in full before the yes: a closed list may be too narrow for it.
+  function remembered() {
+    kept.textContent = chosen() ? `Your yes will be remembered for the tool ${item.approves ?? item.tool}: ${chosen().label}. It can be revoked under Remembered.` : '';
+    sure.disarm();
+  }
+
+  // --- may something be sent? ---
+
+  const decisions = [yes, no, off];
+  const where = () => decisions.map((one) => one.getBoundingClientRect());
+  let places = null, moves = []; // where the buttons are; where they were in the last half second
+  // The button was not there when the pointer set out for it.
+  const movedUnder = (one, point) => moves.some(({ until, was }) => until > performance.now() && !inside(was[decisions.indexOf(one)], point));
+  // Why not, in words; null: because it is being sent, or over, which is seen.
+  function obstacle(one, event) {
+    if (busy || !isPending(view.item)) return null;
+    if (!on.live()) return 'The connection is lost: nothing was sent. What you wrote is still here.';
+    if (Date.parse(item.expiresAt) <= now()) return 'The time for this is over: nothing was sent.';
+    if (performance.now() < inertUntil) return 'This question has only just come into view. Please press again.';
+    if (event?.detail && movedUnder(one, { x: event.clientX, y: event.clientY })) return 'The buttons have just moved. Please press again.';
+    return '';
+  }
+  function free(one, event) {
+    const text = obstacle(one, event);
+    if (text !== null) tell(note, text);
+    return text === '';
+  }
 
   // Buttons that do nothing say so, and keep the focus that they have.
   view.refresh = () => {
-    for (const one of [yes, no, off]) one.setAttribute('aria-disabled', String(blocked()));
+    for (const one of decisions) one.setAttribute('aria-disabled', String(obstacle(one) !== '' || (one.matches(':hover') && movedUnder(one, pointer))));
   };
-  function inert() {
-    inertUntil = performance.now() + INERT_MS;
+  function refreshLater() {
     view.refresh();
     setTimeout(view.refresh, INERT_MS + 10);
   }
-  const moved = new ResizeObserver(() => {
-    const y = Math.round(bar.getBoundingClientRect().bottom);
-    if (top !== null && Math.abs(y - top) > 4) inert();
-    top = y;
-  });
+  // Something has grown. Scrolling moves them too, but that is the person's own doing.
+  function look(grown) {
+    const was = places;
+    places = where();
+    document.documentElement.style.setProperty('--bar', `${bar.offsetHeight}px`);
+    if (!grown || !was || !places.some(({ left, top }, i) => Math.abs(left - was[i].left) > 4 || Math.abs(top - was[i].top) > 4)) return;
+    moves = [...moves.filter(({ until }) => until > performance.now()), { until: performance.now() + INERT_MS, was }];
+    refreshLater();
+  }
+  const scrolled = () => look();
+  const resized = new ResizeObserver(() => look(true));
+  bar.addEventListener('pointerover', view.refresh);
   view.shown = () => {
-    top = null;
-    moved.observe(view.node);
-    inert();
+    places = null;
+    for (const node of [view.node, bar, ...decisions]) resized.observe(node);
+    addEventListener('scroll', scrolled, true);
+    inertUntil = performance.now() + INERT_MS;
+    refreshLater();
   };
-  view.hidden = () => moved.disconnect();
+  view.hidden = () => {
+    resized.disconnect();
+    removeEventListener('scroll', scrolled, true);
+  };
 
-  async function send(action) {
-    if (blocked()) return;
+  async function send(action, event) {
+    if (!free({ accept: yes, decline: no, cancel: off }[action], event)) return;
     busy = true;
     view.refresh();
     tell(note, '');
     const accepted = action === 'accept';
-    const { scope, match, for: time } = (accepted && offers[remember.value]) || {};
+    const { scope, match, for: time } = (accepted && chosen()) || {};
     const { status, body: problem } = await on.resolve(item.id, { action, content: accepted && item.kind !== 'url' ? form.content() : undefined, reason: reason.value.trim() || undefined,
       remember: scope && { scope, match, for: time } });
     busy = false;
@@ -174,20 +220,50 @@ export function makeAsk(item, on) {
     else if (status !== 200 && isPending(view.item)) tell(note, problem?.detail ?? 'That did not work. Please try again.');
     view.refresh();
   }
-  function approve() {
-    if (blocked() || !form.check()) return;
+  function approve(event) {
+    if (!free(yes, event) || !form.check()) return;
     if (item.page) return openPage(item);
-    if (sure.isSure()) send('accept');
+    if (sure.isSure()) send('accept', event);
   }
-  view.approve = approve;
   view.touched = () => touched || reason.value !== ''; // somebody has begun to answer
-  view.decline = () => {
-    if (blocked()) return;
-    showReason();
-    no.focus();
+
+  // --- keys ---
+
+  // Ctrl+Enter: what is in hand. On Decline, or in a reason for it, that is no yes.
+  view.commit = () => {
+    const on = document.activeElement;
+    if (on === reason && declining) send('decline');
+    else if (on === no || on === off) on.click();
+    else approve();
   };
+  // The no is sent with Enter, and not before: what is typed is its reason.
+  view.decline = () => {
+    if (!isPending(view.item)) return;
+    declining = true;
+    how.textContent = ' optional. Enter declines, Esc goes back.';
+    showReason();
+    reason.focus();
+  };
+  function enter(field) {
+    if (field === reason) return declining ? send('decline') : tell(note, 'Press the button that you mean.');
+    if (approval) tell(note, `Enter alone approves nothing: press ${word()}, or Ctrl and Enter.`);
+    else approve();
+  }
+  view.node.addEventListener('keydown', (event) => {
+    const { key, target, repeat } = event;
+    if (key === 'Enter' && repeat && bar.contains(target)) event.preventDefault(); // a key that is held is one press
+    if (key === 'Escape' && target === reason && declining) {
+      declining = false;
+      how.textContent = ' optional';
+      view.node.querySelector('h2').focus({ preventScroll: true });
+    }
+    if (key !== 'Enter' || repeat || event.isComposing || event.ctrlKey || event.metaKey || !target.matches('input:not([type=checkbox], [type=radio])')) return;
+    event.preventDefault();
+    enter(target);
+  });
 
   // It has ended, whoever ended it: the same place says how.
+  const onward = button('Next', on.next), asksOn = el('span', { role: 'status' });
   view.ended = (next, me) => {
     const held = bar.contains(document.activeElement) || form.node.contains(document.activeElement);
     view.item = next;
@@ -195,12 +271,18 @@ export function makeAsk(item, on) {
     view.node.classList.add('over');
     const card = outcome(next, me);
     if (!bar.parentNode) return view.node.querySelector('.outcome').replaceWith(card);
-    const onward = button('Next', on.next);
     card.classList.add('fresh');
-    bar.replaceWith(card, el('p.onward', onward));
+    bar.replaceWith(card, el('p.onward', asksOn, onward));
     form.node.parentNode?.remove();
     view.node.querySelector('.until')?.remove();
     if (held) onward.focus({ preventScroll: true });
+  };
+  // Its call has asked again, and that is here: the next question is that one.
+  view.onward = (again) => {
+    const text = again ? 'This call has another question.' : view.item.call?.state === 'waiting' ? 'This call waits for another answer.' : '';
+    if (asksOn.textContent !== text) asksOn.textContent = text;
+    onward.textContent = again ? 'Its next question' : 'Next';
+    onward.classList.toggle('primary', Boolean(again));
   };
   if (!isPending(item)) view.ended(item, on.me);
   return view;

@@ -1,8 +1,15 @@
 // A form from a schema: one field for each property, checked while typing. The server checks again, and its word counts.
-import { el, select, said, folded, tell, plural } from './dom.js';
+import { el, select, said, folded, plural } from './dom.js';
 import { Num, num, entries } from './json.js';
 
 const ARMED_MS = 6000; // a first press waits that long for the second
+const LINE_MOST = 200; // characters of a text that is written in one line; what may be longer has several
+const TITLE_MOST = 30; // characters of a choice in a closed list: longer ones would be cut
+
+// While a pointer is pressed nothing may move under it: what would waits until it is released.
+let pressed = false;
+for (const name of ['pointerdown', 'pointerup', 'pointercancel']) addEventListener(name, () => (pressed = name === 'pointerdown'), true);
+const released = (then) => (pressed ? addEventListener('pointerup', () => setTimeout(then), { once: true }) : then());
 
 let serial = 0;
 
@@ -13,8 +20,23 @@ const formats = {
   email: [/^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@.]+(\.[^\s@.]+)*$/, 'Write an e-mail address, such as ada@example.com.'],
   uri: [/^[a-z][a-z0-9+.-]*:[^\s<>"{}|\\^`]+$/i, 'Write a whole address, such as https://example.com/.'],
   date: [/^\d{4}-\d\d-\d\d$/, 'Write a date: year-month-day, such as 2026-11-16.'],
-  'date-time': [/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i, 'Write date, time and zone, such as 2026-11-16T12:03:00Z.'],
+  'date-time': [/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i, 'Give a whole date and a time.'],
 };
+
+// A time as a picker has it, without its zone, and with the zone of this person as RFC 3339 has it.
+const two = (n) => String(n).padStart(2, '0');
+function inPicker(text) {
+  const at = new Date(text), s = at.getSeconds();
+  return isNaN(at) ? '' : `${String(at.getFullYear()).padStart(4, '0')}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}${s ? `:${two(s)}` : ''}`;
+}
+function offset(at) {
+  const minutes = -at.getTimezoneOffset(), all = Math.abs(minutes);
+  return Number.isInteger(minutes) ? `${minutes < 0 ? '-' : '+'}${two(Math.floor(all / 60))}:${two(all % 60)}` : '';
+}
+function withZone(value) {
+  const at = new Date(value), zone = offset(at);
+  return zone ? `${value.length < 17 ? `${value}:00` : value}${zone}` : at.toISOString(); // long ago zones had seconds
+}
 
 // A pattern of a tool is tried here only where it cannot take long; the server tries every one.
 function misses(pattern, text) {
@@ -74,10 +96,22 @@ function ticks(choices, attributes, chosen) {
 // Each kind: its node, the inputs in it, read() -> the value, or undefined: it was left empty; check(value) -> what is wrong, or ''.
 const kinds = {
   text(schema, id) {
-    const long = !schema.format && (num(schema.maxLength) ?? 1000) > 80;
-    const node = long ? el('textarea', { id, rows: 1 }) : el('input', { id, type: { email: 'email', uri: 'url', date: 'date' }[schema.format] ?? 'text', placeholder: schema.format === 'date-time' && '2026-11-16T12:03:00Z' });
+    const several = !schema.format && !schema.pattern && (num(schema.maxLength) > LINE_MOST || /\n/.test(schema.default));
+    const node = several ? el('textarea', { id, rows: 3 }) : el('input', { id, type: { email: 'email', uri: 'url', date: 'date' }[schema.format] ?? 'text' });
     node.value = schema.default ?? '';
-    return { node, read: () => node.value || (node.validity.badInput ? '?' : undefined), check: (text) => checkText(schema, text) };
+    return { node, line: !several, read: () => node.value || (node.validity.badInput ? '?' : undefined), check: (text) => checkText(schema, text) };
+  },
+  time(schema, id) {
+    const preset = schema.default ? inPicker(schema.default) : '';
+    const node = el('input', { id, type: 'datetime-local', value: preset });
+    const zone = el('p.help', { id: `${id}-zone` });
+    const value = () => (node.value === preset && preset ? schema.default : node.value && withZone(node.value)); // a preset goes back as it came
+    const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+    const tellZone = () => (zone.textContent = `In your time zone: ${timeZone}${timeZone === 'UTC' ? '' : `, UTC${offset(node.value ? new Date(node.value) : new Date())}`}`);
+    node.addEventListener('input', tellZone);
+    tellZone();
+    return { node, after: zone, read: () => value() || (node.validity.badInput ? '?' : undefined),
+      check: (text) => checkText(schema, text) || (node.value && Date.parse(withZone(node.value)) !== Date.parse(node.value) ? 'There is no such time in your zone: clocks are put forward then.' : '') };
   },
   number(schema, id) {
     const node = el('input.number', { id, inputmode: schema.type === 'integer' ? 'numeric' : 'decimal', value: schema.default?.text });
@@ -91,7 +125,7 @@ const kinds = {
   },
   choice(schema, id, required) {
     const choices = choicesOf(schema);
-    if (choices.length < 7) {
+    if (choices.length < 7 || choices.some(({ title }) => title.length > TITLE_MOST)) {
       const all = ticks(choices, { type: 'radio', name: id }, (value) => value === schema.default);
       return { ...all, read: () => all.chosen()[0] };
     }
@@ -113,29 +147,30 @@ function kindOf({ type, ...schema }) {
   if (type === 'integer') return 'number';
   if (type === 'array') return 'choices';
   if (type === 'boolean' || type === 'number') return type;
-  return schema.enum || schema.oneOf || schema.anyOf ? 'choice' : 'text';
+  if (schema.enum || schema.oneOf || schema.anyOf) return 'choice';
+  return schema.format === 'date-time' ? 'time' : 'text';
 }
 
 function makeField(name, schema, required, changed) {
   const id = `f${++serial}`;
   const kind = kinds[kindOf(schema)](schema, id, required);
   const { group, box, inputs = [kind.node] } = kind;
-  const error = el('p.error', { id: `${id}-error`, hidden: true });
+  const error = el('p.error', { id: `${id}-error` }); // its room is kept: what is wrong moves nothing
   const title = [said(schema.title ?? name), !required ? el('span.opt', ' optional') : !box && el('span.req', ' required')]; // a box that is not ticked is an answer, too
   const hint = limits(schema);
   const help = (schema.description || hint) && el('p.help', { id: `${id}-help` }, schema.description && folded(schema.description, 'span', { limit: 300 }), ' ', hint && el('span.limit', `(${hint})`));
   const label = (...nodes) => el('label', { for: id }, nodes);
   const node = group ? el('fieldset.field', el('legend', title), help, kind.node, error)
-    : el('div.field', box ? label(kind.node, el('span', title)) : label(title), help, !box && kind.node, error);
+    : el('div.field', box ? label(kind.node, el('span', title)) : label(title), help, !box && kind.node, kind.after, error);
   if (box) node.classList.add('tick');
-  (group ? node : kind.node).setAttribute('aria-describedby', `${id}-help ${id}-error`);
+  (group ? node : kind.node).setAttribute('aria-describedby', `${id}-help${kind.after ? ` ${kind.after.id}` : ''} ${id}-error`);
   if (required && !group && !box) kind.node.setAttribute('aria-required', 'true');
   let marked = false; // it was found wrong before: from then on it is looked at with every key
   const field = {
     name, node, read: kind.read,
     say(text) {
       marked ||= Boolean(text);
-      tell(error, text);
+      error.textContent = text;
       node.classList.toggle('wrong', Boolean(text));
       for (const input of inputs) input.setAttribute('aria-invalid', String(Boolean(text)));
       return text;
@@ -154,7 +189,9 @@ function makeField(name, schema, required, changed) {
     if (marked || /most/.test(problem)) field.say(problem);
     changed();
   });
-  node.addEventListener('focusout', (event) => !node.contains(event.relatedTarget) && kind.read() !== undefined && field.say(field.problem()));
+  node.addEventListener('focusout', (event) => !node.contains(event.relatedTarget) && kind.read() !== undefined && released(() => field.say(field.problem())));
+  // What has several lines becomes one, and is seen to.
+  if (kind.line) node.addEventListener('paste', ({ clipboardData: given }) => /\S\s*\n\s*\S/.test(given?.getData('text')) && setTimeout(() => (error.textContent = 'What you pasted had several lines. Here it is one: please look at it.')));
   return field;
 }
 
@@ -190,19 +227,19 @@ export function makeForm(schema, changed) {
 
 // Nothing is approved by accident. What is destructive takes a second press, unless its box was ticked, and so does an
 // approval with a required box that says no: it is named first.
-export function makeSure(button, form, { approval, destructive }) {
-  const word = button.textContent;
+// word() -> what the button says.
+export function makeSure(button, form, { approval, destructive, word }) {
   let armed;
   const disarm = () => {
     armed = clearTimeout(armed);
-    button.textContent = word;
+    button.textContent = word();
   };
   // May it be sent? If not, the next press may.
   const isSure = () => {
     const no = approval && form.sayNo();
     if (armed || (!no && (!destructive || form.ticked()))) return true;
     armed = setTimeout(disarm, ARMED_MS);
-    button.textContent = `Press again to ${no ? 'send' : word.toLowerCase()}`;
+    button.textContent = `Press again to ${no ? 'send' : word().toLowerCase()}`;
   };
   return { isSure, disarm };
 }

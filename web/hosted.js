@@ -12,8 +12,8 @@ const kinds = {
   form(data) {
     const form = makeForm(data.schema, () => sure.disarm());
     if (data.destructive) submit.classList.add('danger');
-    const sure = makeSure(submit, form, { approval: data.destructive || data.consent, destructive: data.destructive });
-    return { node: form.node, check: () => form.check() && sure.isSure(), content: () => form.content(), refused: (errors) => form.refused(errors) };
+    const sure = makeSure(submit, form, { approval: data.destructive || data.consent, destructive: data.destructive, word: () => 'Submit' });
+    return { node: form.node, consent: data.destructive || data.consent, check: () => form.check() && sure.isSure(), content: () => form.content(), refused: (errors) => form.refused(errors) };
   },
   secret({ name, keepMs, lasting: kept }) {
     const attributes = { id: 'secret', autocomplete: 'off', spellcheck: false, required: true, maxlength: 16384 };
@@ -94,9 +94,13 @@ function draw(kind) {
     event.preventDefault();
     if (buttons.isConnected) send('accept');
   });
-  // Enter in a field sends nothing: what is sent was meant to be.
+  // Enter in a line sends data, and never gives consent.
   $('form').addEventListener('keydown', (event) => {
-    if (event.key === 'Enter' && event.target.matches('input')) event.preventDefault();
+    if (event.key !== 'Enter' || event.isComposing || !event.target.matches('input')) return;
+    event.preventDefault();
+    if (event.repeat || !buttons.isConnected || event.target.matches('[type=checkbox], [type=radio]')) return;
+    if (kind.consent) tell(note, 'Enter alone sends nothing here: press Submit.');
+    else send('accept');
   });
 }
 

@@ -20,6 +20,7 @@ const views = new Map(); // id -> a question's view, with what was typed into it
 const over = new Set(); // ids that have ended: a list that was read before does not bring them back
 let next = null; // where the rest of the list begins
 let current = null; // the view that is shown
+let receipted = null; // what was decided before it, and stands above it as one line
 let sheet = null; // or the page that is shown instead: history, grants, secrets, accounts
 
 const list = $('list'), main = $('main');
@@ -70,6 +71,16 @@ function apply({ pending = [], ended = [] }, fresh) {
   open();
 }
 
+// The question of the same call that waits, if it has one.
+const asksOn = (item) => waiting().find((row) => row.item.executionId === item?.executionId && row.item.id !== item.id)?.item;
+
+// What was decided, and has a next question by now, leads there.
+function paintOnward() {
+  if (current && !isPending(current.item)) current.onward(asksOn(current.item));
+  const next = asksOn(receipted);
+  if (next && next.id !== current?.item.id) $('ask').querySelector('.receipt:not(:has(a))')?.prepend(el('a', { href: base + askPath(next.id) }, 'This call has another question'), ' ');
+}
+
 function end(item) {
   const row = rows.get(item.id), view = views.get(item.id);
   const first = !over.has(item.id);
@@ -90,6 +101,7 @@ function end(item) {
     }
   }
   if (first) sheet?.changed();
+  paintOnward();
 }
 
 // What the tool made of the answer comes a moment later. It is looked up a few times, and no longer.
@@ -142,12 +154,14 @@ function show(view, focus, receipt) {
     current?.hidden();
     current = view;
     $('ask').replaceChildren(receipt ?? '', view.node);
+    if (!receipt) receipted = null;
     view.shown();
     $('pane').scrollTo(0, 0);
     scrollTo(0, 0);
     if (focus) focusOn(view);
   }
   for (const row of rows.values()) toggle(row.link, 'aria-current', row.item.id === view.item.id && 'true');
+  paintOnward();
 }
 
 function hide(...nodes) {
@@ -197,12 +211,13 @@ function open(focus) {
   $('empty').hidden = Boolean(rows.size || current || page === 'ask');
 }
 
-// The next that waits comes up; what was just decided stays above it as one line.
+// The next that waits comes up, of the same call if that has one; what was just decided stays above it as one line.
 function onward() {
   const done = current?.item;
   const order = [...rows.values()];
   const at = order.findIndex((row) => row.item.id === done?.id);
-  const after = [...order.slice(at + 1), ...order].find((row) => isPending(row.item) && row.item.id !== done?.id);
+  const after = rows.get(asksOn(done)?.id) ?? [...order.slice(at + 1), ...order].find((row) => isPending(row.item) && row.item.id !== done?.id);
+  receipted = done;
   const receipt = done && el('p.receipt', badge(done), ' ', said(nameOf(done), 'b'), ' ', said(done.call?.result ? `Result: ${done.call.result.slice(0, 200)}` : outcomeText(done, me.principal), 'span'));
   if (after) {
     if (route().page === 'ask') window.history.replaceState(null, '', base + askPath(after.item.id));
@@ -284,7 +299,7 @@ addEventListener('keydown', (event) => {
   const { key, target } = event;
   const command = event.ctrlKey || event.metaKey;
   if (key === 'Enter' && command) {
-    if (current && !main.hidden && !$('help').open) event.preventDefault(), current.approve();
+    if (current && !main.hidden && !$('help').open) event.preventDefault(), event.repeat || current.commit();
     return;
   }
   const typing = target.closest?.('input:not([type=checkbox], [type=radio]), textarea, select, dialog');

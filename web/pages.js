@@ -75,7 +75,7 @@ export const sheets = {
 
   grants: (me) => listed('Remembered approvals', {
     path: '/api/grants',
-    row: ({ id, tool, label, message, principal, by, createdAt, expiresAt, uses }, say) => el('li.grant', el('div', said(tool, 'code'), ' ', said(label, 'b'), folded(message, 'p.gist', { limit: 200, lines: 3 }),
+    row: ({ id, tool, label, message, principal, by, createdAt, expiresAt, uses, sleeps }, say) => el('li.grant', el('div', said(tool, 'code'), ' ', said(label, 'b'), folded(message, 'p.gist', { limit: 200, lines: 3 }), sleeps && el('p.help', `It sleeps, and calls ask: ${sleeps}.`),
       el('span.meta', principal !== me.principal && ['for ', said(principal), ' · '], 'given by ', you(by, me), ' ', timeAgo(createdAt), ' · ',
         expiresAt ? el('time', { datetime: expiresAt }, `ends ${exact(expiresAt)}`) : 'until revoked', num(uses) ? ` · used ${plural(num(uses), 'time')}` : ' · not used yet')),
     remover('Revoke', `/api/grants/${encodeURIComponent(id)}`, say, 'Revoked. The next call asks again.')),

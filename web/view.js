@@ -3,7 +3,8 @@
 // It speaks to its host by postMessage, and to the server by two tools that the host passes on: nodQuestions, which is
 // held until there is something to show, and nodAnswer. It asks for questions as soon as the host knows it, because some
 // hosts tell it nothing before the call has ended. What the host does tell narrows the list: the tool, its arguments, the
-// id of the request, the handle of a pending result. One question is drawn alone, several as a list. It never guesses.
+// id of the request. What is of another session's call, or of any call in 2026, is given for the handle of its pending
+// result alone. One question is drawn alone, several as a list. It never guesses.
 //
 // A question that waits stays, unless it turns out to be of another call before anybody has touched it: what a person has
 // begun to type is theirs.
@@ -81,7 +82,7 @@ const notices = {
   },
   'ui/notifications/tool-result': (result) => {
     const { pending, callId, answerAt } = result.structuredContent ?? {};
-    facts.callId = pending ? callId : undefined;
+    facts.callId = pending ? callId ?? result._meta?.nod?.callId : undefined; // opens the question
     if (!pending) return rest();
     if (can.serverTools) ask();
     else elsewhere(answerAt);
@@ -260,7 +261,7 @@ function measure() {
 }
 
 addEventListener('message', heard);
-addEventListener('keydown', (event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && current()?.view.approve());
+addEventListener('keydown', (event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat && current()?.view.commit());
 setInterval(() => (tick(), current()?.view.refresh()), 1000);
 
 const { hostCapabilities, hostContext } = await request('ui/initialize', { appInfo: { name: 'nod', version: '1.0.0' }, appCapabilities: { availableDisplayModes: ['inline'] }, protocolVersion: VERSION });

@@ -107,6 +107,7 @@ typedef enum nod_status {
     NOD_E_IO = -15,
     NOD_E_REFUSED = -16, /* not allowed: by a hook, without a confirmation, or for this principal */
     NOD_E_FAILED = -17,  /* the tool's own failure; nod_reply_error says which */
+    NOD_E_CRASHED = -18, /* the server died whenever the call was run: it is not run again */
 } nod_status;
 
 /* "timeout", "not supported", ...: a word for logs. */
@@ -185,7 +186,9 @@ typedef struct nod_field {
                             like T-123", instead of the expression, after a wrong answer */
 } nod_field;
 
-/* At least and at most: a number's value, how many characters of a text, how many choices. */
+/* At least and at most: a number's value, how many characters of a text, how many choices. A text
+ * that may have more than 200 characters, and has no format or pattern, is asked for with room for
+ * several lines; every other text is one line. */
 #define NOD_MIN(bound) .has_min = true, .min_value = (bound)
 #define NOD_MAX(bound) .has_max = true, .max_value = (bound)
 
@@ -271,9 +274,12 @@ struct nod_server_opts {
      * returns a pending result, by which the client finds it again. 0: 50000. --soft-deadline
      * overrides it. */
     int64_t soft_deadline_ms;
-    /* Where a confirmation or an approval counts. "inbox": not at the client that made the call,
-     * because a program there could answer for the person. Such questions are asked everywhere else.
-     * NULL: everywhere but where a model answers. --consent overrides it. */
+    /* Whose yes counts: a yes is the answer to a confirmation, to an approval, to what is asked before
+     * a call starts, and to whatever a tool asks that says .destructive. "roles", or NULL: the client
+     * that made the call may give it if its token has the role `answer`; without tokens it may.
+     * "inbox": not the client, because a program there could answer for the person. "any": any client
+     * may. Where the client may not, the question is asked in all other places. --consent overrides
+     * it. */
     const char *consent;
     /* A person is asked before each call of a tool that says .destructive, as if it said
      * .requires_confirmation. --confirm-destructive sets it, too. */
@@ -348,9 +354,10 @@ typedef struct nod_tool {
                              with that step; a call that ends without a step returns its result at
                              once. Otherwise the task begins with the call and asks as a task */
     bool additive; /* it adds, and never changes or deletes what is there: destructiveHint is false */
-    /* Yours, or NULL. A waiting call goes on only with the version it began with (and the same input
-     * schema). Change the version when a new handler cannot go on where the old one stopped. Texts
-     * and annotations may change at any time. */
+    /* Yours, or NULL. A call goes on only with the version it began with (and the same input schema),
+     * whether it waits or was answered: otherwise it ends in TOOL_CHANGED. Change the version when a
+     * new handler cannot go on where the old one stopped. Texts and annotations may change at any
+     * time. */
     const char *version;
     bool portable; /* it has no steps, or all of them are .idempotent. With portable states
                       (nod_server_opts) only such tools are served to 2026 clients */
@@ -364,8 +371,8 @@ typedef struct nod_tool {
     unsigned remember;
     int64_t remember_ms; /* how long a time is, in whole seconds; 0: an hour; at most ten years */
     const char *const *surfaces; /* as nod_server_opts.surfaces, for this tool; NULL: the server's */
-    const char *consent;         /* "inbox": as nod_server_opts.consent, for this tool; NULL: the
-                                    server's */
+    const char *consent;         /* as nod_server_opts.consent, for this tool: the stricter of both
+                                    counts; NULL: the server's */
     int64_t soft_deadline_ms;    /* as nod_server_opts.soft_deadline_ms, for this tool, if that is
                                     longer */
     bool asks; /* it may ask a person. Clients that show views (MCP Apps) and have no forms are given
@@ -375,6 +382,13 @@ typedef struct nod_tool {
      * tool, instead of nod's. It asks with the tools nodQuestions and nodAnswer; if it does not, its
      * questions are asked elsewhere. See docs/views.md. */
     const char *view;
+    bool strict; /* with .input, or without arguments: an argument that is not in the form is refused,
+                    and the model is told which there are. Otherwise it is ignored. The listing says
+                    "additionalProperties": false, so it is another input schema: see .version */
+    /* The names of destructive tools whose approval this tool may ask for, with .tool_path of
+     * nod_approve, though it is not destructive itself; NULL-terminated, or NULL. Without it such a
+     * call fails: people who approve a harmless tool would free a dangerous one. */
+    const char *const *approves;
 } nod_tool;
 
 /* --- resources and templates --- */
@@ -479,6 +493,8 @@ struct nod_oauth_opts {
     const char *resource;    /* what the tokens are for (RFC 8707); several with spaces between them */
     const char *parameters;  /* further ones of the authorization request: "access_type=offline" */
     const char *allow;       /* "ADDRESS:PORT ...": not public ones where the service may be */
+    bool revokes_all;        /* when one token is revoked it ends everything that the person has granted:
+                                tokens that were replaced are then left to run out */
 };
 /* Before nod_main. NOD_E_USAGE, NOD_E_LIMIT: what is wrong is on stderr. A section of --oauth FILE with
  * the same name counts instead. */
@@ -571,8 +587,8 @@ struct nod_hook_opts {
     const char *name; /* for messages, and part of the keys of its questions: a hook that asks needs a
                          unique name that never changes */
     /* Filters; NULL and NOD_ASK_ANY let everything through. In the answer flow, target and ask are
-     * known from the start if the question waits on this node, otherwise from lookupPending on. A
-     * hook that filters by them is not called before that. */
+     * known from the start if the question waits on this node, otherwise from lookupPending on,
+     * until the end. A hook that filters by them is not called before that. */
     const char *target;    /* the tool's name, with * and ?: "delete_*" */
     const char *principal; /* who calls; in the answer flow, who answers */
     nod_ask_kind ask;
@@ -824,7 +840,7 @@ NOD_API nod_status nod_secret_with(nod_call *call, nod_bytes *secret,
  * Gives a secret of the call's principal: a password, a key, a token. The first time the person is
  * asked for it, on a page of this server, and it is stored, sealed, under the principal and the name.
  * After that every tool that names it is given it without a question, until it is deleted (page, API,
- * `nod inbox forget`) or expires.
+ * `nod inbox delete`) or expires.
  *
  * The bytes are for this run only: they are wiped when the handler returns, however it returns. They
  * are in no journal, log or result, unless you put them there: give them to whoever needs them inside
@@ -870,7 +886,8 @@ struct nod_approve_opts {
     int attempts; /* times to ask, in all, while the content does not fit; 0: 8 */
     /* What is approved: the name of a tool, mostly this one. If an approval of that tool for this
      * principal is remembered, nobody is asked; and this one may be remembered, as that tool's
-     * .remember allows. If no tool has that name, this tool's .remember counts. With a form nothing
+     * .remember allows. If that tool is destructive and this one is not, this one has to name it in
+     * .approves. If no tool has that name, this tool's .remember counts. With a form nothing
      * is remembered: somebody has to fill it in. NULL: a person is asked in every call */
     const char *tool_path;
 };

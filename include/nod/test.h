@@ -51,6 +51,21 @@ NOD_API nod_test *nod_test_create_with(nod_test_make *make, void *data);
  * 0, or 1 if something failed: return that from main. */
 NOD_API int nod_test_end(nod_test *test);
 
+/* --- who there is --- */
+
+/*
+ * Who calls from now on: nod_principal. Until somebody is named it is "tester". What a person has
+ * given (nod_test_secret, nod_test_credential) is theirs alone, and so are approvals that are
+ * remembered.
+ */
+NOD_API void nod_test_as(nod_test *test, const char *principal);
+/*
+ * Who gives the answers that follow in the script: the .by of an answer. NULL: whoever calls, with
+ * their client, as it is at first. Somebody else answers in the inbox, and may answer everything
+ * there except pages, which are for the person who was asked.
+ */
+NOD_API void nod_test_by(nod_test *test, const char *principal);
+
 /* --- the script: what a person does when asked --- */
 
 /*

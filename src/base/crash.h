@@ -58,6 +58,7 @@
     X(flow_after)           /* the verifier of that is stored, and nobody was sent */              \
     X(connect_before)       /* the service has given tokens for a code, and nobody has them */     \
     X(connect_held)         /* they are stored for the question, which is not answered */          \
+    X(connect_replaces)     /* it was accepted, and what it replaces is kept */                    \
     X(connect_after)        /* it was accepted, and they are the account now */                    \
     X(lease_before)         /* a token is about to be refreshed, and no other node knows */        \
     X(lease_after)          /* the lease is stored, and the service was not asked */               \

@@ -12,6 +12,8 @@ enum { COMMAND_FINE = 0, COMMAND_FAILED = 1, COMMAND_WRONG_USAGE = 2 };
 
 int command_inbox(int argc, char **argv);
 int command_login(int argc, char **argv);
+int command_store_end(int argc, char **argv);
+int command_store_list(int argc, char **argv);
 int command_store_reseal(int argc, char **argv);
 
 #endif

@@ -45,6 +45,7 @@ static void before_wait(void *data)
 static bool opts_fit(const struct nod_server_opts *opts)
 {
     const char *wrong = NULL;
+    enum consent_from consent;
 
     if (!opts->name || !*opts->name)
         wrong = "a server needs a name";
@@ -68,9 +69,8 @@ static bool opts_fit(const struct nod_server_opts *opts)
         wrong = "soft_deadline_ms is negative";
     else if (opts->next_surface_ms < 0)
         wrong = "next_surface_ms is negative";
-    else if (opts->consent && *opts->consent && strcmp(opts->consent, "inbox") != 0 &&
-             strcmp(opts->consent, "any") != 0)
-        wrong = "consent is neither \"inbox\" nor \"any\"";
+    else if (opts->consent && *opts->consent && !consent_named(str_of(opts->consent), &consent))
+        wrong = "consent is neither \"roles\" nor \"inbox\" nor \"any\"";
     else
         wrong = engine_journal_wrong(opts->journal_entries, opts->journal_bytes);
     _Static_assert(WORKERS_MAX == 256, "as the message says");

@@ -57,6 +57,8 @@ struct nod_server {
     struct nod_oauth_opts services[OAUTH_SERVICES_MAX]; /* the program's; texts are in the arena */
     size_t service_count;
     struct mcp_soft_rule *soft_rules; /* in the arena */
+    bool view_consent;                /* see mcp_opts */
+    const char **no_view_consent;     /* in the arena; NULL: none was read */
     size_t soft_rule_count;
     struct list page_checks; /* of nod_page_check, under way: page_check.c */
     struct timer tick;       /* for the engine's next deadline */

@@ -156,5 +156,9 @@ void host_announce_inbox(nod_server *server)
                  LOG_CSTR("sign_in", "with a token"));
     else
         front_start_link(server->front, say_link, server);
+    if (front_links_lead_here_only(server->front))
+        LOG_WARN("links to this server lead to this machine only, though others reach it: give the "
+                 "address that people open as --public-url",
+                 LOG_STR("links", front_link(server->front, STR("/"), &arena)));
     arena_finish(&arena);
 }

@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "base/similar.h"
 #include "cli/command.h"
 #include "cli/terminal_safe.h"
 #include "cli/visit.h"
@@ -36,6 +37,14 @@ static bool wrong(const char *what, const char *arg)
     return false;
 }
 
+static bool not_an_option(const char *arg, struct str name)
+{
+    static const char *const names[] = { "--token-file", "--ca-file", "--help", NULL };
+    char what[SIMILAR_TEXT];
+
+    return wrong(similar_option(name, names, what), arg);
+}
+
 static bool read_args(struct visit *visit, int argc, char **argv, bool *help_wanted)
 {
     for (int i = 0; i < argc; i++) {
@@ -50,7 +59,7 @@ static bool read_args(struct visit *visit, int argc, char **argv, bool *help_wan
         else if (place)
             *place = joined ? value.at : argv[++i];
         else if (argv[i][0] == '-')
-            return wrong("is not an option", argv[i]);
+            return not_an_option(argv[i], name);
         else if (visit->address)
             return wrong("is one address too many", argv[i]);
         else

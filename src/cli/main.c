@@ -62,11 +62,13 @@ int nod_main(nod_server *server, int argc, char **argv)
     case OPTIONS_RUN:
         log_setup(&options.log);
         wrong = engine_journal_wrong(options.journal_entries, options.journal_bytes);
-        if (!wrong)
-            wrong = remember_use(server->engine, server->opts.remember, options.remember);
-        code = wrong ? EXIT_WRONG_USAGE : serve(server, &options);
         if (wrong)
+            fprintf(stderr, "%s: --journal-entries, --journal-bytes: %s\nTry --help.\n",
+                    program_name(argc, argv), wrong);
+        else if ((wrong = remember_use(server->engine, server->opts.remember, options.remember)) !=
+                 NULL)
             fprintf(stderr, "%s: %s\nTry --help.\n", program_name(argc, argv), wrong);
+        code = wrong ? EXIT_WRONG_USAGE : serve(server, &options);
         break;
     }
     nod_server_destroy(server);

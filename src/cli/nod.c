@@ -6,6 +6,7 @@
 #include <nod/nod.h>
 #include <stdio.h>
 
+#include "base/similar.h"
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/terminal_safe.h"
@@ -30,17 +31,31 @@ static const struct command commands[] = {
       "login ADDRESS [--token-file FILE]",
       "print a link that opens the inbox of a running server, once",
       command_login },
+    { { "store", "list" },
+      "store list --store ADDRESS [--ended] [--json]",
+      "list the calls of a store, without a server",
+      command_store_list },
+    { { "store", "end" },
+      "store end CALL --reason TEXT --store ADDRESS",
+      "end a call, without a server; its caller reads the reason",
+      command_store_end },
     { { "store", "reseal" },
       "store reseal --store ADDRESS [--plain]",
       "bring every record under the newest secret, so that older ones can be dropped",
       command_store_reseal },
 };
 
-static void help(FILE *out)
+/* All commands, or those that begin with this word, if there are any. */
+static void help(FILE *out, struct str word)
 {
+    bool some = false;
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        some |= str_eq(word, str_of(commands[i].words[0]));
     fprintf(out, "usage: nod COMMAND\n\n");
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-        fprintf(out, "  nod %s\n      %s\n", commands[i].usage, commands[i].what);
+        if (!some || str_eq(word, str_of(commands[i].words[0])))
+            fprintf(out, "  nod %s\n      %s\n", commands[i].usage, commands[i].what);
     fprintf(out, "\n  nod COMMAND --help, nod --help, nod --version\n");
 }
 
@@ -55,16 +70,52 @@ static int words_of(const struct command *command, int argc, char **argv)
     return count;
 }
 
+/* The words of a command line that name no command: what is there instead, if a word of it is
+ * right or nearly so. */
+static void say_unknown(int argc, char **argv)
+{
+    struct str first = str_of(argv[1]), second = argc > 2 ? str_of(argv[2]) : STR_NONE;
+    struct similar similar = { .to = first };
+    size_t count = sizeof(commands) / sizeof(commands[0]), known = 0;
+
+    for (size_t i = 0; i < count; i++)
+        known += str_eq(first, str_of(commands[i].words[0]));
+    if (known)
+        similar.to = second;
+    for (size_t i = 0; i < count; i++)
+        if (!known || str_eq(first, str_of(commands[i].words[0])))
+            similar_try(&similar, commands[i].words[known ? 1 : 0]);
+    fputs("nod: ", stderr);
+    safe_text(stderr, first, 0);
+    if (known && !second.len) {
+        fputs(" needs one more word\n\n", stderr);
+        return;
+    }
+    if (known) {
+        fputc(' ', stderr);
+        safe_text(stderr, second, 0);
+    }
+    fputs(" is no command", stderr);
+    if (similar.meant)
+        fprintf(stderr, "; did you mean nod %s%s%s?", known ? argv[1] : "", known ? " " : "",
+                similar.meant);
+    fputs("\n\n", stderr);
+}
+
 int main(int argc, char **argv)
 {
     struct str first = argc > 1 ? str_of(argv[1]) : STR_NONE;
 
-    if (str_eq(first, STR("--help"))) {
-        help(stdout);
+    if (str_eq(first, STR("--help")) || str_eq(first, STR("help")) || str_eq(first, STR("-h"))) {
+        help(stdout, STR_NONE);
         return COMMAND_FINE;
     }
     if (str_eq(first, STR("--version"))) {
         printf("nod %s\n", NOD_VERSION);
+        return COMMAND_FINE;
+    }
+    if (argc == 3 && str_eq(first, STR("store")) && str_eq(str_of(argv[2]), STR("--help"))) {
+        help(stdout, first);
         return COMMAND_FINE;
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
@@ -72,11 +123,8 @@ int main(int argc, char **argv)
         if (words)
             return commands[i].run(argc - 1 - words, argv + 1 + words);
     }
-    if (first.len) {
-        fputs("nod: ", stderr);
-        safe_text(stderr, first, 0);
-        fputs(" is no command\n\n", stderr);
-    }
-    help(stderr);
+    if (first.len)
+        say_unknown(argc, argv);
+    help(stderr, first);
     return COMMAND_WRONG_USAGE;
 }

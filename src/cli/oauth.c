@@ -46,6 +46,7 @@ enum key {
     KEY_RESOURCE,
     KEY_PARAMETERS,
     KEY_ALLOW,
+    KEY_REVOKES_ALL,
     KEYS
 };
 static const char *const key_names[] = { "title",
@@ -61,6 +62,7 @@ static const char *const key_names[] = { "title",
                                          "resource",
                                          "parameters",
                                          "allow",
+                                         "revokes_all",
                                          NULL };
 _Static_assert(sizeof(key_names) / sizeof(key_names[0]) == KEYS + 1, "a name for each");
 
@@ -148,6 +150,7 @@ static size_t key_of(const struct description *d, const struct oauth_service_spe
         [KEY_RESOURCE] = &spec->resource,
         [KEY_PARAMETERS] = &spec->parameters,
         [KEY_ALLOW] = &spec->allow,
+        [KEY_REVOKES_ALL] = &spec->revokes_all,
     };
     size_t which = 0;
 
@@ -171,6 +174,7 @@ static bool service_add(struct description *d, size_t *which, const char **why)
         .resource = d->values[KEY_RESOURCE],
         .parameters = d->values[KEY_PARAMETERS],
         .allow = d->values[KEY_ALLOW],
+        .revokes_all = str_eq(d->values[KEY_REVOKES_ALL], STR("yes")),
     };
     const void *part = NULL;
 
@@ -181,6 +185,10 @@ static bool service_add(struct description *d, size_t *which, const char **why)
     } else if (!auth_named(d->values[KEY_CLIENT_AUTH], &spec.client_auth)) {
         *why = "client_auth is basic or post";
         *which = KEY_CLIENT_AUTH;
+    } else if (d->values[KEY_REVOKES_ALL].len && !spec.revokes_all &&
+               !str_eq(d->values[KEY_REVOKES_ALL], STR("no"))) {
+        *why = "revokes_all is yes or no";
+        *which = KEY_REVOKES_ALL;
     } else if ((*why = secret_of(d, &spec.client_secret))) {
         *which = d->values[KEY_SECRET_FILE].len ? KEY_SECRET_FILE : KEY_SECRET_ENV;
     }
@@ -305,6 +313,7 @@ static bool add_own(struct description *d, const struct nod_oauth_opts *opts)
         [KEY_RESOURCE] = opts->resource,
         [KEY_PARAMETERS] = opts->parameters,
         [KEY_ALLOW] = opts->allow,
+        [KEY_REVOKES_ALL] = opts->revokes_all ? "yes" : NULL,
     };
     const char *why = NULL;
     size_t which;

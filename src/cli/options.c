@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/similar.h"
+
 struct option {
     const char *name;
     const char *value; /* what it takes, for messages; NULL: nothing */
@@ -16,10 +18,17 @@ struct option {
     bool (*take)(struct options *options, const char *value);
 };
 
+/* A problem of its own, instead of the one that every wrong value has. */
+static bool too_many(struct options *options, int most)
+{
+    snprintf(options->problem, sizeof(options->problem), "may be given at most %d times", most);
+    return false;
+}
+
 static bool take_http(struct options *options, const char *value)
 {
     if (options->listen_count == OPTIONS_LISTEN_MAX)
-        return false;
+        return too_many(options, OPTIONS_LISTEN_MAX);
     struct options_listen *listen = &options->listen[options->listen_count++];
     return options_address(str_of(value), &listen->host, &listen->port);
 }
@@ -62,7 +71,7 @@ static bool take_tls_key(struct options *options, const char *value)
     return *value != '\0';
 }
 
-static bool add_name(const char **names, const char *value)
+static bool add_name(struct options *options, const char **names, const char *value)
 {
     for (size_t i = 0; i < OPTIONS_NAMES_MAX; i++) {
         if (!names[i]) {
@@ -70,7 +79,7 @@ static bool add_name(const char **names, const char *value)
             return *value != '\0';
         }
     }
-    return false;
+    return too_many(options, OPTIONS_NAMES_MAX);
 }
 
 static bool take_public_url(struct options *options, const char *value)
@@ -81,22 +90,22 @@ static bool take_public_url(struct options *options, const char *value)
 
 static bool take_trusted_proxy(struct options *options, const char *value)
 {
-    return add_name(options->trusted_proxies, value);
+    return add_name(options, options->trusted_proxies, value);
 }
 
 static bool take_allow_host(struct options *options, const char *value)
 {
-    return add_name(options->allow_hosts, value);
+    return add_name(options, options->allow_hosts, value);
 }
 
 static bool take_allow_origin(struct options *options, const char *value)
 {
-    return add_name(options->allow_origins, value);
+    return add_name(options, options->allow_origins, value);
 }
 
 static bool take_allow_field(struct options *options, const char *value)
 {
-    return strchr(value, '.') != NULL && add_name(options->allow_fields, value);
+    return strchr(value, '.') != NULL && add_name(options, options->allow_fields, value);
 }
 
 static bool take_metrics(struct options *options, const char *value)
@@ -109,12 +118,12 @@ static bool take_webhook(struct options *options, const char *value)
 {
     return (str_starts(str_of(value), STR("http://")) ||
             str_starts(str_of(value), STR("https://"))) &&
-           add_name(options->webhooks, value);
+           add_name(options, options->webhooks, value);
 }
 
 static bool take_webhook_allow(struct options *options, const char *value)
 {
-    return strchr(value, ':') != NULL && add_name(options->webhook_allow, value);
+    return strchr(value, ':') != NULL && add_name(options, options->webhook_allow, value);
 }
 
 static bool take_webhook_secret(struct options *options, const char *value)
@@ -138,7 +147,7 @@ static bool take_webhook_content(struct options *options, const char *value)
 
 static bool take_remember(struct options *options, const char *value)
 {
-    return add_name(options->remember, value);
+    return add_name(options, options->remember, value);
 }
 
 static bool take_confirm_destructive(struct options *options, const char *value)
@@ -162,6 +171,18 @@ static bool take_model_may_consent(struct options *options, const char *value)
     return true;
 }
 
+static bool take_view_consent(struct options *options, const char *value)
+{
+    (void)value;
+    options->view_consent = true;
+    return true;
+}
+
+static bool take_no_view_consent(struct options *options, const char *value)
+{
+    return *value && add_name(options, options->no_view_consent, value);
+}
+
 static bool take_surfaces(struct options *options, const char *value)
 {
     options->surfaces = value;
@@ -170,8 +191,10 @@ static bool take_surfaces(struct options *options, const char *value)
 
 static bool take_consent(struct options *options, const char *value)
 {
+    struct str word = str_of(value);
+
     options->consent = value;
-    return str_eq(str_of(value), STR("inbox")) || str_eq(str_of(value), STR("any"));
+    return str_eq(word, STR("roles")) || str_eq(word, STR("inbox")) || str_eq(word, STR("any"));
 }
 
 static bool take_store(struct options *options, const char *value)
@@ -239,7 +262,9 @@ static bool take_soft_deadline(struct options *options, const char *value)
 
     if (!client && !tool)
         return options_duration(text, &options->soft_deadline_ms);
-    if (options->soft_count == OPTIONS_NAMES_MAX || !str_cut(text, '=', &name, &time))
+    if (options->soft_count == OPTIONS_NAMES_MAX)
+        return too_many(options, OPTIONS_NAMES_MAX);
+    if (!str_cut(text, '=', &name, &time))
         return false;
     struct options_soft *soft = &options->soft[options->soft_count++];
     soft->tool = tool;
@@ -316,48 +341,56 @@ static bool take_log_format(struct options *options, const char *value)
     return json || str_eq(str_of(value), STR("logfmt"));
 }
 
+#define TIME_RANGE  "a time such as 90s, 30m, 24h or 7d, from 1s to 3650d"
+#define COUNT_RANGE "from 1 to 1000000000"
+_Static_assert(OPTIONS_DAYS_MAX == 3650 && OPTIONS_COUNT_MAX == 1000000000, "as the texts say");
+
 static const struct option table[] = {
     { "--http", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_http },
     { "--no-inbox", NULL, false, take_no_inbox },
     { "--demo", NULL, false, take_demo },
     { "--inbox", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_inbox },
-    { "--token-file", "FILE", true, take_token_file },
+    { "--token-file", "the name of a file", true, take_token_file },
     { "--public-url", "a URL such as https://nod.example.org", true, take_public_url },
     { "--trusted-proxy", "an address or a net such as 10.0.0.0/8", true, take_trusted_proxy },
-    { "--tls-cert", "FILE", true, take_tls_cert },
-    { "--tls-key", "FILE", true, take_tls_key },
-    { "--allow-host", "NAME", true, take_allow_host },
-    { "--allow-origin", "ORIGIN", true, take_allow_origin },
-    { "--allow-field", "TOOL.FIELD", false, take_allow_field },
+    { "--tls-cert", "the name of a file", true, take_tls_cert },
+    { "--tls-key", "the name of a file", true, take_tls_key },
+    { "--allow-host", "a name such as nod.example.org", true, take_allow_host },
+    { "--allow-origin", "an origin such as https://app.example", true, take_allow_origin },
+    { "--allow-field", "TOOL.FIELD, such as login.password", false, take_allow_field },
     { "--remember", "TOOL=WHAT or WHAT, such as session,8h,tool", false, take_remember },
     { "--confirm-destructive", NULL, false, take_confirm_destructive },
     { "--surfaces", "names such as client, with commas or > between them", false, take_surfaces },
-    { "--next-surface", "a time such as 90s, 30m, 24h or 7d", false, take_next_surface },
-    { "--soft-deadline", "a time such as 50s, client:NAME=10m or tool:NAME=10m", false,
+    { "--next-surface", TIME_RANGE, false, take_next_surface },
+    { "--soft-deadline", TIME_RANGE ", client:NAME=10m or tool:NAME=10m", false,
       take_soft_deadline },
-    { "--consent", "inbox or any", false, take_consent },
+    { "--consent", "roles, inbox or any", false, take_consent },
+    { "--view-consent", NULL, false, take_view_consent },
+    { "--no-view-consent", "a principal of the token file", false, take_no_view_consent },
     { "--no-model", NULL, false, take_no_model },
     { "--model-may-consent", NULL, false, take_model_may_consent },
     { "--metrics", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_metrics },
-    { "--oauth", "FILE", false, take_oauth },
+    { "--oauth", "the name of a file", false, take_oauth },
     { "--webhook", "a URL that begins with http:// or https://", false, take_webhook },
-    { "--webhook-secret", "FILE", false, take_webhook_secret },
-    { "--webhook-allow", "ADDRESS:PORT", false, take_webhook_allow },
+    { "--webhook-secret", "the name of a file", false, take_webhook_secret },
+    { "--webhook-allow", "ADDRESS:PORT, such as 10.0.0.7:8080", false, take_webhook_allow },
     { "--webhook-content", NULL, false, take_webhook_content },
     { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
     { "--portable-states", NULL, false, take_portable },
-    { "--ask-ttl", "a time such as 90s, 30m, 24h or 7d, at most 3650d", false, take_ask_ttl },
-    { "--keep", "a time such as 90s, 30m, 24h or 7d", false, take_keep },
-    { "--pending", "a number of questions", false, take_pending },
-    { "--pending-per-principal", "a number of questions", false, take_pending_each },
-    { "--journal-entries", "a number of questions and steps", false, take_journal_entries },
-    { "--journal-bytes", "a number of bytes", false, take_journal_bytes },
-    { "--sessions-per-principal", "a number of sessions", true, take_sessions },
-    { "--calls-per-principal", "a number of requests in flight", true, take_calls },
-    { "--listeners-per-principal", "a number of streams", true, take_listeners },
-    { "--subscriptions-per-principal", "a number of subscriptions", true, take_subscriptions },
-    { "--tasks-per-principal", "a number of tasks", false, take_tasks },
+    { "--ask-ttl", TIME_RANGE, false, take_ask_ttl },
+    { "--keep", TIME_RANGE, false, take_keep },
+    { "--pending", "a number of questions, " COUNT_RANGE, false, take_pending },
+    { "--pending-per-principal", "a number of questions, " COUNT_RANGE, false, take_pending_each },
+    { "--journal-entries", "a number of questions and steps, from 1 to 4096", false,
+      take_journal_entries },
+    { "--journal-bytes", "a number of bytes, from 4096 to 4194304", false, take_journal_bytes },
+    { "--sessions-per-principal", "a number of sessions, " COUNT_RANGE, true, take_sessions },
+    { "--calls-per-principal", "a number of requests in flight, " COUNT_RANGE, true, take_calls },
+    { "--listeners-per-principal", "a number of streams, " COUNT_RANGE, true, take_listeners },
+    { "--subscriptions-per-principal", "a number of subscriptions, " COUNT_RANGE, true,
+      take_subscriptions },
+    { "--tasks-per-principal", "a number of tasks, " COUNT_RANGE, false, take_tasks },
     { "--log", "error, warn, info or debug", false, take_log },
     { "--log-format", "logfmt or json", false, take_log_format },
 };
@@ -395,8 +428,14 @@ const char *options_help(void)
            "                         before it returns a pending result; default 50s.\n"
            "                         client:NAME=TIME or tool:NAME=TIME raises it for one;\n"
            "                         repeatable\n"
-           "  --consent inbox        confirmations and approvals do not count if the client\n"
-           "                         answers: they are asked elsewhere only\n"
+           "  --consent roles        a yes of the client to its own call needs the role answer on\n"
+           "                         its token (default); inbox: it never counts, and people are\n"
+           "                         asked elsewhere; any: it always counts. A yes is every\n"
+           "                         confirmation, approval, and answer to a destructive tool\n"
+           "  --view-consent         without tokens, over HTTP: a yes counts that is given in a "
+           "view\n"
+           "  --no-view-consent NAME a yes of NAME does not count if it is given in a view;\n"
+           "                         repeatable\n"
            "  --no-model             the model of a client without elicitation is not asked, "
            "where\n"
            "                         nobody else can be\n"
@@ -496,6 +535,38 @@ static const struct option *find(struct str name)
     return NULL;
 }
 
+/* What is said of a word that is no option. */
+static enum options_do unknown(struct options *options, const char *arg, struct str name)
+{
+    struct similar similar = { .to = name };
+    bool help = str_eq(name, STR("-?")) || str_eq(name, STR("help"));
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        similar_try(&similar, table[i].name);
+    similar_try(&similar, "--help");
+    similar_try(&similar, "--version");
+    if (help)
+        similar.meant = "--help";
+    if (similar.meant)
+        return wrong(options, "%.100s is not an option; did you mean %s?", arg, similar.meant);
+    return wrong(options,
+                 arg[0] == '-' ? "%.100s is not an option"
+                               : "%.100s is not an option, and a server takes nothing else",
+                 arg);
+}
+
+static enum options_do wrong_value(struct options *options, const struct option *option,
+                                   const char *given)
+{
+    char why[OPTIONS_PROBLEM_MAX];
+
+    memcpy(why, options->problem, sizeof(why));
+    if (why[0])
+        return wrong(options, "%s %.100s", option->name, why);
+    return wrong(options, "%s takes %s; it was given \"%.60s\"", option->name, option->value,
+                 given);
+}
+
 enum options_do options_read(struct options *options, int argc, char **argv)
 {
     const char *needs_http = NULL;
@@ -505,20 +576,20 @@ enum options_do options_read(struct options *options, int argc, char **argv)
         struct str name, value;
         bool joined = str_cut(str_of(argv[i]), '=', &name, &value);
 
-        if (str_eq(name, STR("--help")) && !joined)
+        if ((str_eq(name, STR("--help")) || str_eq(name, STR("-h"))) && !joined)
             return OPTIONS_HELP;
         if (str_eq(name, STR("--version")) && !joined)
             return OPTIONS_VERSION;
         const struct option *option = find(name);
         if (!option)
-            return wrong(options, "%s is not an option", argv[i]);
+            return unknown(options, argv[i], name);
         if (!option->value && joined)
             return wrong(options, "%s takes no value", option->name);
         if (option->value && !joined && i + 1 >= argc)
             return wrong(options, "%s needs a value: %s", option->name, option->value);
         const char *given = !option->value ? "" : joined ? value.at : argv[++i];
         if (!option->take(options, given))
-            return wrong(options, "%s takes %s", option->name, option->value);
+            return wrong_value(options, option, given);
         if (option->http_only)
             needs_http = option->name;
     }

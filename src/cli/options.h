@@ -13,7 +13,7 @@
 enum {
     OPTIONS_NAMES_MAX = 64,         /* names of --allow-host, and of each option like it */
     OPTIONS_LISTEN_MAX = 16,        /* addresses of --http */
-    OPTIONS_PROBLEM_MAX = 256,      /* bytes of an error message */
+    OPTIONS_PROBLEM_MAX = 512,      /* bytes of an error message */
     OPTIONS_DAYS_MAX = 3650,        /* days of a duration */
     OPTIONS_COUNT_MAX = 1000000000, /* the largest number that an option takes */
 };
@@ -67,7 +67,8 @@ struct options {
     const char *oauth;                           /* a file of services; NULL: none */
     const char *remember[OPTIONS_NAMES_MAX + 1]; /* rules: see cli/remember.c */
     bool confirm_destructive;
-    bool no_model, model_may_consent;
+    bool no_model, model_may_consent, view_consent;
+    const char *no_view_consent[OPTIONS_NAMES_MAX + 1];
     const char *surfaces;     /* names between commas and >; NULL: what the program sets */
     int64_t next_surface_ms;  /* 0: what the program sets */
     int64_t soft_deadline_ms; /* 0: what the program sets */

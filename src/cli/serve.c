@@ -88,6 +88,10 @@ static void choose_surfaces(nod_server *server, const struct options *options)
         server->opts.consent = options->consent;
     server->opts.no_model |= options->no_model;
     server->opts.model_may_consent |= options->model_may_consent;
+    server->view_consent = options->view_consent;
+    server->no_view_consent = arena_zalloc(&server->arena, sizeof(options->no_view_consent));
+    if (server->no_view_consent)
+        memcpy(server->no_view_consent, options->no_view_consent, sizeof(options->no_view_consent));
     if (options->soft_deadline_ms)
         server->opts.soft_deadline_ms = options->soft_deadline_ms;
     server->soft_rules =
@@ -160,6 +164,8 @@ static void make_mcp(nod_server *server, const size_t *given)
         .node_ttl_ms = opts->node_ttl_ms,
         .soft_ms = opts->soft_deadline_ms,
         .soft_rules = server->soft_rules,
+        .view_consent = server->view_consent,
+        .no_view_consent = server->no_view_consent,
         .soft_rule_count = server->soft_rule_count,
         .per_principal = {
             [MCP_SHARE_SESSIONS] = first_of(given[OPTIONS_SESSIONS], opts->sessions_per_principal, 0),
@@ -182,16 +188,20 @@ static bool surfaces_wrong(const char *why)
 /* Is there somebody else to ask, where the client's word is no consent? */
 static bool consent_fits(nod_server *server)
 {
-    bool elsewhere = server->opts.consent && strcmp(server->opts.consent, "inbox") == 0;
+    enum consent_from from = CONSENT_ROLES;
 
-    engine_consent_elsewhere(server->engine, elsewhere);
-    if (elsewhere && !engine_asks_people_elsewhere(server->engine, NULL))
+    if (server->opts.consent && *server->opts.consent)
+        consent_named(str_of(server->opts.consent), &from);
+    engine_consent(server->engine, from);
+    if (from == CONSENT_ANY)
+        LOG_WARN("any client may consent to its own calls, whatever its roles: --consent any");
+    if (from == CONSENT_INBOX && !engine_asks_people_elsewhere(server->engine, NULL))
         return surfaces_wrong(
             "consent counts in the inbox only, but this server asks nobody there: "
             "serve the inbox and name it in --surfaces, or take out --consent");
     for (size_t i = 0; i < catalog_count(server->catalog, TARGET_TOOL, false); i++) {
         struct target *tool = catalog_at(server->catalog, TARGET_TOOL, false, i);
-        if (tool->consent_elsewhere && !engine_asks_people_elsewhere(server->engine, tool))
+        if (tool->consent == CONSENT_INBOX && !engine_asks_people_elsewhere(server->engine, tool))
             LOG_WARN("a tool takes consent from the inbox only, but nobody is asked there: what it "
                      "wants confirmed is not",
                      LOG_STR("tool", tool->name));

@@ -1,8 +1,8 @@
 /*
  * cli/shutdown: the end of a server, from the signal to the last byte of its memory.
  *
- *   1. SIGINT, SIGTERM, nod_stop, or the end of standard input. A second signal ends the process at
- *      once.
+ *   1. SIGINT, SIGTERM, nod_stop, or the end of standard input. The store is told before anything
+ *      else (core/node.c). A second signal ends the process at once.
  *   2. /readyz says that the server is stopping, so that balancers send no new clients.
  *   3. The protocol drains (mcp/drain.c): there are no new requests; running calls may end, within
  *      HOST_DRAIN_MS; calls that wait for a person are cancelled or, with a durable or shared
@@ -38,6 +38,7 @@ void shutdown_begin(void *data)
     if (server->stopping)
         return;
     server->stopping = true;
+    engine_leave(server->engine); /* before anything else */
     if (server->front)
         front_stopping(server->front);
     inbox_stop(server->inbox);

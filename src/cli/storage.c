@@ -11,17 +11,27 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/similar.h"
 #include "net/loop.h"
 #include "store/memory.h"
 #include "store/redis.h"
 #include "store/sqlite.h"
 
-enum { SCHEME_MAX = 64 }; /* bytes shown of an address that is not valid */
+enum {
+    SCHEME_MAX = 64,      /* bytes shown of an address that is not valid */
+    SCHEME_WHY_MAX = 160, /* bytes of what is said of it */
+};
 
 static struct store *refuse(const char *address, const char *why)
 {
     LOG_ERROR("the store cannot be used", LOG_CSTR("store", address), LOG_CSTR("why", why));
     return NULL;
+}
+
+/* The key id of the secret that seals; operators tell secrets apart by it. */
+static const char *key_shown(const struct storage_opts *opts, char key[SEAL_KEY_TEXT])
+{
+    return keyring_key(opts->ring, 0, key) ? key : "none";
 }
 
 /* --- memory --- */
@@ -87,7 +97,7 @@ static char *read_sqlite(const struct storage_opts *opts, struct str rest, enum 
 
 static struct store *open_sqlite(const struct storage_opts *opts, struct str rest)
 {
-    char why[LITE_WHY_MAX];
+    char why[LITE_WHY_MAX], key[SEAL_KEY_TEXT];
     enum sqlite_sync sync;
     char *path = read_sqlite(opts, rest, &sync);
 
@@ -100,19 +110,29 @@ static struct store *open_sqlite(const struct storage_opts *opts, struct str res
                                .synchronous = sync,
                                .keep_ms = opts->keep_ms,
                                .pending_asks = opts->pending_asks,
-                               .pending_asks_per_principal = opts->pending_asks_per_principal },
+                               .pending_asks_per_principal = opts->pending_asks_per_principal,
+                               .mark = opts->mark },
         why);
     if (!store)
         refuse(opts->address, why);
     else
         LOG_INFO("calls are kept in a file", LOG_CSTR("store", "sqlite"), LOG_CSTR("file", path),
                  LOG_CSTR("synchronous", sync == LITE_SYNC_FULL ? "full" : "normal"),
-                 LOG_CSTR("sealed", opts->ring ? "yes" : "no: no secret is set"));
+                 LOG_CSTR("sealed", opts->ring ? "yes" : "no: no secret is set"),
+                 LOG_CSTR("key", key_shown(opts, key)));
     mem_free(path);
     return store;
 }
 
-/* If the file does not exist, it is not made: it would be empty. */
+/* If the file does not exist, a command does not make it: it would be empty. */
+static bool sqlite_is_there(const struct storage_opts *opts, const char *path)
+{
+    if (access(path, F_OK) == 0)
+        return true;
+    refuse(opts->address, "there is no such file");
+    return false;
+}
+
 static bool reseal_sqlite(const struct storage_opts *opts, struct str rest, bool plain,
                           struct reseal_counts *counts)
 {
@@ -123,16 +143,25 @@ static bool reseal_sqlite(const struct storage_opts *opts, struct str rest, bool
     if (!path)
         return false;
     bool done = false;
-    if (access(path, F_OK) != 0)
-        refuse(opts->address, "there is no such file");
-    else if (sqlite_store_reseal(
-                 &(struct sqlite_opts){ .path = path, .ring = opts->ring, .synchronous = sync },
-                 plain, counts, why))
-        done = true;
-    else
-        refuse(opts->address, why);
+    if (sqlite_is_there(opts, path)) {
+        done = sqlite_store_reseal(
+            &(struct sqlite_opts){ .path = path, .ring = opts->ring, .synchronous = sync }, plain,
+            counts, why);
+        if (!done)
+            refuse(opts->address, why);
+    }
     mem_free(path);
     return done;
+}
+
+static struct store *visit_sqlite(const struct storage_opts *opts, struct str rest)
+{
+    enum sqlite_sync sync;
+    char *path = read_sqlite(opts, rest, &sync);
+    struct store *store = path && sqlite_is_there(opts, path) ? open_sqlite(opts, rest) : NULL;
+
+    mem_free(path);
+    return store;
 }
 
 /* --- redis --- */
@@ -140,7 +169,7 @@ static bool reseal_sqlite(const struct storage_opts *opts, struct str rest, bool
 /* The address may hold a password, so the store makes the text that is logged. */
 static struct store *open_redis(const struct storage_opts *opts, struct str rest)
 {
-    char why[REDIS_WHY_MAX], shown[REDIS_WHY_MAX];
+    char why[REDIS_WHY_MAX], shown[REDIS_WHY_MAX], key[SEAL_KEY_TEXT];
 
     (void)rest; /* it reads the whole address */
     if (!redis_address_shown(opts->address, shown, why))
@@ -151,13 +180,15 @@ static struct store *open_redis(const struct storage_opts *opts, struct str rest
                               .ring = opts->ring,
                               .keep_ms = opts->keep_ms,
                               .pending_asks = opts->pending_asks,
-                              .pending_asks_per_principal = opts->pending_asks_per_principal },
+                              .pending_asks_per_principal = opts->pending_asks_per_principal,
+                              .mark = opts->mark },
         why);
     if (!store)
         return refuse(shown, why);
     LOG_INFO("calls are kept in Redis, and other nodes that name it share them",
              LOG_CSTR("store", "redis"), LOG_CSTR("where", shown),
-             LOG_CSTR("sealed", opts->ring ? "yes" : "no: no secret is set"));
+             LOG_CSTR("sealed", opts->ring ? "yes" : "no: no secret is set"),
+             LOG_CSTR("key", key_shown(opts, key)));
     return store;
 }
 
@@ -186,17 +217,19 @@ static bool reseal_redis(const struct storage_opts *opts, struct str rest, bool 
 struct storage_kind {
     struct str prefix;
     struct store *(*open)(const struct storage_opts *opts, struct str rest);
+    /* For commands of an operator. NULL: nothing in it outlives a process. */
+    struct store *(*visit)(const struct storage_opts *opts, struct str rest);
     bool (*reseal)(const struct storage_opts *opts, struct str rest, bool plain,
-                   struct reseal_counts *counts); /* NULL: nothing in it outlives a process */
+                   struct reseal_counts *counts);
 };
 
 static const struct storage_kind kinds[] = {
-    { STR_INIT("memory:"), open_memory, NULL },
-    { STR_INIT("sqlite:"), open_sqlite, reseal_sqlite },
-    { STR_INIT("redis://"), open_redis, reseal_redis },
-    { STR_INIT("rediss://"), open_redis, reseal_redis },
-    { STR_INIT("redis+unix://"), open_redis, reseal_redis },
-    { STR_INIT("unix://"), open_redis, reseal_redis },
+    { STR_INIT("memory:"), open_memory, NULL, NULL },
+    { STR_INIT("sqlite:"), open_sqlite, visit_sqlite, reseal_sqlite },
+    { STR_INIT("redis://"), open_redis, open_redis, reseal_redis },
+    { STR_INIT("rediss://"), open_redis, open_redis, reseal_redis },
+    { STR_INIT("redis+unix://"), open_redis, open_redis, reseal_redis },
+    { STR_INIT("unix://"), open_redis, open_redis, reseal_redis },
 };
 
 static const struct storage_kind *kind_of(struct str address)
@@ -211,13 +244,21 @@ static const struct storage_kind *kind_of(struct str address)
 static struct store *refuse_scheme(struct str address)
 {
     struct str scheme = address, rest;
-    char shown[SCHEME_MAX];
+    char shown[SCHEME_MAX], why[SCHEME_WHY_MAX];
+    bool cut = str_cut(address, ':', &scheme, &rest);
+    struct similar similar = { .to = scheme };
 
-    if (str_cut(address, ':', &scheme, &rest))
-        scheme.len++;
+    similar_try(&similar, "memory");
+    similar_try(&similar, "sqlite");
+    similar_try(&similar, "redis");
+    scheme.len += cut;
     snprintf(shown, sizeof(shown), STR_FMT, STR_ARG(scheme));
-    return refuse(shown, "it must be memory:, sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT "
-                         "or redis+unix:///PATH");
+    snprintf(why, sizeof(why),
+             "it must be memory:, sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT or "
+             "redis+unix:///PATH%s%s%s",
+             similar.meant ? "; did you mean " : "", similar.meant ? similar.meant : "",
+             similar.meant ? "?" : "");
+    return refuse(shown, why);
 }
 
 struct store *storage_open(const struct storage_opts *opts)
@@ -233,17 +274,32 @@ struct store *storage_open(const struct storage_opts *opts)
     return kind->open(&with, str_skip(address, kind->prefix.len));
 }
 
+/* The kind of a store that an operator can work on without its server. NULL: refused. */
+static const struct storage_kind *kind_that_stays(const char *address)
+{
+    const struct storage_kind *kind = kind_of(str_of(address));
+
+    if (!kind)
+        refuse_scheme(str_of(address));
+    else if (!kind->visit)
+        refuse(address, "it has to be a store that outlives a process: sqlite:PATH or "
+                        "redis://HOST:PORT");
+    return kind && kind->visit ? kind : NULL;
+}
+
+struct store *storage_visit(const struct storage_opts *opts, enum mark_rule mark)
+{
+    const struct storage_kind *kind = kind_that_stays(opts->address);
+    struct storage_opts with = *opts;
+
+    with.mark = mark;
+    return kind ? kind->visit(&with, str_skip(str_of(opts->address), kind->prefix.len)) : NULL;
+}
+
 bool storage_reseal(const struct storage_opts *opts, bool plain, struct reseal_counts *counts)
 {
-    struct str address = str_of(opts->address);
-    const struct storage_kind *kind = kind_of(address);
+    const struct storage_kind *kind = kind_that_stays(opts->address);
 
-    if (kind && kind->reseal)
-        return kind->reseal(opts, str_skip(address, kind->prefix.len), plain, counts);
-    if (!kind)
-        refuse_scheme(address);
-    else
-        refuse(opts->address, "it has to be a store that outlives a process: sqlite:PATH or "
-                              "redis://HOST:PORT");
-    return false;
+    return kind &&
+           kind->reseal(opts, str_skip(str_of(opts->address), kind->prefix.len), plain, counts);
 }

@@ -12,6 +12,7 @@
 #define NOD_CLI_STORAGE_H
 
 #include "core/store.h"
+#include "store/mark.h"
 
 struct keyring;
 struct loop;
@@ -24,10 +25,14 @@ struct storage_opts {
     int64_t keep_ms;            /* how long ended calls are kept; 0: the store's default */
     size_t pending_asks;        /* questions that may wait, in all; 0: no bound */
     size_t pending_asks_per_principal;
+    enum mark_rule mark; /* which secrets may open it */
 };
 
 /* NULL, logged: it cannot be used. It never falls back to memory. */
 struct store *storage_open(const struct storage_opts *opts);
+
+/* The same for a command of an operator: only a store that is there and outlives a process. */
+struct store *storage_visit(const struct storage_opts *opts, enum mark_rule mark);
 
 /* Seals every record with the newest secret of the ring; with `plain` also those that are not
  * sealed. False, logged: it could not be done to the end. */

@@ -1,8 +1,8 @@
 /*
  * cli/store_reseal: `nod store reseal`, the second half of replacing a secret.
  *
- * The secrets are those of the environment, as for a server (cli/operator_keys): the newest seals, the
- * previous ones open. It reports how many records it saw, how many it sealed with the newest
+ * The secrets are those of the environment, as for a server (cli/operator_keys): the newest seals,
+ * the previous ones open. It reports how many records it saw, how many it sealed with the newest
  * secret, and how many it could not open. If there are any of the last, the command fails: the
  * secret that sealed them should not be dropped.
  */
@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/similar.h"
 #include "cli/command.h"
 #include "cli/operator_keys.h"
 #include "cli/storage.h"
@@ -41,6 +42,14 @@ static bool wrong(const char *what, const char *arg)
     return false;
 }
 
+static bool not_an_option(const char *arg, struct str name)
+{
+    static const char *const names[] = { "--store", "--plain", "--help", NULL };
+    char what[SIMILAR_TEXT];
+
+    return wrong(similar_option(name, names, what), arg);
+}
+
 static bool read_args(struct wanted *wanted, int argc, char **argv)
 {
     for (int i = 0; i < argc; i++) {
@@ -52,7 +61,7 @@ static bool read_args(struct wanted *wanted, int argc, char **argv)
         else if (str_eq(str_of(argv[i]), STR("--plain")))
             wanted->plain = true;
         else if (!str_eq(name, STR("--store")))
-            return wrong("is not an option", argv[i]);
+            return not_an_option(argv[i], name);
         else if (!joined && i + 1 >= argc)
             return wrong("needs a value: sqlite:PATH or redis://HOST:PORT", argv[i]);
         else

@@ -81,6 +81,8 @@ void draw_item(const struct terminal *terminal, const struct json *item, bool fo
 bool draw_is_approval(const struct json *item);
 /* What became of it, in the words of the page: approved, answered, declined, dismissed, ... */
 struct str draw_state(const struct json *item);
+/* How it ended, by whom, where and when; of an item, or of what a refusal says. */
+void draw_winner(FILE *out, const struct json *item);
 /* One line, with its id; with `columns`, one that fits into them, without the id. */
 void draw_row(const struct terminal *terminal, const struct json *item, size_t columns);
 /* What draw_row needs of an item, which may be large, in the arena. */

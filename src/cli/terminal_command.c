@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/similar.h"
 #include "cli/command.h"
 #include "cli/terminal_safe.h"
 #include "cli/terminal.h"
@@ -135,6 +136,20 @@ static bool looks_like_address(const char *word)
     return strchr(word, ':') != NULL;
 }
 
+static bool not_a_command(const struct wanted *wanted, const char *arg)
+{
+    struct similar similar = { .to = str_of(arg) };
+    char what[SIMILAR_TEXT];
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        similar_try(&similar, words[i].name);
+    snprintf(what, sizeof(what), "%s%s%s%s",
+             wanted->visit.address ? "is no command" : "is neither a command nor an address",
+             similar.meant ? "; did you mean " : "", similar.meant ? similar.meant : "",
+             similar.meant ? "?" : "");
+    return wrong(what, arg);
+}
+
 static bool take_word(struct wanted *wanted, char *arg)
 {
     const struct command_word *command = word_of(wanted->command);
@@ -144,8 +159,7 @@ static bool take_word(struct wanted *wanted, char *arg)
     else if (!wanted->command && !wanted->visit.address && looks_like_address(arg))
         wanted->visit.address = arg;
     else if (!wanted->command)
-        return wrong(
-            wanted->visit.address ? "is no command" : "is neither a command nor an address", arg);
+        return not_a_command(wanted, arg);
     else if (!is_command(wanted, "answer") && !wanted->visit.address && looks_like_address(arg))
         return wrong("comes before the command: nod inbox ADDRESS COMMAND", arg);
     else if (command->takes_id && !wanted->id)
@@ -197,6 +211,17 @@ static bool check(struct wanted *wanted)
     return true;
 }
 
+static bool not_an_option(const char *arg, struct str name)
+{
+    static const char *const names[] = { "--accept",     "--ca-file",  "--decline", "--dismiss",
+                                         "--help",       "--json",     "--limit",   "--principal",
+                                         "--reason",     "--remember", "--search",  "--state",
+                                         "--token-file", "--tool",     NULL };
+    char what[SIMILAR_TEXT];
+
+    return wrong(similar_option(name, names, what), arg);
+}
+
 static bool read_args(struct wanted *wanted, int argc, char **argv)
 {
     for (int i = 0; i < argc; i++) {
@@ -215,7 +240,7 @@ static bool read_args(struct wanted *wanted, int argc, char **argv)
         else if (take_action(wanted, argv[i]))
             continue;
         else if (argv[i][0] == '-' && argv[i][1] && !awaits_id(wanted))
-            return wrong("is not an option", argv[i]);
+            return not_an_option(argv[i], name);
         else if (!take_word(wanted, argv[i]))
             return false;
     }

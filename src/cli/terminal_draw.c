@@ -226,6 +226,10 @@ static void draw_title(const struct terminal *terminal, const struct json *item)
         fputs(" destructive", out);
         draw_ink(terminal, INK_PLAIN);
     }
+    if (json_get(item, STR("approves"))) {
+        fputs(", for the tool ", out);
+        safe_text(out, json_get_str(item, STR("approves")), 0);
+    }
     fputc('\n', out);
 }
 
@@ -336,6 +340,24 @@ struct str draw_state(const struct json *item)
     return str_eq(state, STR("cancelled")) ? STR("dismissed") : state;
 }
 
+void draw_winner(FILE *out, const struct json *item)
+{
+    const struct json *answer = json_get(item, STR("answer"));
+    struct str by = json_get_str(answer, STR("by")), via = json_get_str(answer, STR("via"));
+
+    safe_text(out, draw_state(item), 0);
+    fputs(" by ", out);
+    safe_text(out, by, 0);
+    if (via.len && !str_eq(via, by)) { /* nod ends things by itself, and nowhere else */
+        fputs(" (", out);
+        safe_text(out, via, 0);
+        fputc(')', out);
+    }
+    fputs(" at ", out);
+    safe_text(out, json_get_str(answer, STR("at")), 0);
+    fputc('\n', out);
+}
+
 static void draw_answer(const struct terminal *terminal, const struct json *item)
 {
     const struct json *answer = json_get(item, STR("answer"));
@@ -343,14 +365,7 @@ static void draw_answer(const struct terminal *terminal, const struct json *item
     struct str reason = json_get_str(answer, STR("reason"));
     struct str result = json_get_str(call, STR("result"));
 
-    safe_text(terminal->out, draw_state(item), 0);
-    fputs(" by ", terminal->out);
-    safe_text(terminal->out, json_get_str(answer, STR("by")), 0);
-    fputs(" (", terminal->out);
-    safe_text(terminal->out, json_get_str(answer, STR("via")), 0);
-    fputs(") at ", terminal->out);
-    safe_text(terminal->out, json_get_str(answer, STR("at")), 0);
-    fputc('\n', terminal->out);
+    draw_winner(terminal->out, item);
     if (reason.len) {
         heading(terminal, "reason");
         safe_block(terminal->out, reason, "  | ");
@@ -554,6 +569,10 @@ void draw_grant(const struct terminal *terminal, const struct json *grant)
     safe_cell(out, json_get_str(grant, STR("principal")), DRAW_WHO_COLUMNS);
     fprintf(out, " used %" PRId64 "  ", uses);
     safe_text(out, json_get_str(grant, STR("label")), 0);
+    if (json_is(json_get(grant, STR("sleeps")), JSON_STRING)) {
+        fputs("; sleeps: ", out);
+        safe_text(out, json_get_str(grant, STR("sleeps")), 0);
+    }
     fputc('\n', out);
     safe_block(out, json_get_str(grant, STR("message")), "  | ");
 }

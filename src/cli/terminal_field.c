@@ -3,9 +3,11 @@
  *
  * A form is a flat object (json/form.h). What was typed becomes a value of the field's own type and
  * is checked by the same code, against the same schema, as on the server; the server checks it all
- * again. A number goes out digit for digit as it was typed.
+ * again. A number goes out digit for digit as it was typed. A time without a zone is one of the
+ * terminal's zone, and goes out with its offset.
  */
 #include <inttypes.h>
+#include <time.h>
 
 #include "cli/terminal_safe.h"
 #include "cli/terminal.h"
@@ -14,6 +16,7 @@
 enum {
     FIELD_NUMBER_MAX = 400,   /* bytes of a number that is typed */
     FIELD_CHOICES_MAX = 2000, /* bytes of the choices after a wrong one */
+    FIELD_TIME_MAX = 32,      /* bytes of a time without a zone, with its NUL */
 };
 
 static bool has(const struct json *list, struct str name)
@@ -156,7 +159,9 @@ static struct str format_words(struct str format)
         { STR_INIT("email"), STR_INIT("an e-mail address") },
         { STR_INIT("uri"), STR_INIT("an address, such as https://example.com/") },
         { STR_INIT("date"), STR_INIT("a date, such as 2026-11-16") },
-        { STR_INIT("date-time"), STR_INIT("date, time and zone, such as 2026-11-16T12:03:00Z") },
+        { STR_INIT("date-time"),
+          STR_INIT("date and time, such as 2026-11-16 12:03 in your time zone, or "
+                   "2026-11-16T12:03:00Z") },
     };
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -266,6 +271,32 @@ static struct json *many_of(struct arena *arena, const struct field *field, stru
     return list;
 }
 
+/* "2026-11-16 12:03" as RFC 3339 has it; what is no time here, or has a zone, as it was typed. */
+static struct str time_of(struct arena *arena, struct str typed)
+{
+    static const char *const forms[] = { "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M",
+                                         "%Y-%m-%dT%H:%M:%S" };
+    char text[FIELD_TIME_MAX], zone[8];
+
+    for (size_t i = 0; typed.len < sizeof(text) && i < sizeof(forms) / sizeof(forms[0]); i++) {
+        struct tm given = { 0 };
+        memcpy(text, typed.at, typed.len);
+        text[typed.len] = '\0';
+        const char *end = strptime(text, forms[i], &given);
+        if (!end || *end)
+            continue;
+        struct tm at = given;
+        at.tm_isdst = -1;
+        if (mktime(&at) == (time_t)-1 || at.tm_mday != given.tm_mday ||
+            at.tm_hour != given.tm_hour || at.tm_min != given.tm_min ||
+            !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &at) ||
+            strftime(zone, sizeof(zone), "%z", &at) != 5)
+            break; /* no such day, or clocks were put forward then */
+        return arena_fmt(arena, "%s%.3s:%s", text, zone, zone + 3);
+    }
+    return typed;
+}
+
 /* A value of the field's type if it can be one; otherwise the text, and the check says why not. */
 static const struct json *value_of(struct arena *arena, const struct field *field, struct str typed)
 {
@@ -285,6 +316,8 @@ static const struct json *value_of(struct arena *arena, const struct field *fiel
         if (json_is(number, JSON_NUMBER))
             return number;
     }
+    if (str_eq(json_get_str(field->schema, STR("format")), STR("date-time")))
+        return json_new_str(arena, time_of(arena, trimmed));
     return json_new_str(arena, typed);
 }
 

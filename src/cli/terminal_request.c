@@ -93,19 +93,10 @@ bool request_waiting(struct terminal *terminal, bool quietly,
 
 static void say_winner(const struct json *problem)
 {
-    const struct json *answer = json_get(problem, STR("answer"));
-
-    if (!answer)
+    if (!json_get(problem, STR("answer")))
         return;
     fputs("  ", stderr);
-    safe_text(stderr, draw_state(problem), 0);
-    fputs(" by ", stderr);
-    safe_text(stderr, json_get_str(answer, STR("by")), 0);
-    fputs(" (", stderr);
-    safe_text(stderr, json_get_str(answer, STR("via")), 0);
-    fputs(") at ", stderr);
-    safe_text(stderr, json_get_str(answer, STR("at")), 0);
-    fputc('\n', stderr);
+    draw_winner(stderr, problem);
 }
 
 static int code_of(int status)

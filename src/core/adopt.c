@@ -9,8 +9,7 @@
  * Whoever comes back may bring answers: they go in by the same door (brought.c), before anything
  * runs and before anybody is asked.
  *
- * A waiting call goes on only with the target it began with: if the target has changed in the
- * meantime, the call ends when it comes back. A call whose answer was taken goes on in any case.
+ * A call goes on only with the version of its target that it began with: see version.c.
  *
  * Holds always: a call is live at most once on a node. Unloading never loses what the store knows.
  */
@@ -62,6 +61,7 @@ static void call_unload_held(struct call *call)
 
 void call_caller_left(struct call *call)
 {
+    call->roles = call_roles(call);
     call->caller->call = NULL;
     call->caller = &call->engine->nobody;
     call_brought_unheard(call);
@@ -90,6 +90,11 @@ bool call_is_alone(const struct call *call)
     return call->caller == &call->engine->nobody;
 }
 
+role_set call_roles(const struct call *call)
+{
+    return call_is_alone(call) ? call->roles : call->caller->roles;
+}
+
 void nobody_init(struct caller *nobody)
 {
     nobody->ops = &nobody_ops;
@@ -107,7 +112,10 @@ static void imported(struct op *op, nod_status status, const struct store_reply 
     if (status == NOD_OK || call->cancel_wanted)
         call_go_on(call);
     else
-        call_fail_here(call, status, STR("The call could not be stored; try again later"));
+        call_fail_here(
+            call, status,
+            STR("The call could not be stored, and nothing more of it was done; send the "
+                "request again later"));
 }
 
 static void import_send(struct op *op)
@@ -154,6 +162,9 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
     memcpy(call->id.text, record->id.at, record->id.len < ID_LEN ? record->id.len : ID_LEN);
     call->notices = record->notices;
     call->epoch = record->epoch;
+    call->version = record->version;
+    call->back_at = clock_mono(engine->clock);
+    call->interrupted = record->state == CALL_STORED_RUNNING;
     journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
     for (size_t i = 0; i < spec->ask_count; i++)
         ask_adopt(call, &spec->asks[i]);
@@ -176,31 +187,6 @@ static bool enlist(struct call *call)
     return true;
 }
 
-enum { CHANGED_ARENA_MAX = 64 << 10 }; /* memory of the message that a target has changed */
-
-static void end_changed(struct call *call)
-{
-    struct arena arena;
-
-    call->state = LIVE_WAITING;
-    if (call->cancel_wanted) {
-        call_end_cancelled(call);
-    } else if (call_is_alone(call)) {
-        call_unload(call);
-    } else {
-        arena_init(&arena, CHANGED_ARENA_MAX);
-        struct outcome outcome = outcome_changed(&arena, call->target->name);
-        call_end_as(call, &outcome);
-        arena_finish(&arena);
-    }
-}
-
-static bool waits_for_another(const struct adopt_spec *spec)
-{
-    return spec->record->state == CALL_STORED_WAITING &&
-           target_has_changed(spec->target, spec->record);
-}
-
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
 {
     struct call *here = engine_call_at(engine, spec->record->id);
@@ -212,7 +198,7 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
     if (!enlist(call))
         return true;
     if (!spec->import) {
-        call_later(call, waits_for_another(spec) ? end_changed : call_go_on);
+        call_later(call, call_go_on);
         return true;
     }
     call->epoch = 1;
@@ -368,6 +354,36 @@ static bool may_go_on_elsewhere(const struct call *call)
            (call->handed || call->carries);
 }
 
+static void gone_send(struct op *op)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct store *store = call->engine->store;
+
+    store->ops->load_call(store, id_str(&call->id), op_completed, op);
+}
+
+/* A waiting call has no journal here, and its end says what was done. */
+static void gone_seen(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
+    struct so_far so_far = { 0 };
+    struct arena arena;
+
+    if (call_decided(call))
+        return;
+    if (record && record->state != CALL_STORED_WAITING) {
+        call_take_later(call, 0); /* it was answered meanwhile, and keeps its target */
+        return;
+    }
+    if (record)
+        so_far = (struct so_far){ .entries = record->entries, .count = record->entry_count };
+    arena_init(&arena, GONE_ARENA_MAX);
+    struct outcome outcome = outcome_gone(&arena, call->target->name, &so_far);
+    call_end_as(call, &outcome);
+    arena_finish(&arena);
+}
+
 /* If the target was only replaced, the waiting call goes on with the one it began with, and is
  * looked up in the store, which this had delayed. */
 static void end_without_target(struct due *due)
@@ -375,7 +391,6 @@ static void end_without_target(struct due *due)
     struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
     const struct target *target = call->target;
     struct caller *caller = call->caller;
-    struct arena arena;
 
     if (!call_waiting(call))
         return;
@@ -392,16 +407,16 @@ static void end_without_target(struct due *due)
         caller->ops->unloaded(caller);
         return;
     }
-    arena_init(&arena, GONE_ARENA_MAX);
-    struct outcome outcome = outcome_gone(&arena, target->name);
-    call_end_as(call, &outcome);
-    arena_finish(&arena);
+    call->state = LIVE_TAKING;
+    op_start(call->engine, &call->op, gone_send, gone_seen);
+    call->op.most = INT_MAX; /* without the record nobody could say what was done */
 }
 
 void engine_targets_changed(struct engine *engine)
 {
     struct call *call;
 
+    node_targets_changed(engine);
     for (struct idmap_walk walk = { 0 };
          engine->catalog && (call = idmap_next(&engine->calls, &walk));)
         if (call->target->removed && call_waiting(call))

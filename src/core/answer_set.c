@@ -64,7 +64,7 @@ static void set_send(struct op *op)
         const struct ask *ask = claim_ask(set->claims[i]);
         items[i] = claim_as_item(set->claims[i]);
         if (ask) {
-            spec.take_for = engine->node;
+            spec.take_for = call_is_foreign(ask->call) ? STR_NONE : engine->node;
             spec.handed = ask->call->handed;
             op->most = INT_MAX; /* as for a single answer: see publish_send */
         }

@@ -3,10 +3,11 @@
  *
  * One rule holds for every surface and every node:
  *
- * - The client that was asked gives its own word, and needs no role.
+ * - The client that was asked gives its own word, and needs no role. Whether that counts as consent
+ *   is decided by core/consent.h.
  * - On any other surface, the principal that the ask was put to needs the role `answer`.
  * - The role `approve` answers the approvals of others. The role `admin` answers everything.
- * - The role `ask` answers nothing.
+ * - The role `ask` answers nothing but data, as the client that was asked.
  * - If an ask names an approver's role (four eyes), whoever has that role answers it, and the
  *   principal whose call it is never does.
  *

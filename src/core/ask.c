@@ -16,17 +16,11 @@
 
 enum { EXPIRY_AGAIN_MS = 1000 }; /* wait before a store that did not agree is asked again */
 
-/* {id} becomes the ask's id; the address of a page of ours is made when the ask has one. */
-static size_t url_room(const struct ask_spec *spec)
-{
-    return spec->page ? ENGINE_PAGE_URL_MAX : spec->url.len + ID_LEN;
-}
-
 struct ask *ask_create(struct call *call, const struct run_item *item)
 {
     const struct ask_spec *spec = &item->spec;
-    size_t text = spec->key.len + spec->message.len + spec->detail.len + url_room(spec) +
-                  spec->remember.len + 5;
+    size_t text = spec->key.len + spec->message.len + spec->detail.len + spec->url.len + ID_LEN +
+                  spec->remember.len + 5; /* {id} in the URL becomes the ask's id */
     struct ask *ask = mem_alloc(sizeof(*ask) + text);
     struct ask_record *record = &ask->record;
     char *at = ask->text;
@@ -215,40 +209,32 @@ static void put_id_into_url(struct ask *ask)
 
     if (url.len == 0 || at < 0)
         return;
-    char *text = (char *)ask->record.url.at; /* url_room() left space */
+    char *text = (char *)ask->record.url.at; /* ask_create() left space */
     memmove(text + at + ID_LEN, text + at + hole.len, url.len - (size_t)at - hole.len + 1);
     memcpy(text + at, ask->id.text, ID_LEN);
     ask->record.url.len = url.len - hole.len + ID_LEN;
 }
 
-/* False: it has become longer than an address may be. */
-static bool put_page_into_url(struct ask *ask)
+struct str ask_url(const struct engine *engine, const struct ask_record *ask, struct arena *arena)
 {
-    const struct engine *engine = ask->call->engine;
+    int64_t expires_ms = ask->expires_ms ? ask->expires_ms : engine_now(engine) + ask->ttl_ms;
     struct buf url;
 
+    if (!ask->page)
+        return ask->url;
     buf_init(&url, ENGINE_PAGE_URL_MAX);
-    bool made =
-        engine->pages.link && engine->pages.link(engine->pages.data, &ask->record,
-                                                 engine_now(engine) + ask->record.ttl_ms, &url);
-    if (made) {
-        memcpy((char *)ask->record.url.at, url.at, url.len); /* url_room() left space */
-        ask->record.url.len = url.len;
-    }
+    bool made = engine_has_page(engine, ask->page) &&
+                engine->pages.link(engine->pages.data, ask, expires_ms, &url);
+    struct str copy = made ? arena_str(arena, buf_str(&url)) : STR_NONE;
     buf_finish(&url);
-    return made;
+    return copy;
 }
 
 static void stage_generate_id(struct flow *flow, void *subject)
 {
     struct ask *ask = subject;
 
-    id_random(&ask->id);
-    ask->record.id = id_str(&ask->id);
-    if (ask->record.page && !put_page_into_url(ask)) {
-        flow_stop(flow, NOD_E_LIMIT);
-        return;
-    }
+    ask->record.id = id_str(&ask->id); /* call_asks.c has made it */
     put_id_into_url(ask);
     flow_next(flow);
 }
@@ -315,7 +301,7 @@ static void describe(void *subject, struct hook_view *view)
     ask_record_describe(&ask->record, view);
     view->call_id = ask->record.call_id;
     view->principal = ask->record.principal;
-    view->ask_id = ask->id.text[0] ? id_str(&ask->id) : STR_NONE;
+    view->ask_id = ask->record.id; /* empty before generateElicitId */
 }
 
 /* The digest stays that of the handler's own question: on a replay the handler asks that again. */

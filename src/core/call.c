@@ -108,6 +108,7 @@ void call_free(struct call *call)
     LIST_EACH (at, &call->asks)
         ask_free(LIST_OF(at, struct ask, link));
     due_stop(engine, &call->timeout);
+    suspect_over(call);
     call_need_drop(call);
     call_brought_leave(call);
     if (call->later)
@@ -356,15 +357,25 @@ static void finish_send(struct op *op)
 
 static void finish_checked(struct call *call, nod_status status)
 {
+    struct arena *arena = &call_ending(call)->arena;
+
     if (status == NOD_OK ||
         status == NOD_E_NOT_FOUND) /* NOT_FOUND: the call was never opened after all */
         return;
+    if (call_ending(call)->outcome.status != NOD_OK)
+        return; /* a failure is told as it is: it says what was done */
+    struct str done = outcome_so_far(
+        arena, &(struct so_far){ .entries = call->journal.entries, .count = call->journal.count });
     call_outcome_fail(
-        call, &(struct fault){ .status = status,
-                               .message = arena_fmt(&call_ending(call)->arena,
-                                                    "The result could not be stored (%s store: %s)",
-                                                    call->engine->store->ops->name,
-                                                    nod_status_name(status)) });
+        call,
+        &(struct fault){
+            .status = status,
+            .message = arena_fmt(arena,
+                                 STR_FMT " ran to its end, but its result could not be stored (%s "
+                                         "store: %s)." STR_FMT
+                                         " Look at what was done before you make the call again",
+                                 STR_ARG(call->target->name), call->engine->store->ops->name,
+                                 nod_status_name(status), STR_ARG(done)) });
 }
 
 static void finish_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -399,7 +410,8 @@ static void finish_begin(struct call *call,
     /* A result is not lost because the store is away: the finish is sent until it is stored. A
      * failure that only says that the store is away need not wait for the store, unless the client
      * can come back: such a client is told no end that is not stored. */
-    if (engine_survives(call->engine) && (ending->outcome.status != NOD_E_STORE || call->handed))
+    bool only_away = ending->outcome.status == NOD_E_STORE || ending->store_away;
+    if (engine_survives(call->engine) && (!only_away || call->handed))
         call->op.most = INT_MAX;
 }
 
@@ -547,6 +559,8 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
     if (status != NOD_OK)
         LOG_WARN("cancel not stored", LOG_STR("call", id_str(&call->id)),
                  LOG_CSTR("why", nod_status_name(status)));
+    else if (call_ending(call)->decided)
+        log_failure(call, &call_ending(call)->outcome);
     if (status == NOD_E_STORE)
         engine_end_later(call->engine, id_str(&call->id), call_ending(call)->cancel_why);
     call_deliver(call);
@@ -604,13 +618,17 @@ void call_cancel(struct call *call, struct str why)
 void call_end_as(struct call *call, const struct outcome *outcome)
 {
     struct ending *ending = call_ending(call);
+    struct id error_id;
 
     if (call->state != LIVE_WAITING || call->cancel_wanted)
         return;
+    id_random(&error_id);
     ending->decided = true;
     ending->outcome = (struct outcome){ .status = outcome->status,
                                         .code = outcome->code, /* a constant */
-                                        .message = arena_str(&ending->arena, outcome->message) };
+                                        .message = arena_str(&ending->arena, outcome->message),
+                                        .meta = arena_str(&ending->arena, outcome->meta),
+                                        .error_id = arena_str(&ending->arena, id_str(&error_id)) };
     call_cancel(call, outcome->message);
 }
 

@@ -7,7 +7,8 @@
  * again.
  *
  * Holds always: nobody is told of a question that is not stored. A round is asked whole or not at
- * all.
+ * all. The ids of a round are in the order in which its questions were asked: a store lists
+ * questions of the same millisecond by their ids.
  */
 #include "core/inside.h"
 
@@ -38,7 +39,7 @@ static void call_told(struct call *call, enum caller_way way)
         call_rest(call);
     else if (call->woken)
         call_take(call);
-    else if (call->unsure)
+    else if (call->unsure || call_is_foreign(call)) /* no hint comes of a call that was not tried */
         call_make_sure(call);
 }
 
@@ -119,6 +120,23 @@ void call_asks_settled(struct call *call)
     call_save(call);
 }
 
+static void ids_in_order(struct list *asks)
+{
+    LIST_EACH (at, asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        id_random(&ask->id);
+        for (struct list *before = at->prev; before != asks; before = before->prev) {
+            struct ask *other = LIST_OF(before, struct ask, link),
+                       *next = LIST_OF(before->next, struct ask, link);
+            struct id id = other->id;
+            if (memcmp(id.text, next->id.text, ID_LEN) < 0)
+                break;
+            other->id = next->id;
+            next->id = id;
+        }
+    }
+}
+
 void call_asks_begin(struct call *call)
 {
     call->state = LIVE_ASKING;
@@ -131,6 +149,7 @@ void call_asks_begin(struct call *call)
     for (const struct run_item *item = call->run->news.first; item; item = item->next)
         if (item->is_ask)
             list_append(&call->asks, &ask_create(call, item)->link);
+    ids_in_order(&call->asks);
     LIST_EACH (at, &call->asks)
         ask_begin(LIST_OF(at, struct ask, link));
     call_asks_settled(call);

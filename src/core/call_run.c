@@ -66,7 +66,7 @@ unsigned call_supports(struct call *call)
 
     call->supports = able.asked | (alone ? call->supports : 0);
     call->supports_consent = able.consent | (alone ? call->supports_consent : 0);
-    call->supports_gate = able.gate | (alone ? call->supports_gate : 0);
+    call->lacks_role = able.role | (alone ? call->lacks_role : 0);
     call->model = able.model | (alone ? call->model : 0);
     return alone ? call->client_kinds : able.client;
 }
@@ -117,7 +117,8 @@ struct run *run_create(struct call *call)
     run->client = call_supports(call);
     run->supports = call->supports;
     run->supports_consent = call->supports_consent;
-    run->supports_gate = call->supports_gate;
+    run->lacks_role = call->lacks_role;
+    run->roles = call_roles(call);
     run->model = call->model;
     run->instead_of_model = engine_instead_of_model(engine);
     run->fresh_intent = call->fresh_intent;

@@ -38,7 +38,8 @@ struct call_record call_record_of(const struct call *call)
                                  .uri = call->uri,
                                  .caller = call->caller_record,
                                  .client = call->client,
-                                 .version = target_version(call->target) };
+                                 .version =
+                                     call->version ? call->version : target_version(call->target) };
 }
 
 /* Each ask gets its place in the caller's stream. */
@@ -117,24 +118,40 @@ struct str call_quota_message(struct call *call, enum store_quota quota, uint64_
                      (unsigned long long)most, all ? "--pending" : "--pending-per-principal");
 }
 
+/* What the caller is to know of a call that cannot go on because of its store: which steps were
+ * done, and what to do about it. */
+struct str call_done_before(struct call *call)
+{
+    struct arena *arena = &call_ending(call)->arena;
+    struct str done = outcome_so_far(
+        arena, &(struct so_far){ .entries = call->journal.entries, .count = call->journal.count });
+
+    if (!done.len)
+        return STR(" No step was done. Try the call again later");
+    return arena_fmt(arena, STR_FMT " Look at what was done before you make the call again",
+                     STR_ARG(done));
+}
+
 static void store_failed(struct call *call, nod_status status, const struct store_reply *reply,
-                         const char *what)
+                         const char *what, const char *so)
 {
     const char *store = call->engine->store->ops->name;
-    struct str message;
+    struct arena *arena = &call_ending(call)->arena;
+    struct str done = call_done_before(call), message;
 
     if (status == NOD_E_STORE)
-        message = arena_fmt(&call_ending(call)->arena,
-                            "The %s store did not take %s; try the call again later", store, what);
+        message = arena_fmt(arena, "The %s store did not take %s, so %s." STR_FMT, store, what, so,
+                            STR_ARG(done));
     else if (status == NOD_E_LIMIT && reply->quota != STORE_QUOTA_NONE)
         message = call_quota_message(call, reply->quota, reply->quota_most);
     else if (status == NOD_E_LIMIT)
-        message =
-            arena_fmt(&call_ending(call)->arena,
-                      "The %s store refused %s: it is larger than a record may be", store, what);
+        message = arena_fmt(arena,
+                            "The %s store refused %s, so %s: it is larger than a record may "
+                            "be." STR_FMT,
+                            store, what, so, STR_ARG(done));
     else
-        message = arena_fmt(&call_ending(call)->arena, "The %s store refused %s: %s", store, what,
-                            nod_status_name(status));
+        message = arena_fmt(arena, "The %s store refused %s, so %s: %s." STR_FMT, store, what, so,
+                            nod_status_name(status), STR_ARG(done));
     call_fail(call, status, NULL, message);
 }
 
@@ -268,20 +285,42 @@ static bool met_itself(const struct call *call, enum saving what, nod_status sta
     return status == NOD_E_STALE && call->named && !call->stored && what != SAVING_STEP;
 }
 
-static void save_failed(struct call *call, enum saving what, nod_status status,
+static void save_failed(struct call *call, enum saving what, struct str step, nod_status status,
                         const struct store_reply *reply)
 {
-    static const char *const names[] = { [SAVING_ASKS] = "the question",
-                                         [SAVING_INTENT] = "the intent of a step",
-                                         [SAVING_PASS] = "the remembered approval",
-                                         [SAVING_OPENING] = "the call" };
+    static const struct {
+        const char *what, *so;
+    } said[] = {
+        [SAVING_ASKS] = { "the question", "nobody was asked" },
+        [SAVING_INTENT] = { "the intent of a step", "the step was not begun" },
+        [SAVING_PASS] = { "the remembered approval", "the call did not go on" },
+        [SAVING_OPENING] = { "the call", "it was not begun" },
+    };
 
-    if (what != SAVING_STEP)
-        store_failed(call, status, reply, names[what]);
-    else
-        call_fail(call, NOD_E_OUTCOME_UNKNOWN, NULL,
-                  STR("A step was done, but its result could not be stored: look before you try "
-                      "the call again"));
+    if (what != SAVING_STEP) {
+        store_failed(call, status, reply, said[what].what, said[what].so);
+        return;
+    }
+    struct arena *arena = &call_ending(call)->arena;
+    struct str done = outcome_so_far(
+        arena, &(struct so_far){ .entries = call->journal.entries, .count = call->journal.count });
+    call_ending(call)->store_away = status == NOD_E_STORE;
+    call_fail(call, NOD_E_OUTCOME_UNKNOWN, NULL,
+              arena_fmt(arena,
+                        "The step '" STR_FMT "' was done, but its result could not be stored (%s "
+                        "store: %s)." STR_FMT " Look at what was done before you make the call "
+                        "again",
+                        STR_ARG(step), call->engine->store->ops->name, nod_status_name(status),
+                        STR_ARG(done)));
+}
+
+/* The key of the step whose result is being stored. */
+static struct str saving_step(struct call *call)
+{
+    const struct entry *last =
+        call->saving_count ? &call->saving_entries[call->saving_count - 1] : NULL;
+
+    return last ? arena_str(&call_ending(call)->arena, last->key) : STR_NONE;
 }
 
 static void save_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -290,11 +329,15 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
     enum saving what = saving_what(call);
     bool known = met_itself(call, what, status);
     bool lost = status == NOD_E_STALE && call->stored;
+    struct str step =
+        status != NOD_OK && what == SAVING_STEP ? saving_step(call) : STR_NONE; /* freed below */
 
     save_crash(what);
     if (status == NOD_OK) {
         journal_grow(call);
         call->fresh_intent = what == SAVING_INTENT;
+        if (call->saving_asks || call->saving_count)
+            suspect_over(call);
     }
     saved(call); /* even if it failed, the store may know the call */
     if (status != NOD_OK && !known && (!lost || call->cancel_wanted))
@@ -306,7 +349,7 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
     else if (lost)
         call_lost(call);
     else if (status != NOD_OK)
-        save_failed(call, what, status, reply);
+        save_failed(call, what, step, status, reply);
     else if (what == SAVING_ASKS)
         call_asked(call);
     else if (what == SAVING_OPENING)

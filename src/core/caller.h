@@ -64,8 +64,8 @@ struct caller_ops {
     /* True: the call waits for people, and its work clock stands still. For heartbeats. May be
      * NULL. */
     void (*waiting)(struct caller *caller, struct call *call, bool waiting);
-    /* Where its asks are up has changed (call_waits_only_elsewhere). Nothing may be done to the call
-     * here. May be NULL. */
+    /* Where its asks are up has changed (call_waits_only_elsewhere). Nothing may be done to the
+     * call here. May be NULL. */
     void (*offered)(struct caller *caller, struct call *call);
     /* Its asks travel in results, so a call can ask where it would otherwise have to end. */
     bool carries;
@@ -87,6 +87,9 @@ struct caller_ops {
 
 struct caller {
     const struct caller_ops *ops;
+    /* Of whoever is behind the call, by the newest request that says so: where consent is asked
+     * (core/consent.h). An answer brings roles of its own. */
+    role_set roles;
     struct call *call; /* set by the engine while it belongs to a call; NULL after finished() */
 };
 

@@ -261,13 +261,18 @@ void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum tar
 
 int64_t target_version(const struct target *target)
 {
+    return version_number(target->version);
+}
+
+int64_t version_number(const unsigned char digest[DIGEST_BYTES])
+{
     static const unsigned char none[DIGEST_BYTES];
     uint64_t number = 0;
 
-    if (memcmp(target->version, none, DIGEST_BYTES) == 0)
+    if (memcmp(digest, none, DIGEST_BYTES) == 0)
         return 0;
     for (size_t i = 0; i < sizeof(number); i++)
-        number = number << 8 | target->version[i];
+        number = number << 8 | digest[i];
     return (int64_t)(number & (CALL_VERSION_LEAST - 1)) | CALL_VERSION_LEAST;
 }
 

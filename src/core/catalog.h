@@ -56,6 +56,8 @@ void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum tar
 /* The target's version as records hold it: a number made from the digest of its input schema and
  * its author's version. It is never less than CALL_VERSION_LEAST; 0 if there is no digest. */
 int64_t target_version(const struct target *target);
+/* The same, of that digest. */
+int64_t version_number(const unsigned char digest[DIGEST_BYTES]);
 /* Was the call of this record begun with another version of the target? */
 bool target_has_changed(const struct target *target, const struct call_record *record);
 

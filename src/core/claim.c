@@ -59,6 +59,7 @@ static struct claim *claim_create(struct engine *engine, struct str ask_id,
 static void claim_free(struct claim *claim)
 {
     flow_drop(&claim->flow);
+    due_stop(claim->engine, &claim->doubt);
     if (claim->published)
         claim_arrive(claim);
     mem_free(claim->joined);
@@ -157,7 +158,7 @@ static void publish_send(struct op *op)
                                .handed = claim->answer.handed };
 
     if (ask) { /* the call waits here: take it in the same transition */
-        spec.take_for = engine->node;
+        spec.take_for = call_is_foreign(ask->call) ? STR_NONE : engine->node;
         spec.handed |= ask->call->handed;
         op->most = INT_MAX; /* the call may be taken in an epoch that only the reply tells */
     } else {
@@ -233,6 +234,19 @@ void claim_still_up(struct claim *claim, nod_status status, const struct claimed
     claim_reject(claim, put ? NOD_E_INVALID : status);
 }
 
+/* Who answered what, for the operator: once for each answer, at the node whose claim has won. What
+ * was asked and what was answered is not in it. */
+static void log_answer(const struct ask_record *ask)
+{
+    struct str action = ask_action(ask->state);
+
+    if (action.len)
+        LOG_INFO("answered", LOG_STR("call", ask->call_id), LOG_STR("ask", ask->id),
+                 LOG_STR("tool", ask->target), LOG_STR("principal", ask->principal),
+                 LOG_STR("by", ask->by), LOG_STR("via", ask_via_shown(ask->via)),
+                 LOG_STR("action", action));
+}
+
 /* Tells the answerer how the ask ended. The claim is gone after this. */
 void claim_settle(struct claim *claim, const struct claimed *now)
 {
@@ -249,6 +263,8 @@ void claim_settle(struct claim *claim, const struct claimed *now)
         claim->result.status = NOD_E_INVALID;
     if (now->won)
         counts_ask_ended(&claim->engine->counts, now->ask);
+    if (now->won && !claim->by_engine)
+        log_answer(now->ask);
     if (now->won && state != ASK_ACCEPTED && now->ask->page && claim->engine->pages.ended)
         claim->engine->pages.ended(claim->engine->pages.data, now->ask);
     if (ask) {
@@ -445,16 +461,31 @@ void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, v
     flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
 }
 
-/* The engine's own word (expired, unsupported) enters after the stages that check the answerer. */
+static void own_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct claim *claim = data;
+
+    if (status == NOD_OK)
+        claim_keep_record(claim, reply->ask);
+    flow_enter(&claim->flow);
+}
+
+/* The engine's own word (expired, unsupported) enters after the stages that check the answerer.
+ * Hooks are to see what was asked, so that is loaded if there are any. */
 static void claim_own(struct claim *claim)
 {
+    struct engine *engine = claim->engine;
+
     claim->by_engine = true;
     claim->answer.once = !claim->done;
     claim->answer.by = STR("nod");
-    flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, "buildResult", claim,
-               claim_flow_done);
+    flow_place(&claim->flow, &answer_flow, &engine->hooks, "buildResult", claim, claim_flow_done);
     claim->flow.firm = true; /* a hook may object to an answer, but not to the clock */
-    flow_enter(&claim->flow);
+    claim_keep_question(claim);
+    if (!claim_ask(claim) && hooks_any(&engine->hooks, &answer_flow))
+        engine->store->ops->load_ask(engine->store, claim->ask_id, own_loaded, claim);
+    else
+        flow_enter(&claim->flow);
 }
 
 void claim_by_engine(struct ask *ask, enum ask_state outcome)

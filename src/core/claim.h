@@ -43,6 +43,9 @@ struct claim {
     bool again;       /* the content does not fit, and is asked for once more */
     bool weighed;     /* `learned` is known */
     bool turn_looked; /* it is known whether its turn has come early */
+    int doubts;       /* looks at which nodes have the version of the call */
+    struct due doubt; /* the next one */
+    int64_t since;    /* monotonic: what is known of other nodes must be as new as this */
     bool checked;     /* the content is final: hooks write it no more */
     size_t learned;   /* bytes of the journal of a call that does not wait here */
     struct id call;   /* the call whose journal keeps room for this answer */
@@ -56,6 +59,7 @@ struct claim {
     bool lent;       /* answer.content belongs to the answerer, which is still on the stack */
     struct buf text; /* the content as it was given */
     struct ask_record *record; /* if the ask does not wait here, or may leave; in the arena */
+    struct str gone;           /* the name of what asked, if that is no longer here */
     struct id asker;           /* the call that asked, once it is known: result.call_id */
     struct answer_result result;
     answered_fn *done;
@@ -106,6 +110,10 @@ void claim_own_content(struct claim *claim);
 nod_status claim_write_content(void *subject, size_t stage, enum hook_field field, struct str text,
                                struct arena *arena, struct str *why);
 void claim_keep_content(void *subject);
+/* Keeps a copy of the question as it was asked. False: there is no room for it. */
+bool claim_keep_record(struct claim *claim, const struct ask_record *record);
+/* Keeps what was asked for the hooks of the later stages, if there are any. */
+void claim_keep_question(struct claim *claim);
 /* Did the ask end with this very answer? */
 bool claim_agrees(struct claim *claim, const struct ask_record *record);
 

@@ -115,8 +115,7 @@ nod_status claim_write_content(void *subject, size_t stage, enum hook_field fiel
     return NOD_OK;
 }
 
-/* Keeps a copy of the question as it was asked. False: there is no room for it. */
-static bool record_keep(struct claim *claim, const struct ask_record *record)
+bool claim_keep_record(struct claim *claim, const struct ask_record *record)
 {
     struct ask_record copy = ask_record_copy(&claim->arena, record);
 
@@ -127,6 +126,16 @@ static bool record_keep(struct claim *claim, const struct ask_record *record)
     return true;
 }
 
+/* Hooks see what was asked until the end, and the ask ends before: with publishResult, or by
+ * another answer while this one is on its way. */
+void claim_keep_question(struct claim *claim)
+{
+    const struct ask *ask = claim_ask(claim);
+
+    if (ask && !claim->record && hooks_any(&claim->engine->hooks, &answer_flow))
+        claim_keep_record(claim, &ask->record);
+}
+
 /* A hook finishes later: the answerer, the surface and the question may be gone by then. */
 void claim_keep_content(void *subject)
 {
@@ -135,7 +144,7 @@ void claim_keep_content(void *subject)
 
     if (ask && !claim->record)
         /* if there is no room for it, it is loaded when it is needed */
-        record_keep(claim, &ask->record);
+        claim_keep_record(claim, &ask->record);
     if (claim->lent) {
         claim_own_content(claim);
     } else if (claim->answer.content && !claim->content.len) {
@@ -379,7 +388,7 @@ static void question_loaded(void *data, nod_status status, const struct store_re
 {
     struct claim *claim = data;
 
-    if (status == NOD_OK && !claim->record && !record_keep(claim, reply->ask))
+    if (status == NOD_OK && !claim->record && !claim_keep_record(claim, reply->ask))
         status = NOD_E_LIMIT;
     if (status == NOD_E_STORE && claim->answer.set)
         answer_set_spoil(claim->answer.set, status);

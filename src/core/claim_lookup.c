@@ -14,6 +14,13 @@
 #include "core/answerable.h"
 #include "core/catalog.h"
 
+static void claim_not_known(struct claim *claim, nod_status status)
+{
+    if (status == NOD_E_STORE && claim->answer.set)
+        answer_set_spoil(claim->answer.set, status);
+    claim_reject(claim, status);
+}
+
 static void ended_without(void *data, nod_status status)
 {
     struct claim *claim = data;
@@ -31,36 +38,75 @@ static void end_as(struct claim *claim, struct str call_id, struct outcome outco
     engine_end(claim->engine, arena_str(&claim->arena, call_id), &outcome, ended_without, claim);
 }
 
-static void call_seen(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct claim *claim = data;
-    const struct call_record *call = status == NOD_OK ? reply->call : NULL;
-    const struct target *target =
-        call && call->state == CALL_STORED_WAITING && !call->forgotten && !claim_ask(claim)
-            ? catalog_named(claim->engine->catalog, call->kind, call->target)
-            : NULL;
+enum {
+    DOUBTS_MOST = 40, /* looks until it is read which nodes have the version of a call */
+    DOUBT_MS = 50,    /* between two of them */
+};
 
-    if (status == NOD_E_STORE) {
-        if (claim->answer.set)
-            answer_set_spoil(claim->answer.set, status);
-        claim_reject(claim, status);
-    } else if (target && target_has_changed(target, call)) {
-        end_as(claim, call->id, outcome_changed(&claim->arena, target->name));
-    } else {
-        flow_next(&claim->flow);
-    }
-}
+static store_done call_seen;
 
-/* The call is not live here. Its answer is taken only if the target is still what it was when the
- * call began. */
-static void check_target(struct claim *claim, const struct ask_record *record)
+static void doubt_look(struct claim *claim, struct str call_id)
 {
     struct store *store = claim->engine->store;
 
-    if (claim_ask(claim) || !claim->engine->catalog || !engine_survives(claim->engine))
+    if (claim->lent)
+        claim_own_content(claim);
+    if (!claim->doubts++)
+        claim->since = clock_mono(claim->engine->clock);
+    store->ops->load_call(store, call_id, call_seen, claim);
+}
+
+static void doubt_again(struct due *due)
+{
+    struct claim *claim = HEAP_OF(&due->node, struct claim, doubt.node);
+
+    doubt_look(claim, id_str(&claim->asker));
+}
+
+/* An answer to a call of another version counts while a node lives that can go on with it. */
+static void call_seen(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct claim *claim = data;
+    struct engine *engine = claim->engine;
+    struct ask *ask = claim_ask(claim);
+    const struct call_record *call = status == NOD_OK ? reply->call : NULL;
+    const struct target *target = NULL;
+    enum version_at version = VERSION_HERE;
+    struct so_far so_far = { 0 };
+
+    if (call)
+        so_far = (struct so_far){ .entries = call->entries, .count = call->entry_count };
+    if (claim->gone.len && status != NOD_E_STORE) {
+        end_as(claim, id_str(&claim->asker), outcome_gone(&claim->arena, claim->gone, &so_far));
+        return;
+    }
+    if (ask && call_is_foreign(ask->call))
+        target = ask->call->target;
+    else if (!ask && call && call->state == CALL_STORED_WAITING && !call->forgotten)
+        target = catalog_named(engine->catalog, call->kind, call->target);
+    if (call && target)
+        version = version_at(engine, target, call, claim->since);
+    if (status == NOD_E_STORE || (version == VERSION_UNSURE && claim->doubts >= DOUBTS_MOST))
+        claim_not_known(claim, NOD_E_STORE);
+    else if (version == VERSION_UNSURE)
+        due_set(engine, &claim->doubt, DOUBT_MS, doubt_again);
+    else if (version == VERSION_NOWHERE)
+        end_as(claim, call->id, outcome_changed(&claim->arena, call->target, &so_far));
+    else
+        flow_next(&claim->flow);
+}
+
+/* The call does not wait here with the target that it began with. Its answer is taken only if this
+ * node, or another one that lives, has that target. */
+static void check_target(struct claim *claim, const struct ask_record *record)
+{
+    struct ask *ask = claim_ask(claim);
+
+    if ((ask && !call_is_foreign(ask->call)) || !claim->engine->catalog ||
+        !engine_survives(claim->engine))
         flow_next(&claim->flow);
     else
-        store->ops->load_call(store, record->call_id, call_seen, claim);
+        doubt_look(claim, record->call_id);
 }
 
 /* Another submission came first, with another answer to this ask. */
@@ -78,18 +124,10 @@ static role_set claim_roles(const struct claim *claim)
     return claim->answer.roles | (own ? ANSWERS_AS_CLIENT : ROLES_NONE);
 }
 
-/* What asks, if its call waits here. */
-static const struct target *claim_target(struct claim *claim)
-{
-    const struct ask *ask = claim_ask(claim);
-
-    return ask ? ask->call->target : NULL;
-}
-
 static void turn_loaded(void *data, nod_status status, const struct store_reply *reply);
 
 /* The operator has it asked in other places, or there first. False: it was rejected, or that is
- * being looked up. The client's own surfaces know by themselves whether they are asked at all. */
+ * being looked up. A client that was asked before that is told so below: see answer_unheard. */
 static bool check_turn(struct claim *claim, const struct ask_record *record)
 {
     const struct surface *surface = claim->answer.surface;
@@ -130,7 +168,8 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
            record->call_id.len < ID_LEN ? record->call_id.len : ID_LEN);
     claim->result.call_id = id_str(&claim->asker);
     if (record->state == ASK_PENDING && target_is_gone(claim->engine, record->target)) {
-        end_as(claim, record->call_id, outcome_gone(&claim->arena, record->target));
+        claim->gone = arena_str(&claim->arena, record->target);
+        doubt_look(claim, record->call_id); /* its end says what was done */
     } else if (record->state != ASK_PENDING) {
         claim->result.state = record->state;
         claim->result.by = arena_str(&claim->arena, record->by);
@@ -142,13 +181,15 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     } else if (claim->answer.attempt && claim->answer.attempt < record->attempt) {
         claim->result.pending = true;
         claim_reject(claim, NOD_E_STALE); /* it answers an offer that was replaced */
-    } else if (!claim_may_count(claim->engine, record, claim_target(claim), surface)) {
+    } else if (surface && (claim->result.unheard = answer_unheard(claim->engine, record, surface,
+                                                                  claim->answer.roles))) {
         claim->result.pending = true;
         claim_reject(claim, NOD_E_REFUSED);
     } else if ((claim->result.problems = claim_take_note(claim, record)).len) {
         claim->result.pending = true;
         claim_reject(claim, NOD_E_INVALID);
     } else {
+        claim_keep_question(claim);
         check_target(claim, record);
     }
 }
@@ -160,19 +201,12 @@ static void check_loaded(struct claim *claim)
     check_answerer(claim, ask ? &ask->record : claim->record);
 }
 
-static void not_loaded(struct claim *claim, nod_status status)
-{
-    if (status == NOD_E_STORE && claim->answer.set)
-        answer_set_spoil(claim->answer.set, status);
-    claim_reject(claim, status);
-}
-
 static void turn_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct claim *claim = data;
 
     if (status == NOD_E_STORE) {
-        not_loaded(claim, status);
+        claim_not_known(claim, status);
         return;
     }
     struct ask *ask = claim_ask(claim); /* it may have come back to this node, or gone from it */
@@ -191,7 +225,7 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
     struct claim *claim = data;
 
     if (status != NOD_OK) {
-        not_loaded(claim, status);
+        claim_not_known(claim, status);
         return;
     }
     if (!claim->record) /* otherwise a hook that finishes later has had it kept */

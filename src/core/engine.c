@@ -25,7 +25,8 @@ static size_t or_default(size_t given, size_t usual)
 }
 
 /* Hints may have been lost. The waiting calls look one after the other, so that a store that has
- * just come back is not flooded. */
+ * just come back is not flooded. Those that are just looking look again: what they were told may be
+ * older than the hint. */
 static void wake_all(struct engine *engine)
 {
     struct call *call;
@@ -34,6 +35,8 @@ static void wake_all(struct engine *engine)
     for (struct idmap_walk walk = { 0 }; (call = idmap_next(&engine->calls, &walk));)
         if (call_waiting(call))
             call_take_later(call, count++ / ENGINE_LOOKS_A_MS);
+        else
+            call_take(call);
 }
 
 /* A hint of the store: this call may have become runnable, or have ended, elsewhere. */
@@ -43,6 +46,8 @@ static void wake(void *data, struct str id)
 
     if (id.len == 0)
         wake_all(data);
+    else if (call && (call->state == LIVE_RUNNING || call->state == LIVE_NEEDING))
+        call_look(call);
     else if (call)
         call_take(call);
 }
@@ -135,6 +140,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     limits->calls = or_default(limits->calls, ENGINE_CALLS);
     engine_ask_ttl(engine, engine->opts.ask_ttl_ms);
     engine_next_turn(engine, 0);
+    engine->consent = CONSENT_ROLES;
     engine->clock = opts->clock;
     if (opts->node.len) {
         engine->node_text = str_dup(opts->node);
@@ -160,6 +166,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     list_init(&engine->sets);
     list_init(&engine->brought);
     list_init(&engine->returns);
+    list_init(&engine->looks);
     list_init(&engine->cancels);
     list_init(&engine->openings);
     homes_init(engine);
@@ -167,6 +174,8 @@ struct engine *engine_create(const struct engine_opts *opts)
     list_init(&engine->scopings);
     nobody_init(&engine->nobody);
     engine_use_store(engine, opts->store);
+    nodes_init(engine);
+    suspects_init(engine);
     return engine;
 }
 
@@ -191,14 +200,17 @@ void engine_destroy(struct engine *engine)
     claims_drop(engine);
     grant_works_drop(engine);
     recovery_free(engine); /* it is told of the claims that it made */
+    looks_drop(engine);
     returns_drop(engine);
     openings_drop(engine);
     turn_ops_drop(engine);
     scopings_drop(engine);
+    suspects_drop(engine);
     struct idmap_walk walk = { 0 };
     for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
         call_free(call);
     brought_drop(engine); /* of calls that went before */
+    nodes_drop(engine);
     secrets_drop(engine); /* which some of them waited for */
     schemas_forget(engine);
     for (struct tally *tally; (tally = map_next(&engine->tallies, &at));)
@@ -226,6 +238,11 @@ void engine_ask_ttl(struct engine *engine, int64_t ms)
 void engine_use_pages(struct engine *engine, const struct engine_pages *pages)
 {
     engine->pages = *pages;
+}
+
+bool engine_has_page(const struct engine *engine, enum ask_page page)
+{
+    return engine->pages.link && engine->pages.kinds & 1u << page;
 }
 
 void engine_allow_fields(struct engine *engine, const char *const *fields)
@@ -306,6 +323,13 @@ bool engine_ready(const struct engine *engine, struct str *why)
 
     *why = STR("the store does not answer");
     return !store->ops->ready || store->ops->ready(store, why);
+}
+
+bool engine_fit(const struct engine *engine, struct str *why)
+{
+    struct store *store = engine->store;
+
+    return engine_ready(engine, why) && (!store->ops->opens || store->ops->opens(store, why));
 }
 
 int64_t engine_now(const struct engine *engine)

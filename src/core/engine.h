@@ -18,6 +18,7 @@
 #include "core/grant.h"
 #include "core/roles.h"
 #include "core/caller.h"
+#include "core/consent.h"
 #include "core/counts.h"
 #include "core/provider.h"
 #include "core/store.h"
@@ -49,7 +50,7 @@ enum {
     ENGINE_CALLS = 100000,               /* calls live on a node */
     ENGINE_ASK_TTL_MS = 300000,          /* how long a question waits */
     ENGINE_NEXT_TURN_MS = 30000,         /* how long one place is waited for, in turn */
-    ENGINE_PAGE_URL_MAX = 1024,          /* bytes of the address of a page of ours */
+    ENGINE_PAGE_URL_MAX = 2560,          /* bytes of the address of a page of ours */
     ENGINE_STORE_TRIES = 6,     /* of an operation whose store failed, with growing pauses */
     ENGINE_STORE_PAUSE_MS = 50, /* the first pause */
 };
@@ -115,9 +116,12 @@ bool engine_add_surface(struct engine *engine, struct surface *surface);
 bool engine_use_surfaces(struct engine *engine, const char *const *names, struct str *unknown);
 /* How long one turn lasts, where the clock ends it; 0: ENGINE_NEXT_TURN_MS. */
 void engine_next_turn(struct engine *engine, int64_t ms);
-/* What the client says is no consent: confirmations and approvals are asked elsewhere only. A
- * target may say the same for itself. Before the first call. */
-void engine_consent_elsewhere(struct engine *engine, bool elsewhere);
+/* Whose word is consent, if a target does not say something stricter (core/consent.h);
+ * CONSENT_ROLES if this is not called. Before the first call. */
+void engine_consent(struct engine *engine, enum consent_from from);
+/* Does what a client with these roles says count as consent, for what this target asks? */
+bool engine_client_consents(const struct engine *engine, const struct target *target,
+                            role_set roles);
 /* What a model says counts as consent, and it is asked what destructive tools ask. Before the first
  * call. */
 void engine_model_may_consent(struct engine *engine, bool may);
@@ -135,14 +139,17 @@ bool engine_asks_elsewhere(struct engine *engine, struct target *target);
 bool engine_asks_people_elsewhere(struct engine *engine, struct target *target);
 /* May it come to a model being asked for data, if the client can be asked these kinds (1 << enum
  * ask_kind)? */
-bool engine_asks_model(struct engine *engine, struct target *target, unsigned kinds);
+bool engine_asks_model(struct engine *engine, struct target *target, unsigned kinds,
+                       role_set roles);
 /* Several surfaces were named: asks that a client carries are up elsewhere as well. */
 bool engine_asks_together(struct engine *engine, struct target *target);
 /* May a call of this target wait for somebody elsewhere, if its client can be asked these kinds (1
- * << enum ask_kind)? */
-bool engine_waits_elsewhere(struct engine *engine, struct target *target, unsigned kinds);
+ * << enum ask_kind), and has these roles? */
+bool engine_waits_elsewhere(struct engine *engine, struct target *target, unsigned kinds,
+                            role_set roles);
 /* The same, and the somebody is a person. */
-bool engine_waits_for_people(struct engine *engine, struct target *target, unsigned kinds);
+bool engine_waits_for_people(struct engine *engine, struct target *target, unsigned kinds,
+                             role_set roles);
 /* How long a question waits from now on, if nobody says otherwise; at most RUN_TTL_MAX_MS. */
 void engine_ask_ttl(struct engine *engine, int64_t ms);
 /*
@@ -168,6 +175,13 @@ struct engine_pages {
     unsigned kinds; /* a bit (1 << enum ask_page) for each that it has; 0: it has none */
 };
 void engine_use_pages(struct engine *engine, const struct engine_pages *pages);
+bool engine_has_page(const struct engine *engine, enum ask_page page);
+/*
+ * Where an ask of ASK_URL is answered, for somebody who is shown it now. The link of a page of ours
+ * is made each time it is shown and is in no record: a server may come back under another address.
+ * Empty: this server has no such page.
+ */
+struct str ask_url(const struct engine *engine, const struct ask_record *ask, struct arena *arena);
 struct hooks *engine_hooks(struct engine *engine);
 const struct flow_table *engine_flow(nod_flow flow);
 
@@ -182,12 +196,18 @@ void engine_tick(struct engine *engine);
  * are under way may still end.
  */
 void engine_stop(struct engine *engine);
+/* This node was told to stop. The store is told before anything else, and calls that this node
+ * leaves running count for nothing: see node.c. May be called again. */
+void engine_leave(struct engine *engine);
 /* No operation of any call is on its way to the store. */
 bool engine_settled(const struct engine *engine);
 
 struct store *engine_store(const struct engine *engine);
 /* Does the store work, as far as it knows? If not, *why says why. */
 bool engine_ready(const struct engine *engine, struct str *why);
+/* Should this node get requests? Not if the store does not work, or holds what this node cannot
+ * open. */
+bool engine_fit(const struct engine *engine, struct str *why);
 /* The store's wall clock, in ms. It decides the expiry of everything that several nodes see. */
 int64_t engine_now(const struct engine *engine);
 size_t engine_calls(const struct engine *engine);
@@ -340,6 +360,14 @@ void engine_cancel(struct engine *engine, struct str call_id, struct str why);
 void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome,
                 void (*done)(void *data, nod_status status), void *data);
 
+/* Where the target of a call is, in the version of the call, if this node does not have it. */
+enum target_at {
+    TARGET_THERE,   /* at another node that lives, and was not told to stop */
+    TARGET_UNSURE,  /* that is being read: ask again */
+    TARGET_NOWHERE, /* nobody shares the store, or none of them has it */
+};
+enum target_at engine_target_at(struct engine *engine, const struct call_record *record);
+
 struct str call_id(const struct call *call);
 struct str call_scope(const struct call *call);
 const struct target *call_target(const struct call *call);
@@ -381,12 +409,13 @@ bool ask_is_opened(const struct ask *ask);
 /* A pending ask of this node, or NULL. */
 struct ask *engine_ask(const struct engine *engine, struct str ask_id);
 
-/* May the client be asked this, as far as the operator and the target are concerned? */
+/* May the client be asked this, as far as the operator, the target and its roles are concerned? */
 bool ask_is_for_client(const struct ask *ask);
 /* It may, and its turn has come (core/plan.h). */
 bool ask_is_clients_turn(const struct ask *ask);
-/* The same of an ask that may not be live here. */
-bool engine_asks_client_this(struct engine *engine, const struct ask_record *record);
+/* The same of an ask that may not be live here, and a client with these roles. */
+bool engine_asks_client_this(struct engine *engine, const struct ask_record *record,
+                             role_set roles);
 /* The client was asked this before: its turn has come, whatever the clock says. */
 void ask_was_clients_turn(struct ask *ask);
 
@@ -424,6 +453,9 @@ bool engine_asks_on(struct engine *engine, const struct ask_record *record,
 /* Is it up there now? */
 bool ask_is_up_on(const struct ask *ask, const struct surface *surface);
 
+/* What its client says of it does not count, or no longer: whoever follows is asked, as if the
+ * client had refused. */
+void ask_client_unheard(struct ask *ask);
 /* Called by a surface: see surface_ops.offer. */
 void ask_offered(struct ask *ask, const struct surface *surface, enum offer_result result);
 
@@ -437,7 +469,7 @@ struct answer {
     struct str scope; /* not empty: the ask must be of this scope */
     struct str via;   /* where it was given (claim_spec.via); empty: the surface's name */
     const struct surface *surface;
-    role_set roles;         /* the roles of `by`; the client that was asked needs none */
+    role_set roles;         /* the roles of `by`, on the token that brings it: core/consent.h */
     bool handed;            /* the answerer has shown that the call's client can come back */
     int attempt;            /* the offer it answers; 0: whichever is up */
     struct answer_set *set; /* the answers it is given with; NULL: it is given by itself */
@@ -458,6 +490,7 @@ struct answer_result {
     const char *code;     /* of a hook that refused the answer, for programs; NULL: none */
     struct str message;   /* the same, for people */
     bool pending;         /* the ask still waits for an answer */
+    const char *unheard;  /* with NOD_E_REFUSED: see answer_unheard; NULL: a hook has refused it */
     /* with NOD_E_STALE: this very answer, by the same principal, ended it: it was sent twice */
     bool same;
 };

@@ -78,7 +78,13 @@ static nod_status not_confirmed(struct nod_hook_run *hook, struct run *run,
         return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
                          STR("This needs a person's confirmation, and what was answered is neither "
                              "a yes nor a no; nothing was done"));
-    if (run->model & 1u << ASK_APPROVAL)
+    unsigned asked = 1u << ASK_APPROVAL;
+    if (run->lacks_role & asked && !(run->supports_consent & asked))
+        return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
+                         STR("This needs a person's confirmation, and nobody could be "
+                             "asked: " CONSENT_NEEDS_ROLE ", which this token does not have; "
+                             "nothing was done"));
+    if (run->model & asked)
         return hook_fail(
             hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
             arena_fmt(&run->arena,

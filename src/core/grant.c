@@ -78,6 +78,8 @@ bool grant_write(struct buf *out, const struct grant *grant)
     json_writer_init(&w, out);
     jw_object(&w);
     jw_key_str(&w, STR("tool"), grant->tool);
+    if (grant->asker.len)
+        jw_key_str(&w, STR("asker"), grant->asker);
     jw_key_str(&w, STR("principal"), grant->principal);
     jw_key_str(&w, STR("session"), grant->session);
     jw_key_str(&w, STR("scope"), grant_scope_name(grant->scope));
@@ -105,6 +107,7 @@ bool grant_read(struct arena *arena, struct str id, struct str record, struct gr
     if (!json_is(v, JSON_OBJECT))
         return false;
     out->tool = json_get_str(v, STR("tool"));
+    out->asker = json_get_str(v, STR("asker"));
     out->principal = json_get_str(v, STR("principal"));
     out->session = json_get_str(v, STR("session"));
     out->digest = json_get_str(v, STR("digest"));

@@ -69,6 +69,10 @@ struct remember_choice {
 size_t grants_offered(const struct ask_record *ask, struct arena *arena,
                       struct remember_choice out[GRANT_CHOICES_MAX]);
 
+/* The tool that the yes to this question is for, if that is another one than asks (nod_approve with
+ * .tool_path); in the arena. Empty: it is the one that asks. */
+struct str grant_path(const struct ask_record *ask, struct arena *arena);
+
 /* --- what is allowed --- */
 
 /*
@@ -93,6 +97,7 @@ struct str grant_digest(struct arena *arena, const struct json *args);
 struct grant {
     struct str id;
     struct str tool;
+    struct str asker;     /* the tool that asked for it, if that is another one; else empty */
     struct str principal; /* whose calls pass */
     struct str session;   /* GRANT_SESSION: the scope of that session; else empty */
     struct str by;        /* who has approved */
@@ -112,6 +117,10 @@ struct grant {
 /* As a person reads it: "Allow for this session", ... */
 struct str grant_label(struct arena *arena, enum grant_scope scope, enum grant_match match,
                        int64_t for_ms);
+
+/* Why this grant does not count now, though it has not ended, for people. NULL: it counts. */
+const char *grant_sleeps(const struct engine *engine, const struct grant *grant,
+                         struct arena *arena);
 
 typedef void grant_row_fn(void *data, const struct grant *grant);
 /*

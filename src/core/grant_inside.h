@@ -26,6 +26,11 @@ struct grant_rule grant_rule_of(const struct engine *engine, const struct call *
 /* The tool that a path names; if there is none, the tool of the call. */
 const struct target *grant_target(const struct engine *engine, const struct call *call,
                                   struct str path);
+/* May the tool of this call ask for the approval of that one? Not if that one is destructive, and
+ * the tool of the call is not and does not name it (nod_tool.approves). */
+bool grant_path_fits(const struct engine *engine, const struct call *call, struct str path);
+/* Does the rule allow what was chosen? */
+bool grant_allowed(const struct grant *grant, const struct grant_rule *rule);
 /* The choices of a rule, without labels. `digest`: the arguments have one. */
 size_t grant_choices(const struct grant_rule *rule, bool session, bool digest,
                      struct remember_choice out[GRANT_CHOICES_MAX]);

@@ -201,6 +201,8 @@ static bool wanted(struct call *call, const struct entry *entry, struct granting
                              .version = noted.version,
                              .for_ms = noted.choice.for_ms,
                              .at_ms = noted.at_ms };
+    if (!str_eq(grant->tool, call->target->name))
+        grant->asker = call->target->name;
     if (grant->match == GRANT_ARGUMENTS)
         grant->digest = noted.digest;
     if (grant->for_ms)

@@ -55,20 +55,25 @@ bool grant_match_named(struct str name, enum grant_match *match)
     return str_eq(name, match_names[*match]);
 }
 
+/* `tool`: another one than asks; empty: that one. */
 static struct str label(struct arena *arena, enum grant_scope scope, int64_t for_ms,
-                        const char *with)
+                        struct str tool, const char *with)
 {
+    struct str name = tool.len ? arena_fmt(arena, " " STR_FMT, STR_ARG(tool)) : STR("");
+
     if (scope == GRANT_SESSION)
-        return arena_fmt(arena, "Allow for this session%s", with);
+        return arena_fmt(arena, "Allow" STR_FMT " for this session%s", STR_ARG(name), with);
     if (!for_ms)
-        return arena_fmt(arena, "Always allow%s", with);
-    return arena_fmt(arena, "Allow for " STR_FMT "%s", STR_ARG(arena_time(arena, for_ms)), with);
+        return arena_fmt(arena, "Always allow" STR_FMT "%s", STR_ARG(name), with);
+    return arena_fmt(arena, "Allow" STR_FMT " for " STR_FMT "%s", STR_ARG(name),
+                     STR_ARG(arena_time(arena, for_ms)), with);
 }
 
 struct str grant_label(struct arena *arena, enum grant_scope scope, enum grant_match match,
                        int64_t for_ms)
 {
-    return label(arena, scope, for_ms, match == GRANT_ARGUMENTS ? ", with these arguments" : "");
+    return label(arena, scope, for_ms, STR_NONE,
+                 match == GRANT_ARGUMENTS ? ", with these arguments" : "");
 }
 
 /* --- the operator's rules --- */
@@ -106,10 +111,9 @@ static const struct grant_rule *rule_for(const struct engine *engine, struct str
     return found;
 }
 
-struct grant_rule grant_rule_of(const struct engine *engine, const struct call *call,
-                                struct str path)
+static struct grant_rule rule_now(const struct engine *engine, const struct target *named,
+                                  struct str path)
 {
-    const struct target *named = grant_target(engine, call, path);
     const struct grant_rule *operators = rule_for(engine, path);
     struct grant_rule rule =
         operators ? *operators
@@ -125,6 +129,14 @@ struct grant_rule grant_rule_of(const struct engine *engine, const struct call *
     if (!rule.for_ms)
         rule.for_ms = GRANT_MS;
     rule.for_ms = (rule.for_ms + SECOND_MS - 1) / SECOND_MS * SECOND_MS; /* as people choose it */
+    return rule;
+}
+
+struct grant_rule grant_rule_of(const struct engine *engine, const struct call *call,
+                                struct str path)
+{
+    struct grant_rule rule = rule_now(engine, grant_target(engine, call, path), path);
+
     if (rule.allows & NOD_REMEMBER_SESSION && str_eq(call->scope, call->principal))
         rule.allows |= NOD_REMEMBER_TIME; /* there is no session: a time is offered instead */
     return rule;
@@ -139,6 +151,47 @@ const struct target *grant_target(const struct engine *engine, const struct call
                                      : NULL;
 
     return named ? named : call->target;
+}
+
+bool grant_path_fits(const struct engine *engine, const struct call *call, struct str path)
+{
+    const struct target *tool = call->target;
+
+    if (tool->destructive || !grant_target(engine, call, path)->destructive)
+        return true;
+    for (const char *const *name = tool->approves; name && *name; name++)
+        if (str_eq(str_of(*name), path))
+            return true;
+    return false;
+}
+
+bool grant_allowed(const struct grant *grant, const struct grant_rule *rule)
+{
+    if (!(rule->allows & (grant->match == GRANT_TOOL ? NOD_REMEMBER_TOOL : NOD_REMEMBER_ARGUMENTS)))
+        return false;
+    if (grant->scope == GRANT_SESSION)
+        return rule->allows & NOD_REMEMBER_SESSION;
+    if (!grant->for_ms)
+        return rule->allows & NOD_REMEMBER_PRINCIPAL;
+    return rule->allows & NOD_REMEMBER_TIME && grant->for_ms <= rule->for_ms;
+}
+
+const char *grant_sleeps(const struct engine *engine, const struct grant *grant,
+                         struct arena *arena)
+{
+    const struct target *tool = target_named(engine, grant->tool);
+    struct grant_rule rule;
+
+    if (!tool && grant->asker.len) /* a path that names no tool is of the one that asked */
+        tool = target_named(engine, grant->asker);
+    if (!tool)
+        return "the tool is not there";
+    if (!str_eq(grant_version(arena, tool), grant->version))
+        return "the tool has changed since it was approved";
+    rule = rule_now(engine, tool, grant->tool);
+    if (rule.allows & NOD_REMEMBER_SESSION) /* as for calls without a session */
+        rule.allows |= NOD_REMEMBER_TIME;
+    return grant_allowed(grant, &rule) ? NULL : "it may not be remembered any more";
 }
 
 /* --- what a question says of it --- */
@@ -237,9 +290,17 @@ size_t grants_offered(const struct ask_record *ask, struct arena *arena,
     size_t count =
         grant_choices(&offer.rule, !str_eq(ask->scope, ask->principal), offer.digest.len > 0, out);
     for (size_t i = 0; i < count; i++)
-        out[i].label =
-            offer.own && out[i].match == GRANT_ARGUMENTS
-                ? label(arena, out[i].scope, out[i].for_ms, ", with the arguments in the question")
-                : grant_label(arena, out[i].scope, out[i].match, out[i].for_ms);
+        out[i].label = label(arena, out[i].scope, out[i].for_ms, grant_path(ask, arena),
+                             out[i].match == GRANT_TOOL ? ""
+                             : offer.own                ? ", with the arguments in the question"
+                                                        : ", with these arguments");
     return count;
+}
+
+struct str grant_path(const struct ask_record *ask, struct arena *arena)
+{
+    struct grant_offer offer;
+
+    return grant_offer_read(ask, arena, &offer) && !str_eq(offer.tool, ask->target) ? offer.tool
+                                                                                    : STR_NONE;
 }

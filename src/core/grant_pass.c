@@ -62,6 +62,7 @@ static void passed(struct call *call)
 
     LOG_INFO("a remembered approval counts: nobody is asked", LOG_STR("tool", grant->tool),
              LOG_STR("principal", grant->principal), LOG_STR("by", grant->by),
+             LOG_CSTR("via", "remembered"), LOG_CSTR("action", "accept"),
              LOG_STR("grant", grant->id), LOG_STR("call", id_str(&call->id)));
     call->engine->counts.grants_used++;
     answered(call, ASK_ACCEPTED, grant->by, grant->ask_id,
@@ -91,8 +92,8 @@ static void not_passed(struct call *call)
 
     if (!(able & 1u << item->spec.kind))
         answered(call, ASK_UNSUPPORTED, STR("nod"), STR_NONE, STR_NONE);
-    else if (granting->rule.allows)
-        offer(call);
+    else if (granting->rule.allows || !str_eq(item->spec.path, call->target->name))
+        offer(call); /* people are told which tool it is for, also if nothing may be remembered */
     look_on(call);
 }
 
@@ -138,25 +139,13 @@ static bool is_what_was_looked_for(const struct grant *have, const struct grant 
            str_eq(have->tool, want->tool) && str_eq(have->digest, want->digest);
 }
 
-/* May it be remembered for that long, as the tool and the operator have it now? Scope and match are
- * among the choices of the rule, or it would not have been looked for. */
-static bool is_still_allowed(const struct grant *have, const struct grant_rule *rule)
-{
-    if (have->scope == GRANT_SESSION)
-        return true;
-    if (!have->for_ms)
-        return rule->allows & NOD_REMEMBER_PRINCIPAL;
-    return rule->allows & NOD_REMEMBER_TIME && have->for_ms <= rule->for_ms;
-}
-
 static bool counts(const struct call *call, const struct grant *have)
 {
     const struct granting *granting = call->granting;
 
     return !grant_is_over(have, engine_now(call->engine)) &&
            is_what_was_looked_for(have, &granting->grant) &&
-           str_eq(have->version, granting->target_version) &&
-           is_still_allowed(have, &granting->rule);
+           str_eq(have->version, granting->target_version) && grant_allowed(have, &granting->rule);
 }
 
 static void get_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -263,6 +252,20 @@ static void look_on(struct call *call)
         looked(call);
 }
 
+/* A yes to a harmless tool would free a dangerous one. */
+static void refuse_path(struct call *call, struct str path)
+{
+    struct str message =
+        arena_fmt(&call_ending(call)->arena,
+                  STR_FMT " asks for the approval of " STR_FMT ", which is destructive, and is not "
+                          "so itself: its registration has to say .approves",
+                  STR_ARG(call->target->name), STR_ARG(path));
+
+    run_free(call->run);
+    call->run = NULL;
+    call_fail(call, NOD_E_USAGE, NULL, message);
+}
+
 void grants_look(struct call *call)
 {
     struct run_item *item = next_with_path(call->run->news.first);
@@ -271,6 +274,11 @@ void grants_look(struct call *call)
         call_asks_begin(call);
         return;
     }
+    for (const struct run_item *one = item; one; one = next_with_path(one->next))
+        if (!grant_path_fits(call->engine, call, one->spec.path)) {
+            refuse_path(call, one->spec.path);
+            return;
+        }
     call->state = LIVE_SAVING;
     if (call->cancel_wanted)
         looked(call);

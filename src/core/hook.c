@@ -119,6 +119,14 @@ nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec)
     return NOD_OK;
 }
 
+bool hooks_any(const struct hooks *hooks, const struct flow_table *table)
+{
+    for (size_t s = 0; s < table->count; s++)
+        if (!list_empty(&hooks->stages[table->id][s]))
+            return true;
+    return false;
+}
+
 /* --- filters --- */
 
 /* `*` stands for any text, `?` for any byte. */

@@ -89,6 +89,8 @@ void hooks_finish(struct hooks *hooks);
 /* NOD_E_NOT_FOUND: no such stage. NOD_E_NOT_SUPPORTED: this stage cannot be replaced. NOD_E_USAGE,
  * NOD_E_LIMIT. */
 nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec);
+/* Has this flow a hook at any of its stages? */
+bool hooks_any(const struct hooks *hooks, const struct flow_table *table);
 
 /* --- for hooks, while they run --- */
 

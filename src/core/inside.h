@@ -10,6 +10,7 @@
  * need.c           values that a run needs and the journal must not hold
  * run_journal.c    what a run looks up and records while it is with its provider
  * ask.c            the life of an ask up to the offer: request stages, expiry
+ * consent.c        what is a person's yes, and whose yes counts
  * plan.c           where the questions of a call are asked, and in which order
  * offers.c         on which surfaces an ask is up
  * turns_early.c    a turn that comes before its time
@@ -25,8 +26,11 @@
  * brought.c        answers that a caller has with it
  * take.c           a call becomes ours to run again, or turns out to have ended elsewhere
  * adopt.c          a call that comes back, or whose caller leaves it
+ * version.c        a call goes on only with the version of its target that it began with
  * resting.c        a call that waits without its client, because it can be answered elsewhere
  * recover.c        calls and questions that no node works on
+ * node.c           what nodes know of each other
+ * suspect.c        calls that were running when their node died
  * home.c           calls that providers of this node have begun
  * open.c           storing a call before it begins
  * stop.c           what becomes of calls when this node stops
@@ -75,7 +79,8 @@ struct engine {
     size_t resting;   /* calls of `calls` that wait without a client: see resting.c */
     struct plan plan; /* where people are asked, unless a target says otherwise */
     int64_t next_turn_ms;
-    bool consent_elsewhere, model_may_consent;
+    enum consent_from consent; /* see engine_consent */
+    bool model_may_consent;
     const char *instead_of_model; /* see engine_say_instead_of_model; NULL: nothing was said */
     struct idmap calls;           /* struct call */
     struct idmap asks;            /* struct ask, pending here */
@@ -90,6 +95,7 @@ struct engine {
     struct list sets;         /* answers that are given together */
     struct list brought;      /* answers that callers have brought */
     struct list returns;      /* calls that are being given back to the store */
+    struct list looks;        /* at calls that run here, and may have been ended elsewhere */
     struct list cancels;      /* of calls that are not live here, under way */
     struct list openings;     /* of calls that have not begun, under way */
     struct idmap homes;       /* struct home: calls that providers here have begun; home.c */
@@ -102,6 +108,8 @@ struct engine {
     struct caller nobody;          /* the caller of calls whose caller is gone */
     const struct catalog *catalog; /* NULL: not known */
     struct recovery *recovery;
+    struct suspects *suspects;         /* calls whose nodes have died: see suspect.c */
+    struct nodes *nodes;               /* this node and the others: see node.c */
     bool stopping;                     /* no run begins any more: see engine_stop */
     const char *const *allowed_fields; /* NULL: none */
     struct engine_pages pages;         /* zeroed: this server has none */
@@ -138,6 +146,55 @@ struct call *engine_call_at(const struct engine *engine, struct str call_id);
 void recovery_free(struct engine *engine);
 /* A call can be run that is not live here: look now, unless other nodes may take it. */
 void recovery_hurry(struct engine *engine);
+/* What can be run was looked for, and there was not more than one look shows. True also if nobody
+ * looks. */
+bool recovery_has_looked(const struct engine *engine);
+
+/* --- nodes (node.c) --- */
+
+void nodes_init(struct engine *engine);
+void nodes_drop(struct engine *engine);
+/* With every heartbeat: the record of this node is put, with the node's time to live. */
+void node_beat(struct engine *engine, int64_t ttl_ms);
+void node_targets_changed(struct engine *engine);
+/* It is on its way to the store that this node was told to stop. */
+bool node_is_leaving(const struct engine *engine);
+bool node_is_told_to_stop(const struct engine *engine);
+/* Were the records of all nodes read since then, by this node's monotonic clock? If not they are
+ * read now: ask again at the next look. */
+bool nodes_known(struct engine *engine, int64_t since);
+/* As far as is known: was this node told to stop? */
+bool node_has_left(const struct engine *engine, struct str name);
+/* As far as is known: how many nodes that live, and were not told to stop, were started after this
+ * one? `but`: a node that is gone, and may still be known. */
+size_t nodes_younger(const struct engine *engine, struct str but);
+/* As far as is known: does another node that lives, and was not told to stop, have the target of
+ * this record, in the version of the record? */
+bool nodes_have_target(const struct engine *engine, const struct call_record *record);
+
+/* --- calls that were running when their node died (suspect.c) --- */
+
+void suspects_init(struct engine *engine);
+void suspects_drop(struct engine *engine);
+/* Something has changed: perhaps it is the turn of one. */
+void suspects_next(struct engine *engine);
+/* May one more be adopted, to wait for its turn? */
+bool suspects_have_room(const struct engine *engine);
+/* This node was told to stop: calls that wait for their turn are left to others. */
+void suspects_leave(struct engine *engine);
+/* Is this the record of a call that ran on a node which is gone, if its node is? */
+bool suspect_is(const struct call_record *record);
+/* The call, which is live here, can only be taken as a suspect. */
+void suspect_meet(struct call *call, const struct call_record *record);
+/* How the call is to be taken now. */
+enum take_why suspect_way(const struct call *call);
+/* The call was taken. */
+void suspect_taken(struct call *call, const struct call_record *record);
+/* The call has committed something, was not taken, or goes. */
+void suspect_over(struct call *call);
+/* The call was taken, and is not to be run: it crashed too often. */
+bool suspect_must_end(const struct call *call);
+void suspect_end(struct call *call);
 
 /* --- calls that have their home here (home.c) --- */
 
@@ -197,6 +254,7 @@ struct ending {         /* what a call needs at its end, but not while it waits 
     bool written;      /* `result` is written, and holds the outcome's body */
     struct str cancel_why;
     bool decided;     /* the outcome is set although the call is being cancelled */
+    bool store_away;  /* it fails because the store is away, and its client may be told at once */
     bool found;       /* it ended elsewhere or before, and the store has told how */
     bool not_the_end; /* only the caller is told this end: the call may go on elsewhere */
     void (*told)(void *data, nod_status status); /* told when the end is stored; may be NULL */
@@ -232,21 +290,29 @@ struct call {
     bool resting;      /* it waits without a caller: see resting.c */
     bool untold;       /* a new caller is still to be told of the asks */
     bool portable;
-    bool named;      /* see call_spec */
-    bool unsure;     /* the store may not know that this node waits for the call */
-    bool hold_steps; /* it is to stop before its first step */
-    bool held;       /* it has come to that step, and goes on when its caller says so */
+    bool named;              /* see call_spec */
+    bool unsure;             /* the store may not know that this node waits for the call */
+    bool hold_steps;         /* it is to stop before its first step */
+    bool held;               /* it has come to that step, and goes on when its caller says so */
+    bool orphaned;           /* the last take was refused: its node is gone (store_reply.suspect) */
+    unsigned char way;       /* of the take under way: enum take_why */
+    uint16_t deaths;         /* of its run here: see deaths_pack */
+    struct suspect *suspect; /* it waits for its turn: see suspect.c */
     int64_t keep_ms, keep_asked_ms; /* see call_spec */
     bool handed; /* the client can come back: the store is told with the next transition */
     uint32_t notices;
-    bool unasked; /* it was logged that nobody could be asked */
+    bool unasked;     /* it was logged that nobody could be asked */
+    bool interrupted; /* it was last seen running, on a node that may be gone */
     uint64_t epoch;
+    int64_t version; /* of the target it began with, as its record has it; 0: that of `target` */
+    int64_t back_at; /* monotonic: when it came back to this node; 0: it began here */
     int64_t worked_ms;
     int64_t run_began;
     struct due timeout; /* of its run; while it waits: the next take; else: its next run */
     struct later *later;
     /* of its last run; see struct run */
-    unsigned supports, supports_consent, supports_gate, model;
+    unsigned supports, supports_consent, model, lacks_role;
+    role_set roles;              /* of its last caller, while it has none: see call_roles */
     unsigned client_kinds;       /* what its client could be asked when it was last told of asks */
     struct journal journal;      /* empty while it waits: the store has it */
     size_t learned;              /* bytes of the journal, while it waits */
@@ -310,6 +376,9 @@ void engine_end_later(struct engine *engine, struct str call_id, struct str why)
 void call_take(struct call *call);
 /* The same after a while, if it still waits then. */
 void call_take_later(struct call *call, int64_t after_ms);
+/* Every call that waits, one after the other, with this pause in between. Returns how long that is
+ * in all. */
+int64_t calls_look(struct engine *engine, int64_t step_ms);
 /* The store refused a write: another node has the call. Waits for its end, or its turn. */
 void call_lost(struct call *call);
 /* The call waits, and was just read: one more look tells the store that this node waits for it. */
@@ -323,6 +392,9 @@ bool call_decided(struct call *call);
 void call_go_on(struct call *call);
 /* The call was taken in this epoch, but cannot be run here: makes it runnable for others. */
 void call_give_back(struct engine *engine, const struct call_record *record, uint64_t epoch);
+/* A hint has come for a call that runs here: if it was ended elsewhere, its run is dropped. */
+void call_look(struct call *call);
+void looks_drop(struct engine *engine);
 void returns_drop(struct engine *engine);
 void cancels_drop(struct engine *engine);
 void openings_drop(struct engine *engine);
@@ -354,6 +426,24 @@ bool call_list(struct call *call);
 /* Frees the call here; the store has it. Offers elsewhere are taken down. The client is not
  * told. */
 void call_unload(struct call *call);
+
+/* --- the version of its target (version.c) --- */
+
+enum version_at {
+    VERSION_HERE,    /* it is the one that this node has */
+    VERSION_THERE,   /* this node has another one, and a node that lives has it */
+    VERSION_UNSURE,  /* this node has another one; which the others have is being read */
+    VERSION_NOWHERE, /* no node has it: its calls end */
+};
+/* Where the version is that the call of this record began with. What is known of other nodes must
+ * not be older than `since`, by this node's monotonic clock. */
+enum version_at version_at(struct engine *engine, const struct target *target,
+                           const struct call_record *record, int64_t since);
+enum version_at call_version_at(const struct call *call);
+/* The call began with another version of its target than this node has. */
+bool call_is_foreign(const struct call *call);
+/* Ends the call, which is ours to run; with a record: which waits, and is LIVE_WAITING here. */
+void call_end_changed(struct call *call, const struct call_record *waits);
 
 /* --- rest --- */
 
@@ -409,6 +499,9 @@ void call_save(struct call *call);
  * back: see call_step_on. */
 void call_hold_steps(struct call *call);
 void call_saving_free(struct call *call);
+/* Sentences for the caller of a call that cannot go on because of its store: which steps were done,
+ * and what to do. */
+struct str call_done_before(struct call *call);
 /* A sentence that says which bound it was, and which option sets it. */
 struct str call_quota_message(struct call *call, enum store_quota quota, uint64_t most);
 void call_tell_waiting(struct call *call, bool waiting);
@@ -502,13 +595,15 @@ void call_tell_offered(struct call *call);
 bool ask_waits(const struct ask *ask);
 
 struct able {         /* bits (1 << kind) of what the person behind a call can be asked: */
-    unsigned asked;   /* anywhere */
+    unsigned asked;   /* anywhere, for data */
     unsigned consent; /* where it counts as consent */
-    unsigned gate;    /* before the call starts */
     unsigned model;   /* through the model, whether or not that counts */
     unsigned client;  /* by the client */
+    unsigned role;    /* for consent by the client, if it had the role for that */
 };
 struct able call_able(const struct call *call);
+/* The roles of whoever is behind it, or was before its caller left. */
+role_set call_roles(const struct call *call);
 /* Sets what its runs can ask, if its caller is there. Returns what its client can be asked. */
 unsigned call_supports(struct call *call);
 /* The store counts another offer of the ask, made here or on another node. It is put up again on
@@ -523,19 +618,8 @@ void ask_withdraw(struct ask *ask, const struct surface *but, const struct winne
 struct str surface_word(const struct surface *surface); /* what the operator calls it */
 const struct plan *target_plan(struct engine *engine, struct target *target);
 const struct plan *call_plan(const struct call *call);
-/* What an answer may decide, besides the data that a handler goes on with. */
-enum ask_weight {
-    WEIGHT_DATA,    /* nothing */
-    WEIGHT_GATE,    /* whether the call starts: a hook asks it at the gate */
-    WEIGHT_CONSENT, /* a confirmation or an approval */
-};
-enum ask_weight ask_weight(const struct ask_record *record);
-/* Does an answer of this weight count, if it is given there, for what this target asks? */
-bool surface_counts(const struct engine *engine, const struct surface *surface,
-                    const struct target *target, enum ask_weight weight);
-/* Does one to this ask? `target` may be NULL: its name is in the record. */
-bool claim_may_count(const struct engine *engine, const struct ask_record *record,
-                     const struct target *target, const struct surface *surface);
+/* What asks, by the name in a record. NULL: there is no such target here. */
+struct target *target_named(const struct engine *engine, struct str name);
 
 /* --- turns --- */
 

@@ -89,7 +89,10 @@ struct str engine_surface_names(const struct engine *engine, struct arena *arena
 static bool surface_can(struct surface *surface, const struct call *call,
                         const struct ask_record *ask)
 {
-    return surface_counts(call->engine, surface, call->target, ask_weight(ask)) &&
+    const struct engine *engine = call->engine;
+
+    return consent_counts(engine, surface, call->target, ask_is_consent(engine, ask, call->target),
+                          call->principal, call_roles(call)) &&
            surface->ops->can(surface, call, ask->kind);
 }
 
@@ -128,12 +131,11 @@ struct able call_able(const struct call *call)
         unsigned kinds = plan->all & 1u << i ? kinds_of(surface, call) : 0;
         if (!kinds) /* most surfaces ask nobody behind this call */
             continue;
-        if (surface_counts(engine, surface, call->target, WEIGHT_DATA))
-            able.asked |= kinds;
-        if (surface_counts(engine, surface, call->target, WEIGHT_CONSENT))
+        able.asked |= kinds;
+        if (consent_counts(engine, surface, call->target, true, call->principal, call_roles(call)))
             able.consent |= kinds;
-        if (surface_counts(engine, surface, call->target, WEIGHT_GATE))
-            able.gate |= kinds;
+        else if (consent_counts(engine, surface, call->target, true, call->principal, ROLE_ANSWER))
+            able.role |= kinds;
         if (surface_is_held(surface))
             able.client |= kinds;
         if (surface->ops->model)
@@ -452,6 +454,22 @@ void ask_offered(struct ask *ask, const struct surface *surface, enum offer_resu
     ask->up &= ~bit;
     if (!ask->up && !ask->offering)
         ask_offer(ask);
+}
+
+void ask_client_unheard(struct ask *ask)
+{
+    const struct engine *engine = ask->call->engine;
+
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (surface_is_held(engine->surfaces[i])) {
+            ask->up &= ~(1u << i);
+            ask->tried |= 1u << i;
+        }
+    if (ask->up || ask->offering || ask->claiming)
+        return;
+    ask_offer(ask);
+    if (!ask->up && !ask->claiming && !client_could(ask)) /* nor does its client carry it */
+        claim_by_engine(ask, ASK_UNSUPPORTED);
 }
 
 void ask_withdraw(struct ask *ask, const struct surface *but, const struct winner *winner,

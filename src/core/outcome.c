@@ -1,6 +1,7 @@
 /* core/outcome: the codes of failures, and an outcome as JSON for the store. */
 #include "core/outcome.h"
 
+#include "core/run.h"
 #include "json/write.h"
 
 static const struct {
@@ -26,6 +27,7 @@ static const struct {
     { NOD_E_IO, "IO_ERROR", "i/o error" },
     { NOD_E_REFUSED, "REFUSED", "refused" },
     { NOD_E_FAILED, "TOOL_FAILED", "failed" },
+    { NOD_E_CRASHED, "HANDLER_CRASHED", "crashed" },
 };
 
 const char *outcome_code(nod_status status)
@@ -44,27 +46,173 @@ const char *nod_status_name(nod_status status)
     return "unknown status";
 }
 
-struct outcome outcome_gone(struct arena *arena, struct str target)
+/* --- calls that cannot go on as they began --- */
+
+enum {
+    SO_FAR_NAMED = 20,           /* steps that a failure names */
+    SO_FAR_BYTES_MAX = 16 << 10, /* of their names, as a sentence and as JSON */
+};
+
+/* Steps of the author: a result is there, or only the intent. */
+static bool is_step(const struct so_far *so_far, const struct entry *entry, bool done)
 {
+    if (str_starts(entry->key, STR(RUN_RESERVED_PREFIX)))
+        return false;
+    if (done)
+        return entry->class == ENTRY_STEP;
+    return entry->class == ENTRY_INTENT &&
+           !journal_find(so_far->entries, so_far->count, ENTRY_STEP, entry->key);
+}
+
+/* Writes their names: with `w` as JSON. Returns how many there are. */
+static size_t name_steps(const struct so_far *so_far, bool done, struct buf *out,
+                         struct json_writer *w)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < so_far->count; i++) {
+        const struct entry *entry = &so_far->entries[i];
+        if (!is_step(so_far, entry, done) || ++count > SO_FAR_NAMED)
+            continue;
+        if (w)
+            jw_str(w, entry->key);
+        else
+            buf_fmt(out, "%s'" STR_FMT "'", count > 1 ? ", " : "", STR_ARG(entry->key));
+    }
+    if (!w && count > SO_FAR_NAMED)
+        buf_fmt(out, " and %zu more", count - SO_FAR_NAMED);
+    return count;
+}
+
+struct str outcome_so_far(struct arena *arena, const struct so_far *so_far)
+{
+    struct buf text, open;
+
+    buf_init(&text, SO_FAR_BYTES_MAX);
+    buf_init(&open, SO_FAR_BYTES_MAX);
+    buf_add(&text, STR(" Done before: "));
+    size_t done = name_steps(so_far, true, &text, NULL);
+    if (done)
+        buf_add(&text, STR("."));
+    else
+        buf_clear(&text);
+    size_t unknown = name_steps(so_far, false, &open, NULL);
+    if (unknown)
+        buf_fmt(&text, " Begun, and not known whether done: " STR_FMT ".", STR_ARG(buf_str(&open)));
+    else if (so_far->interrupted)
+        buf_add(&text,
+                STR(" A step that was under way when its server stopped may have been done."));
+    if (!done && so_far->answered && !so_far->interrupted && !unknown)
+        buf_add(&text, STR(" No step was done."));
+    struct str said = arena_str(arena, buf_str(&text));
+    buf_finish(&open);
+    buf_finish(&text);
+    return said;
+}
+
+/* The same for programs; empty: nothing was done. */
+static struct str so_far_meta(struct arena *arena, const struct so_far *so_far)
+{
+    struct json_writer w;
+    struct buf text;
+    size_t count;
+
+    buf_init(&text, SO_FAR_BYTES_MAX);
+    json_writer_init(&w, &text);
+    jw_object(&w);
+    jw_key(&w, STR("stepsDone"));
+    jw_array(&w);
+    count = name_steps(so_far, true, NULL, &w);
+    jw_end(&w);
+    jw_key(&w, STR("stepsOpen"));
+    jw_array(&w);
+    count += name_steps(so_far, false, NULL, &w);
+    jw_end(&w);
+    if (so_far->interrupted) { /* a step is named before it is done only if it may be done once */
+        jw_key_bool(&w, STR("interrupted"), true);
+        count++;
+    }
+    jw_end(&w);
+    struct str meta = json_writer_done(&w) && count ? arena_str(arena, buf_str(&text)) : STR_NONE;
+    buf_finish(&text);
+    return meta;
+}
+
+struct outcome outcome_gone(struct arena *arena, struct str target, const struct so_far *so_far)
+{
+    struct str said = outcome_so_far(arena, so_far);
+
     return (struct outcome){
         .status = NOD_E_NOT_FOUND,
         .code = OUTCOME_TARGET_GONE,
-        .message = arena_fmt(arena,
-                             STR_FMT " is no longer there: this call of it has ended, and no "
-                                     "further answer is taken",
-                             STR_ARG(target)),
+        .message = arena_fmt(
+            arena, STR_FMT " is no longer there: this call of it has ended, and %s%s" STR_FMT,
+            STR_ARG(target),
+            so_far->answered ? "nothing more of it is done" : "no further answer is taken",
+            said.len ? "." : "", STR_ARG(said)),
+        .meta = so_far_meta(arena, so_far),
     };
 }
 
-struct outcome outcome_changed(struct arena *arena, struct str target)
+struct outcome outcome_changed(struct arena *arena, struct str target, const struct so_far *so_far)
 {
+    struct str said = outcome_so_far(arena, so_far), meta = so_far_meta(arena, so_far);
+
     return (struct outcome){
         .status = NOD_E_REFUSED,
         .code = OUTCOME_TARGET_CHANGED,
+        .message = arena_fmt(arena, STR_FMT " has changed since this call %s." STR_FMT "%s",
+                             STR_ARG(target),
+                             so_far->answered ? "began, so the call was ended, and nothing more of "
+                                                "it was done"
+                                              : "asked; no answer was taken",
+                             STR_ARG(said),
+                             meta.len || so_far->interrupted
+                                 ? " Look at what was done before you make the call again."
+                                 : " Make the call again."),
+        .meta = meta,
+    };
+}
+
+struct outcome outcome_withdrawn(struct arena *arena, const struct so_far *so_far)
+{
+    struct str said = outcome_so_far(arena, so_far), meta = so_far_meta(arena, so_far);
+
+    return (struct outcome){
+        .status = NOD_E_CANCELLED,
+        .code = outcome_code(NOD_E_CANCELLED),
+        .message = meta.len ? arena_fmt(arena,
+                                        "This request was cancelled." STR_FMT
+                                        " Look at what was done before you send it again, under "
+                                        "another id.",
+                                        STR_ARG(said))
+                            : STR("This request was cancelled; send it again under another id."),
+        .meta = meta,
+    };
+}
+
+struct outcome outcome_crashed(struct arena *arena, struct str target, bool step_open)
+{
+    nod_status status = step_open ? NOD_E_OUTCOME_UNKNOWN : NOD_E_CRASHED;
+
+    return (struct outcome){
+        .status = status,
+        .code = outcome_code(status),
         .message = arena_fmt(arena,
-                             STR_FMT " has changed since this call asked; no answer was taken. "
-                                     "Make the call again.",
-                             STR_ARG(target)),
+                             "The server died whenever this call of " STR_FMT
+                             " was run, so it is not run again. %s",
+                             STR_ARG(target),
+                             step_open ? "A step was under way: whether it was done is not known."
+                                       : "What it did before may have had effects."),
+    };
+}
+
+struct outcome outcome_ended_by_operator(struct arena *arena, struct str reason)
+{
+    return (struct outcome){
+        .status = NOD_E_REFUSED,
+        .code = OUTCOME_ENDED_BY_OPERATOR,
+        .message = arena_fmt(arena, "An operator has ended this call: " STR_FMT, STR_ARG(reason)),
     };
 }
 

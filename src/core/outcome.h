@@ -31,14 +31,31 @@ struct outcome {
 /* Codes of calls that end because they cannot go on as they began. */
 #define OUTCOME_TARGET_GONE    "TOOL_GONE"
 #define OUTCOME_TARGET_CHANGED "TOOL_CHANGED"
+/* The code of a call that an operator has ended (`nod store end`); its message has the reason. */
+#define OUTCOME_ENDED_BY_OPERATOR "ENDED_BY_OPERATOR"
 /* The code of a call that needs a page to be opened before it is made again. error_data names the
  * page. */
 #define OUTCOME_PAGE_REQUIRED "URL_ELICITATION_REQUIRED"
+/* What a call that cannot go on had done, as far as is known. */
+struct so_far {
+    const struct entry *entries; /* its journal */
+    size_t count;
+    bool answered;    /* its questions had been answered: it could have gone on */
+    bool interrupted; /* its last run may have been in the middle of a step */
+};
+/* In words, with a blank in front: which steps were done, and which may have been; or nothing. */
+struct str outcome_so_far(struct arena *arena, const struct so_far *so_far);
 /* The outcome of a call whose target no longer exists. The text is in the arena. */
-struct outcome outcome_gone(struct arena *arena, struct str target);
+struct outcome outcome_gone(struct arena *arena, struct str target, const struct so_far *so_far);
 /* The outcome of a call whose target takes other arguments than when it was called, or has another
  * version. */
-struct outcome outcome_changed(struct arena *arena, struct str target);
+struct outcome outcome_changed(struct arena *arena, struct str target, const struct so_far *so_far);
+/* What the sender of a request is told that comes again after it was cancelled. */
+struct outcome outcome_withdrawn(struct arena *arena, const struct so_far *so_far);
+/* The outcome of a call that was running too often when a process died (core/suspect.c). */
+struct outcome outcome_crashed(struct arena *arena, struct str target, bool step_open);
+
+struct outcome outcome_ended_by_operator(struct arena *arena, struct str reason);
 
 /* The code of a status: "ELICITATION_TIMEOUT" for NOD_E_TIMEOUT, ...; never NULL. */
 const char *outcome_code(nod_status status);

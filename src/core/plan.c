@@ -168,22 +168,19 @@ const struct plan *call_plan(const struct call *call)
     return target_plan(call->engine, call->target);
 }
 
-/* --- what counts where --- */
-
-static struct target *target_of(const struct engine *engine, struct str name)
+/* A record has the name only. If a tool and a prompt share it, the tool is meant, which may be a
+ * destructive one. */
+struct target *target_named(const struct engine *engine, struct str name)
 {
-    return engine->catalog ? catalog_find(engine->catalog, TARGET_TOOL, name) : NULL;
+    static const enum target_kind kinds[] = { TARGET_TOOL, TARGET_PROMPT, TARGET_RESOURCE };
+    struct target *target = NULL;
+
+    for (size_t i = 0; engine->catalog && !target && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        target = catalog_named(engine->catalog, kinds[i], name);
+    return target;
 }
 
-void engine_consent_elsewhere(struct engine *engine, bool elsewhere)
-{
-    engine->consent_elsewhere = elsewhere;
-}
-
-static bool client_consents(const struct engine *engine, const struct target *target)
-{
-    return !engine->consent_elsewhere && !(target && target->consent_elsewhere);
-}
+/* --- what a model is told --- */
 
 void engine_model_may_consent(struct engine *engine, bool may)
 {
@@ -199,39 +196,6 @@ struct str engine_instead_of_model(const struct engine *engine)
 {
     return str_of(engine->instead_of_model ? engine->instead_of_model
                                            : "the operator can have a person asked elsewhere");
-}
-
-enum ask_weight ask_weight(const struct ask_record *record)
-{
-    if (record->consent)
-        return WEIGHT_CONSENT;
-    return str_starts(record->key, STR(RUN_RESERVED_PREFIX)) ? WEIGHT_GATE : WEIGHT_DATA;
-}
-
-/* A model fills in data, and nothing else. Whatever a destructive tool asks is consent: a checkbox
- * "confirmed" is, whatever it is called. */
-static bool model_counts(const struct engine *engine, const struct target *target,
-                         enum ask_weight weight)
-{
-    bool data = weight == WEIGHT_DATA && target && !target->destructive;
-
-    return data || (engine->model_may_consent && client_consents(engine, target));
-}
-
-bool surface_counts(const struct engine *engine, const struct surface *surface,
-                    const struct target *target, enum ask_weight weight)
-{
-    if (surface->ops->model)
-        return model_counts(engine, target, weight);
-    return weight != WEIGHT_CONSENT || !surface->ops->client || client_consents(engine, target);
-}
-
-bool claim_may_count(const struct engine *engine, const struct ask_record *record,
-                     const struct target *target, const struct surface *surface)
-{
-    return !surface ||
-           surface_counts(engine, surface, target ? target : target_of(engine, record->target),
-                          ask_weight(record));
 }
 
 /* --- whose turn it is --- */
@@ -273,7 +237,7 @@ void ask_record_came_to(struct engine *engine, struct ask_record *record, const 
 static int64_t turn_comes(struct engine *engine, const struct ask_record *record,
                           const struct ask *ask, unsigned bits)
 {
-    struct target *target = ask ? ask->call->target : target_of(engine, record->target);
+    struct target *target = ask ? ask->call->target : target_named(engine, record->target);
     const struct plan *plan = target_plan(engine, target);
     size_t turn = turn_with(plan, bits);
 
@@ -323,7 +287,8 @@ static unsigned bits_sure(const struct engine *engine, const struct target *targ
     for (size_t i = 0; i < engine->surface_count; i++) {
         struct surface *surface = engine->surfaces[i];
         if (surface->ops->every && surface->ops->can(surface, NULL, record->kind) &&
-            surface_counts(engine, surface, target, ask_weight(record)))
+            consent_counts(engine, surface, target, ask_is_consent(engine, record, target),
+                           STR_NONE, ROLES_NONE))
             bits |= 1u << i;
     }
     return bits;
@@ -342,7 +307,7 @@ static unsigned bits_unsure(const struct engine *engine)
 
 struct turn_after engine_turn_after_client(struct engine *engine, const struct ask_record *record)
 {
-    struct target *target = target_of(engine, record->target);
+    struct target *target = target_named(engine, record->target);
     const struct plan *plan = target_plan(engine, target);
     unsigned sure = bits_sure(engine, target, record), unsure = bits_unsure(engine);
     struct turn_after after = { 0 };
@@ -359,14 +324,18 @@ struct turn_after engine_turn_after_client(struct engine *engine, const struct a
     return after;
 }
 
-static bool client_is_asked(struct engine *engine, struct target *target, bool consent)
+static bool client_is_asked(struct engine *engine, struct target *target,
+                            const struct ask_record *record, role_set roles)
 {
-    return engine_asks_client(engine, target) && !(consent && !client_consents(engine, target));
+    return engine_asks_client(engine, target) && (!ask_is_consent(engine, record, target) ||
+                                                  engine_client_consents(engine, target, roles));
 }
 
 bool ask_is_for_client(const struct ask *ask)
 {
-    return client_is_asked(ask->call->engine, ask->call->target, ask->record.consent);
+    const struct call *call = ask->call;
+
+    return client_is_asked(call->engine, call->target, &ask->record, call_roles(call));
 }
 
 bool ask_is_clients_turn(const struct ask *ask)
@@ -386,9 +355,9 @@ void ask_was_clients_turn(struct ask *ask)
         ask_record_came_to(ask->call->engine, &ask->record, plan, turn);
 }
 
-bool engine_asks_client_this(struct engine *engine, const struct ask_record *record)
+bool engine_asks_client_this(struct engine *engine, const struct ask_record *record, role_set roles)
 {
-    return client_is_asked(engine, target_of(engine, record->target), record->consent) &&
+    return client_is_asked(engine, target_named(engine, record->target), record, roles) &&
            turn_comes(engine, record, engine_ask(engine, record->id), engine->client_bits) ==
                TURN_HAS_COME;
 }
@@ -422,12 +391,14 @@ static bool turn_is_last(const struct engine *engine, const struct plan *plan, s
     return false;
 }
 
-bool engine_asks_model(struct engine *engine, struct target *target, unsigned kinds)
+bool engine_asks_model(struct engine *engine, struct target *target, unsigned kinds, role_set roles)
 {
     const struct plan *plan = target_plan(engine, target);
     unsigned model = engine->model_bits;
+    bool consent = question_is_consent(&(struct question_kind){ .kind = ASK_FORM }, target);
 
-    if (kinds & (1u << ASK_FORM | 1u << ASK_URL) || !model_counts(engine, target, WEIGHT_DATA))
+    if (kinds & (1u << ASK_FORM | 1u << ASK_URL) ||
+        (consent && !(engine->model_may_consent && engine_client_consents(engine, target, roles))))
         return false;
     for (size_t turn = 0; turn < plan->count; turn++) {
         if (plan->turns[turn] & model)
@@ -443,15 +414,17 @@ bool engine_asks_together(struct engine *engine, struct target *target)
     return target_plan(engine, target)->several;
 }
 
-bool engine_waits_for_people(struct engine *engine, struct target *target, unsigned kinds)
+bool engine_waits_for_people(struct engine *engine, struct target *target, unsigned kinds,
+                             role_set roles)
 {
     return engine_asks_people_elsewhere(engine, target) &&
            (engine_asks_together(engine, target) || !engine_asks_client(engine, target) ||
-            !(kinds & 1u << ASK_FORM) || !client_consents(engine, target));
+            !(kinds & 1u << ASK_FORM) || !engine_client_consents(engine, target, roles));
 }
 
-bool engine_waits_elsewhere(struct engine *engine, struct target *target, unsigned kinds)
+bool engine_waits_elsewhere(struct engine *engine, struct target *target, unsigned kinds,
+                            role_set roles)
 {
-    return engine_asks_model(engine, target, kinds) ||
-           engine_waits_for_people(engine, target, kinds);
+    return engine_asks_model(engine, target, kinds, roles) ||
+           engine_waits_for_people(engine, target, kinds, roles);
 }

@@ -7,6 +7,7 @@
 #ifndef NOD_CORE_PROVIDER_H
 #define NOD_CORE_PROVIDER_H
 
+#include "core/consent.h"
 #include "core/outcome.h"
 #include "core/plan.h"
 #include "core/record.h"
@@ -25,6 +26,7 @@ struct audience {
     struct str principal;
     unsigned kinds; /* what the client can be asked: one bit (1 << enum ask_kind) each */
     bool views;     /* it is asked in views: it shows them, and has no forms */
+    role_set roles; /* of its token */
 };
 
 /* A tool, resource or prompt. Owned by its provider, listed in the catalog (core/catalog.h). */
@@ -58,16 +60,18 @@ struct target {
     unsigned
         remember; /* what an approval may be remembered for: NOD_REMEMBER_*, see core/grant.h */
     int64_t remember_ms;
+    /* Destructive tools whose approval it may ask for, NULL-terminated; NULL: none. */
+    const char *const *approves;
     int64_t timeout_ms;                    /* of work, not of waiting */
     size_t journal_entries, journal_bytes; /* what a call of it may learn; 0: the engine's */
     int64_t ask_ttl_ms;                    /* how long its questions wait; 0: as the engine says */
     /* Where people are asked what it asks, NULL-terminated; NULL: as the engine says. */
     const char *const *surfaces;
-    struct plan plan;         /* made from them when it is first needed */
-    int64_t soft_deadline_ms; /* how long a call of it is held that waits elsewhere; 0: as usual */
-    bool consent_elsewhere;   /* see engine_consent_elsewhere */
-    struct str source;        /* where it was registered, "tools.c:120"; empty: not known */
-    unsigned in_use;          /* calls that point here: it is freed only at 0 */
+    struct plan plan;          /* made from them when it is first needed */
+    int64_t soft_deadline_ms;  /* how long a call of it is held that waits elsewhere; 0: as usual */
+    enum consent_from consent; /* see engine_consent; CONSENT_ANY: as the engine says */
+    struct str source;         /* where it was registered, "tools.c:120"; empty: not known */
+    unsigned in_use;           /* calls that point here: it is freed only at 0 */
     bool removed;
     enum target_detach detach; /* may, or must, a call of it be detached from its request? */
     bool detach_after_asks; /* what it asks before its first step is asked before it is detached */

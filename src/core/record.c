@@ -79,9 +79,17 @@ void journal_finish(struct journal *journal)
     *journal = (struct journal){ 0 };
 }
 
+struct str ask_action(enum ask_state state)
+{
+    return state == ASK_ACCEPTED    ? STR("accept")
+           : state == ASK_DECLINED  ? STR("decline")
+           : state == ASK_CANCELLED ? STR("cancel")
+                                    : STR_NONE;
+}
+
 struct str ask_via_shown(struct str via)
 {
-    return str_eq(via, STR("mrtr")) ? STR("client") : via;
+    return !via.len ? STR("nod") : str_eq(via, STR("mrtr")) ? STR("client") : via;
 }
 
 const struct entry *journal_find(const struct entry *entries, size_t count, enum entry_class class,
@@ -152,6 +160,7 @@ struct call_record call_record_copy(struct arena *arena, const struct call_recor
     copy.caller = arena_str(arena, from->caller);
     copy.client = arena_str(arena, from->client);
     copy.result = arena_str(arena, from->result);
+    copy.node = arena_str(arena, from->node);
     if (entries && text)
         entries_copy(entries, from->entries, from->entry_count, &text);
     else

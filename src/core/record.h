@@ -94,7 +94,9 @@ struct ask_record {
     struct str message;
     struct str detail; /* JSON: the schema of a form or an approval; a sample's params; of a page of
                           ours: see enum ask_page; else empty */
-    struct str url;    /* ASK_URL: what the person opens; a page of ours has its token in it */
+    struct str url;    /* ASK_URL: what the person opens, if it is no page of ours. The link of a
+                          page of ours is made when it is shown: see ask_url() in core/engine.h.
+                          Older records of such a page have one here, which nobody reads */
     /* What an approval may be remembered for, and how long (core/grant.h); empty: nothing. */
     struct str remember;
     unsigned char digest[DIGEST_BYTES]; /* digest of the question */
@@ -119,8 +121,11 @@ struct ask_record {
     int64_t ended_ms;
 };
 
-/* Where it was answered, as people read it: a client is a client, in whatever era. */
+/* Where it was answered, as people read it: a client is a client, in whatever era; what ended with
+ * its call was ended by nod. */
 struct str ask_via_shown(struct str via);
+/* The word of the protocol for how an ask ended: "accept", ...; empty if nobody answered. */
+struct str ask_action(enum ask_state state);
 
 enum entry_class {
     ENTRY_ASK,    /* an ask has ended: state, content, by */
@@ -180,6 +185,21 @@ enum call_state {
 
 enum target_kind { TARGET_TOOL, TARGET_RESOURCE, TARGET_PROMPT };
 
+/*
+ * How often the process died in which a call was run, since the run that committed something (an
+ * entry, a question). Counted by the store, in the transition in which the call is taken from the
+ * node that is gone.
+ */
+struct deaths {
+    unsigned early; /* while the run was on probation */
+    unsigned late;  /* at any other time */
+    /* The newest run is that of a suspect (core/suspect.c): it has committed nothing, and was not
+     * seen to run for long enough. */
+    bool probation;
+};
+
+enum { DEATHS_COUNTED = 15 }; /* a count never goes past this */
+
 struct call_record {
     struct str id;
     struct str principal;
@@ -210,6 +230,8 @@ struct call_record {
     int64_t keep_until_ms;
     /* its client holds something to come back with: the call may be run on without it */
     bool handed;
+    struct str node; /* running: the node that runs it; else that, or another, or empty */
+    struct deaths deaths;
     bool forgotten; /* the call has ended, and only this, its id, principal and times are left */
 };
 

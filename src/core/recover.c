@@ -10,14 +10,22 @@
  * Nothing is loaded ahead: a call that waits for a person costs a node nothing until somebody comes
  * back to it or its time is up.
  *
+ * A call of another version of its target is left to a node that has that version, while such a
+ * node lives (version.c).
+ *
  * With a shared store, a call is left alone until it has been seen twice. That gives the node that
  * holds the client's connection, and got the store's hint, time to take it. The two looks need not
  * follow each other: if there are more calls than one look shows, the store shows others each time.
+ *
+ * Nor does a call that waits here rely on hints. A shared store hints to some of the nodes that
+ * wait for a call, and a hint can be lost. So every waiting call looks at its record now and then,
+ * one after the other, at a pace that no number of calls makes a burden.
  */
 #include "core/inside.h"
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/catalog.h"
 
 enum {
     LOOK_MS = 1000,       /* between two looks */
@@ -26,6 +34,8 @@ enum {
     EXPIRING_MOST = 1024, /* questions being ended; past it the next look waits */
     SEEN_ROWS = 512,      /* rows of calls that are remembered from earlier looks */
     SEEN_WIDE = 8,        /* calls in a row: all calls of one look have a place */
+    ROUND_MS = 5000,      /* between two rounds of the waiting calls, or longer: */
+    ROUND_STEP_MS = 10,   /* between two calls of a round */
 };
 
 struct sighting {
@@ -39,10 +49,13 @@ struct recovery {
     struct recovery_opts opts;
     struct due beat;
     struct due look;
+    struct due round;
     bool beating;
     bool silent; /* the last heartbeat did not reach the store */
     size_t expiring;
     size_t rows;
+    size_t calls; /* that the look under way has shown */
+    bool looked;  /* the last one has shown all there were */
     uint64_t looks;
     /* each in the row of its key; the oldest is replaced */
     struct sighting seen[SEEN_ROWS][SEEN_WIDE];
@@ -58,7 +71,9 @@ static void beat_done(void *data, nod_status status, const struct store_reply *r
     (void)reply;
     recovery->beating = false;
     if (silent != recovery->silent && silent)
-        LOG_WARN("the store did not take a heartbeat: if this goes on, other nodes take over",
+        LOG_WARN(recovery->engine->store->ops->shared
+                     ? "the store did not take a heartbeat: if this goes on, other nodes take over"
+                     : "the store did not take a heartbeat: it cannot be written",
                  LOG_CSTR("store", recovery->engine->store->ops->name));
     recovery->silent = silent;
 }
@@ -74,6 +89,7 @@ static void beat(struct due *due)
     recovery->beating = true;
     engine->store->ops->beat(engine->store, engine->node, recovery->opts.node_ttl_ms, beat_done,
                              recovery);
+    node_beat(engine, recovery->opts.node_ttl_ms);
 }
 
 /* --- looking --- */
@@ -141,13 +157,21 @@ static void runnable_row(void *data, const struct store_row *row)
     struct engine *engine = recovery->engine;
     struct call *live;
 
+    recovery->calls++;
     if (!row->call || row->call->id.len != ID_LEN)
         return;
     if ((live = engine_call_at(engine, row->call->id))) {
-        if (call_waiting(live))
+        if (call_waiting(live) && !live->suspect)
             call_take(live); /* the hint was lost */
         return;
     }
+    if (suspect_is(row->call) && !suspects_have_room(engine))
+        return;
+    struct target *target =
+        engine->catalog ? catalog_named(engine->catalog, row->call->kind, row->call->target) : NULL;
+    enum version_at version = target ? version_at(engine, target, row->call, 0) : VERSION_HERE;
+    if (version == VERSION_THERE || version == VERSION_UNSURE)
+        return; /* it is left to a node that has what it began with */
     if (!engine->store->ops->shared || seen_before(recovery, row->call))
         recovery->opts.orphan(recovery->opts.data, row->call);
 }
@@ -158,7 +182,10 @@ static void runnable_done(void *data, nod_status status, const struct store_repl
     struct store *store = recovery->engine->store;
 
     (void)reply;
-    (void)status; /* a store that is away has reported it already */
+    if (status == NOD_OK) { /* a store that is away has reported it already */
+        recovery->looked = recovery->calls < LOOK_ROWS;
+        suspects_next(recovery->engine);
+    }
     recovery->rows = 0;
     store->ops->scan(store, &(struct store_scan){ .index = STORE_ASKS_DUE, .limit = LOOK_ROWS },
                      due_row, due_done, recovery);
@@ -170,8 +197,21 @@ static void look(struct due *due)
     struct store *store = recovery->engine->store;
 
     recovery->looks++;
+    recovery->calls = 0;
+    if (recovery->engine->store->ops->shared) /* for whoever needs to know it at once */
+        nodes_known(recovery->engine, clock_mono(recovery->engine->clock) - LOOK_MS / 2);
     store->ops->scan(store, &(struct store_scan){ .index = STORE_RUNNABLE, .limit = LOOK_ROWS },
                      runnable_row, runnable_done, recovery);
+}
+
+/* --- calls that wait here --- */
+
+static void round_begin(struct due *due)
+{
+    struct recovery *recovery = HEAP_OF(&due->node, struct recovery, round.node);
+    int64_t whole = calls_look(recovery->engine, ROUND_STEP_MS);
+
+    due_set(recovery->engine, due, whole > ROUND_MS ? whole : ROUND_MS, round_begin);
 }
 
 /* --- the whole --- */
@@ -188,12 +228,19 @@ void engine_recover(struct engine *engine, const struct recovery_opts *opts)
     engine->recovery = recovery;
     beat(&recovery->beat);
     due_set(engine, &recovery->look, 0, look);
+    if (engine->store->ops->shared)
+        due_set(engine, &recovery->round, ROUND_MS, round_begin);
 }
 
 void recovery_hurry(struct engine *engine)
 {
     if (engine->recovery && !engine->store->ops->shared && heap_has(&engine->recovery->look.node))
         due_set(engine, &engine->recovery->look, 0, look);
+}
+
+bool recovery_has_looked(const struct engine *engine)
+{
+    return !engine->recovery || engine->recovery->looked;
 }
 
 void recovery_free(struct engine *engine)
@@ -204,6 +251,7 @@ void recovery_free(struct engine *engine)
         return;
     due_stop(engine, &recovery->beat);
     due_stop(engine, &recovery->look);
+    due_stop(engine, &recovery->round);
     mem_free(recovery);
     engine->recovery = NULL;
 }

@@ -53,8 +53,8 @@ static bool may_rest(const struct call *call)
 {
     const struct engine *engine = call->engine;
 
-    return call_waits_elsewhere(call) && !engine->stopping && call->stored && call->handed &&
-           engine->resting < engine->opts.limits.calls / REST_PART;
+    return call_waits_elsewhere(call) && !call_is_foreign(call) && !engine->stopping &&
+           call->stored && call->handed && engine->resting < engine->opts.limits.calls / REST_PART;
 }
 
 void call_rest(struct call *call)
@@ -62,6 +62,7 @@ void call_rest(struct call *call)
     struct engine *engine = call->engine;
     bool up = false;
 
+    call->roles = call_roles(call);
     if (call->caller->call == call)
         call->caller->call = NULL;
     call->caller = &engine->nobody;

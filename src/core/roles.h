@@ -10,7 +10,7 @@
 #include "base/str.h"
 
 enum role {
-    ROLE_ASK = 1 << 0,     /* calls tools at /mcp, and answers nothing */
+    ROLE_ASK = 1 << 0,     /* calls tools at /mcp, and gives data to its own calls */
     ROLE_ANSWER = 1 << 1,  /* sees and answers what was put to its own principal */
     ROLE_APPROVE = 1 << 2, /* answers approvals of others */
     ROLE_ADMIN = 1 << 3,   /* everything */

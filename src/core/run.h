@@ -108,6 +108,7 @@ struct run {
     struct call *call;     /* loop thread only */
     const struct target *target;
     struct str call_id, principal, uri;
+    role_set roles; /* of whoever is behind the call */
     const struct json *args;
     /* put before every key, so that a hook's keys are not the handler's; empty: none */
     struct str prefix;
@@ -118,7 +119,7 @@ struct run {
     unsigned supports;   /* a bit (1 << enum ask_kind) for each kind that some surface can ask */
     unsigned client;     /* the same for what the client itself can be asked */
     unsigned supports_consent;   /* the same where it counts as consent */
-    unsigned supports_gate;      /* the same for what a hook asks at the gate */
+    unsigned lacks_role;         /* the same if its client had the role that consent needs */
     unsigned model;              /* those that a model can be asked, whether or not that counts */
     struct str instead_of_model; /* see engine_instead_of_model */
     unsigned pages;    /* bits of the pages of its own that this server has: engine_pages.kinds */
@@ -170,6 +171,8 @@ struct run {
  * NOD_E_NOT_DETERMINISTIC, NOD_E_LIMIT, NOD_E_USAGE: run->fault says why.
  */
 nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct entry **answer);
+/* Could a plain question of this kind be put to somebody, so that the answer counts? */
+bool run_supports_kind(const struct run *run, enum ask_kind kind);
 
 /* May a question with this schema (empty: none) have this message? */
 nod_status run_check_message(struct run *run, struct str detail, struct str message);

@@ -6,6 +6,11 @@
 
 /* The kinds that can be asked, if an answer is to count for this. */
 unsigned run_supports(const struct run *run, const struct ask_spec *spec);
+/* The form of a question. For consent no required box is ticked by anybody but the person: one that
+ * the author has preset starts empty. */
+struct str run_form_unticked(struct run *run, const struct ask_spec *spec);
+/* It could be asked, but for the roles of whoever made the call: the fault says so. */
+bool run_lacks_role(struct run *run, const struct ask_spec *spec);
 nod_status run_fail_fmt(struct run *run, nod_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

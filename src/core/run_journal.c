@@ -193,7 +193,8 @@ static nod_status not_deterministic(struct run *run, struct str key)
 }
 
 /* The status that the handler gets for a journalled ask that no person has answered. */
-static nod_status entry_status(struct run *run, const struct entry *entry, enum ask_kind kind)
+static nod_status entry_status(struct run *run, const struct entry *entry,
+                               const struct ask_spec *spec)
 {
     struct str said;
 
@@ -205,10 +206,12 @@ static nod_status entry_status(struct run *run, const struct entry *entry, enum 
                                     STR_ARG(entry->ask_id), (long long)entry->number);
         return NOD_E_TIMEOUT;
     case ASK_UNSUPPORTED:
+        if (run_lacks_role(run, spec))
+            return NOD_E_NOT_SUPPORTED;
         run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
                      "The client cannot put this question to a person (mode %s)",
-                     run_mode_name(kind));
-        run->fault.meta = arena_fmt(&run->arena, "{\"mode\":\"%s\"}", run_mode_name(kind));
+                     run_mode_name(spec->kind));
+        run->fault.meta = arena_fmt(&run->arena, "{\"mode\":\"%s\"}", run_mode_name(spec->kind));
         run->unasked = run->fault.message;
         return NOD_E_NOT_SUPPORTED;
     case ASK_INVALID:
@@ -276,7 +279,7 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
                 return not_deterministic(run, key);
         }
         *answer = known;
-        return entry_status(run, known, spec->kind);
+        return entry_status(run, known, spec);
     }
     bool news = news_find(run, ENTRY_ASK, key) != NULL;
     if (news && spec->again)
@@ -298,7 +301,7 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
     item->spec = *spec;
     item->spec.key = item->entry.key;
     item->spec.message = arena_str(&run->arena, spec->message);
-    item->spec.detail = arena_str(&run->arena, spec->detail);
+    item->spec.detail = run_form_unticked(run, spec);
     item->spec.url = arena_str(&run->arena, spec->url);
     item->spec.path = arena_str(&run->arena, spec->path);
     item->spec.path_digest = arena_str(&run->arena, spec->path_digest);

@@ -27,8 +27,8 @@ static nod_status bad_schema(struct run *run, struct str path, struct str messag
     struct json_writer w;
 
     run_fail_fmt(run, NOD_E_BAD_SCHEMA,
-                 "The form of tool " STR_FMT " cannot be asked: " STR_FMT ": " STR_FMT,
-                 STR_ARG(run->target->name), STR_ARG(path), STR_ARG(message));
+                 "The form of tool " STR_FMT " cannot be asked: " STR_FMT "%s" STR_FMT,
+                 STR_ARG(run->target->name), STR_ARG(path), path.len ? ": " : "", STR_ARG(message));
     buf_init(&data, RUN_DETAIL_MAX);
     json_writer_init(&w, &data);
     jw_object(&w);
@@ -100,11 +100,101 @@ nod_status run_check_message(struct run *run, struct str detail, struct str mess
     return detail.len ? check_form(run, detail, message) : NOD_OK;
 }
 
+static bool spec_is_consent(const struct run *run, const struct ask_spec *spec)
+{
+    struct question_kind question = { .kind = spec->kind,
+                                      .consent = spec->consent,
+                                      .gate = run->prefix.len,
+                                      .page_waits = spec->wait_done };
+
+    return question_is_consent(&question, run->target);
+}
+
 unsigned run_supports(const struct run *run, const struct ask_spec *spec)
 {
-    if (spec->consent)
-        return run->supports_consent;
-    return run->prefix.len ? run->supports_gate : run->supports;
+    return spec_is_consent(run, spec) ? run->supports_consent : run->supports;
+}
+
+bool run_supports_kind(const struct run *run, enum ask_kind kind)
+{
+    return run_supports(run, &(struct ask_spec){ .kind = kind }) & 1u << kind;
+}
+
+static bool is_required(const struct json *schema, struct str key)
+{
+    JSON_EACH (name, json_get(schema, STR("required")))
+        if (str_eq(json_str(name), key))
+            return true;
+    return false;
+}
+
+static void write_unticked(struct json_writer *w, const struct json *schema,
+                           const struct json *fields)
+{
+    jw_object(w);
+    JSON_EACH (field, fields) {
+        bool preset = str_eq(json_get_str(field, STR("type")), STR("boolean")) &&
+                      json_true(json_get(field, STR("default"))) && is_required(schema, field->key);
+        if (!preset) {
+            jw_key_value(w, field->key, field);
+            continue;
+        }
+        jw_key(w, field->key);
+        jw_object(w);
+        JSON_EACH (member, field)
+            if (!str_eq(member->key, STR("default")))
+                jw_key_value(w, member->key, member);
+        jw_end(w);
+    }
+    jw_end(w);
+}
+
+struct str run_form_unticked(struct run *run, const struct ask_spec *spec)
+{
+    struct question_kind question = { .kind = spec->kind,
+                                      .consent = spec->consent,
+                                      .gate = run->prefix.len };
+    bool form = spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL ||
+                (spec->page && ask_page_brings(spec->page) == PAGE_BRINGS_FORM);
+    const struct json *schema =
+        form && question_is_consent(&question, run->target) &&
+                str_find(spec->detail, STR("\"default\"")) >= 0
+            ? json_parse(&run->arena, arena_str(&run->arena, spec->detail), NULL, NULL)
+            : NULL;
+    struct json_writer w;
+    struct buf out;
+
+    if (!json_is(schema, JSON_OBJECT))
+        return arena_str(&run->arena, spec->detail);
+    buf_init(&out, RUN_DETAIL_MAX);
+    json_writer_init(&w, &out);
+    jw_object(&w);
+    JSON_EACH (member, schema) {
+        if (!str_eq(member->key, STR("properties")) || !json_is(member, JSON_OBJECT)) {
+            jw_key_value(&w, member->key, member);
+            continue;
+        }
+        jw_key(&w, member->key);
+        write_unticked(&w, schema, member);
+    }
+    jw_end(&w);
+    struct str done = arena_str(&run->arena, json_writer_done(&w) ? buf_str(&out) : spec->detail);
+    buf_finish(&out);
+    return done;
+}
+
+bool run_lacks_role(struct run *run, const struct ask_spec *spec)
+{
+    if (!spec_is_consent(run, spec) || !(run->lacks_role & 1u << spec->kind) ||
+        run->supports_consent & 1u << spec->kind)
+        return false;
+    run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
+                 "Nobody can be asked: " CONSENT_NEEDS_ROLE ", which the token of '" STR_FMT
+                 "' does not have, and there is no other way to ask; the operator gives roles in "
+                 "the token file",
+                 STR_ARG(run->principal));
+    run->unasked = run->fault.message;
+    return true;
 }
 
 static nod_status check_page(struct run *run, const struct ask_spec *spec)
@@ -183,6 +273,8 @@ nod_status run_check_question(struct run *run, const struct ask_spec *spec,
         NOD_TRY(check_page(run, spec));
     /* A grant may answer it even if nobody can be asked: see grant_pass.c. */
     if (!(able & 1u << spec->kind) && !spec->path.len) {
+        if (run_lacks_role(run, spec))
+            return NOD_E_NOT_SUPPORTED;
         if (run->model & 1u << spec->kind)
             run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
                          "This is a person's to decide, and a model may not answer it; " STR_FMT,

@@ -43,6 +43,7 @@ void engine_stop(struct engine *engine)
 {
     struct call *call;
 
+    engine_leave(engine);
     engine->stopping = true;
     for (struct idmap_walk walk = { 0 }; (call = idmap_next(&engine->calls, &walk));) {
         if (call->state != LIVE_NEEDING)
@@ -81,5 +82,5 @@ bool engine_settled(const struct engine *engine)
         if (storing(call))
             return false;
     return list_empty(&engine->returns) && list_empty(&engine->cancels) &&
-           list_empty(&engine->claims) && list_empty(&engine->openings);
+           list_empty(&engine->claims) && list_empty(&engine->openings) && !node_is_leaving(engine);
 }

@@ -15,3 +15,31 @@ uint64_t store_owner(struct str principal)
         owner = owner << 8 | digest.bytes[i];
     return owner ? owner : 1; /* 0 is nobody */
 }
+
+enum { LATE_BIT = 4, PROBATION_BIT = 8 };
+_Static_assert(DEATHS_COUNTED == (1 << LATE_BIT) - 1,
+               "each count has four bits; take.lua knows them");
+
+uint64_t deaths_pack(const struct deaths *deaths)
+{
+    return deaths->early | deaths->late << LATE_BIT | (unsigned)deaths->probation << PROBATION_BIT;
+}
+
+struct deaths deaths_unpack(uint64_t packed)
+{
+    return (struct deaths){ .early = packed & DEATHS_COUNTED,
+                            .late = packed >> LATE_BIT & DEATHS_COUNTED,
+                            .probation = packed >> PROBATION_BIT & 1 };
+}
+
+struct deaths deaths_taken(struct deaths deaths, enum take_why why, bool gone)
+{
+    unsigned *count = deaths.probation ? &deaths.early : &deaths.late;
+
+    if (why != TAKE_SUSPECT || !gone)
+        return deaths;
+    if (*count < DEATHS_COUNTED)
+        ++*count;
+    deaths.probation = true;
+    return deaths;
+}

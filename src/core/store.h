@@ -20,6 +20,13 @@
  * A park without asks, of a call that has none pending, makes the call runnable: any node may take
  * it.
  *
+ * A running call whose node is gone is taken only by whoever says what is to be made of that
+ * (enum take_why): a plain take of it is refused, and store_reply.suspect says why. With
+ * TAKE_SUSPECT the death is counted (call_record.deaths), and the new run is on probation. With
+ * TAKE_FORGIVEN nothing is counted, and what was counted stays. A park or append that commits
+ * anything, an entry or a question, clears all of it. A call that is given back while its run is on
+ * probation is taken in the same two ways only.
+ *
  * An ask leaves pending exactly once: by claim, or because its call ended (withdrawn). A claim does
  * everything in one transition: the ask ends, the journal is longer, and if it was the call's last
  * pending ask, the call is runnable. The store's clock decides expiry: a person's claim at or after
@@ -69,6 +76,12 @@ enum {
 
 #define STORE_NEW UINT64_MAX /* as the version in put: only if there is no record */
 
+enum take_why {
+    TAKE_PLAIN,    /* of a call that is runnable */
+    TAKE_FORGIVEN, /* its node was told to stop */
+    TAKE_SUSPECT,  /* its node has died */
+};
+
 enum store_quota { STORE_QUOTA_NONE, STORE_QUOTA_ALL, STORE_QUOTA_PRINCIPAL };
 
 struct claimed { /* the result of one item of a claim */
@@ -85,6 +98,7 @@ struct store_reply {
     const struct claimed *claimed;  /* claim: all of its items, in their order */
     size_t claimed_count; /* 0: nothing is known of them (not found, or the store failed) */
     bool taken;           /* claim: the call became runnable, and runs here now */
+    bool suspect;         /* take, refused with NOD_E_STALE: it has to be taken in another way */
     /* park refused with NOD_E_LIMIT: the bound it would exceed; NONE: it was too large */
     enum store_quota quota;
     uint64_t quota_most; /* how many that bound allows */
@@ -131,6 +145,16 @@ struct append_spec {
     size_t entry_count;
     int64_t keep_for_ms; /* as in park_spec */
     bool handed;
+    /* The run is no longer on probation. Nothing else happens: all but call_id and epoch is
+     * ignored, the token too, so this may overtake another operation of the call. */
+    bool clears;
+};
+
+struct take_spec {
+    struct str token;
+    struct str call_id;
+    struct str node;
+    enum take_why why;
 };
 
 struct claim_item {
@@ -180,9 +204,11 @@ struct finish_spec {
 
 /*
  * STORE_ASKS_PENDING lists asks that wait and have not run out, in the order in which they were
- * asked. STORE_ASKS_ENDED lists asks that have ended, the latest end first, while their records are
- * kept (a store may stop listing an ask when its own time, keep_ms, has passed since the ask
- * ended). `key` is a principal; without it the asks of all principals are listed.
+ * asked; those of the same millisecond in the order of their ids or of their parks, which for the
+ * asks of a round is the same (call_asks.c). STORE_ASKS_ENDED lists asks that have ended, the
+ * latest end first, while their records are kept (a store may stop listing an ask when its own
+ * time, keep_ms, has passed since the ask ended). `key` is a principal; without it the asks of all
+ * principals are listed.
  *
  * Both come by page. `cursor` is what the reply of the last page said; only that store understands
  * it, and an unknown one is refused with NOD_E_USAGE. An ask that is listed the whole time is shown
@@ -195,6 +221,12 @@ struct finish_spec {
  * wait are of its last park, and a round of at most STORE_CLAIM_MOST asks is always listed whole,
  * however many came before it.
  *
+ * STORE_CALLS lists every call, ended or not, in no particular order, by page: for operators. A
+ * call that is stored during the whole walk is shown at least once. A row has the id, kind,
+ * principal, target, state, node, deaths and time of its call, and what else store_row says; the
+ * rest of the record is empty. A call whose record does not open is shown, too, without principal
+ * and target.
+ *
  * STORE_RUNNABLE lists calls that can be taken and are handed (call_record.handed): their clients
  * can come back for them, so any node runs them on. All other calls are adopted only when a client
  * comes back with the handle. With a durable or shared store and more calls than `limit`, each look
@@ -206,6 +238,7 @@ enum store_index {
     STORE_ASKS_OF_CALL,
     STORE_ASKS_PENDING,
     STORE_ASKS_ENDED,
+    STORE_CALLS,
 };
 
 struct store_scan {
@@ -226,6 +259,9 @@ struct store_row {
     const struct call_record *call; /* may lack its journal: take or load the call to get it */
     const struct ask_record *ask;
     const struct store_value *value;
+    /* STORE_CALLS: */
+    size_t pending; /* questions that wait */
+    bool closed;    /* its record does not open */
 };
 
 /* Small records of one kind whose keys begin with `prefix`, in the byte order of their keys, by
@@ -245,6 +281,12 @@ struct ask_hint {
     bool ended;
 };
 
+/* The deaths of a call as one number, which stores keep; 0: none. */
+uint64_t deaths_pack(const struct deaths *deaths);
+struct deaths deaths_unpack(uint64_t packed);
+/* Those of a call that is taken in this way. `gone`: from a node that is gone. */
+struct deaths deaths_taken(struct deaths deaths, enum take_why why, bool gone);
+
 /* A number that stands for a principal and does not reveal its name. */
 uint64_t store_owner(struct str principal);
 
@@ -260,8 +302,7 @@ struct store_ops {
                    void *data);
     void (*claim)(struct store *store, const struct claim_spec *claim, store_done *done,
                   void *data);
-    void (*take)(struct store *store, struct str token, struct str call_id, struct str node,
-                 store_done *done, void *data);
+    void (*take)(struct store *store, const struct take_spec *take, store_done *done, void *data);
     void (*finish)(struct store *store, const struct finish_spec *finish, store_done *done,
                    void *data);
     /* NOD_E_STALE if the call has finished. `why` is kept as its result. */
@@ -290,13 +331,15 @@ struct store_ops {
 
     /*
      * This node is alive. It counts as gone when it has not said so for ttl_ms. A running call
-     * whose node is gone is runnable: STORE_RUNNABLE lists it, and take gives it the next epoch.
+     * whose node is gone can be run: STORE_RUNNABLE lists it, and take gives it the next epoch, in
+     * one of the two ways for such calls.
      */
     void (*beat)(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
                  void *data);
 
-    /* wake(call id): a call that this node waits for became runnable or ended elsewhere, or one of
-     * its questions was put again. Only a hint. wake(nothing): hints may have been lost, so every
+    /* wake(call id): a call that this node waits for became runnable, asked again or ended
+     * elsewhere, or one of its questions was put again. Of the nodes that wait for a call, the last
+     * two are told. Only a hint. wake(nothing): hints may have been lost, so every
      * waiting call is worth a look. */
     void (*watch)(struct store *store, struct str node,
                   void (*wake)(void *data, struct str call_id), void *data);
@@ -319,6 +362,10 @@ struct store_ops {
     /* Can the store be reached now? If not, *why says why not, until the loop turns. NULL:
      * always. */
     bool (*ready)(struct store *store, struct str *why);
+
+    /* Does this node have the secrets of what the store holds? If not, it should get no requests,
+     * although the store works: *why says which secret, until the loop turns. NULL: always. */
+    bool (*opens)(struct store *store, struct str *why);
 
     /* The store's wall clock in ms, as far as this node knows, at once. */
     int64_t (*now)(struct store *store);

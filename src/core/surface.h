@@ -58,8 +58,11 @@ struct surface_ops {
     int attempts;
     bool model; /* a model answers here: its answers are data, and not consent (core/plan.c) */
     /* This surface is the client that made the call. The operator calls all such surfaces
-     * "client". Its answers are its own word. */
+     * "client". Its answers are its own word, which is consent only as core/consent.h says. */
     bool client;
+    /* With `client`: may the person behind a call of this principal consent here at all? NULL: yes.
+     */
+    bool (*consents)(const struct surface *surface, struct str principal);
     bool own_word; /* so are the answers given here: they need no role (core/answerable.h) */
     /* It puts every form to the person behind every call: `can` does not look at the call, which
      * may be NULL. */

@@ -7,6 +7,9 @@
  * refused, the call runs elsewhere, waits again or has ended: this node looks at it until it is
  * ours or its result is known.
  *
+ * A call of another version of its target is not taken while a node lives that has that version; it
+ * is only looked at. If no node has that version, it is taken, and ends (version.c).
+ *
  * Holds always: a call runs only in an epoch that the store gave to this node. An epoch that this
  * node cannot use is given back. Every waiting call has a pending ask, a take or a look that will
  * move it.
@@ -19,7 +22,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { TAKE_AGAIN_MS = 1000 };
+enum {
+    TAKE_AGAIN_MS = 1000,
+    UNSURE_AGAIN_MS = 50, /* while it is read which versions other nodes have */
+};
 
 /* --- calls that this node cannot run --- */
 
@@ -90,21 +96,47 @@ static void asks_end(struct call *call)
 /* The call is ours, in call->epoch. */
 static void resume(struct call *call)
 {
+    enum version_at version = call_version_at(call);
+    bool alone = call_is_alone(call) && !call_is_resting(call);
+    bool elsewhere = version == VERSION_THERE || version == VERSION_UNSURE;
+
     call->state = LIVE_TELLING;
     call->taken_early = call->woken = false;
     asks_end(call); /* there are none left, unless what we knew was old */
     call->untold = false;
-    if (call_is_alone(call) && !call_is_resting(call) && !call->cancel_wanted) {
+    if (suspect_must_end(call) && !call->cancel_wanted && !elsewhere) {
+        call_awake(call);
+        suspect_end(call);
+        return;
+    }
+    if (!call->cancel_wanted && (alone || elsewhere)) {
         struct call_record record = call_record_of(call);
         record.notices = call->notices;
         call_give_back(call->engine, &record, call->epoch);
-        call_unload(call);
+        if (alone) {
+            call_unload(call);
+            return;
+        }
+        suspect_over(call); /* others have their turn */
+        call->state = LIVE_WAITING;
+        call_take_later(call, TAKE_AGAIN_MS);
         return;
     }
     call_awake(call);
     call_tell_waiting(call, false);
     CRASH_POINT(rerun_before);
-    flow_again(&call->flow); /* the stage checks whether the call was cancelled */
+    if (version == VERSION_NOWHERE && !call->cancel_wanted)
+        call_end_changed(call, NULL);
+    else
+        flow_again(&call->flow); /* the stage checks whether the call was cancelled */
+}
+
+/* What the store says of the call, beside its journal. */
+static void call_seen_as(struct call *call, const struct call_record *record)
+{
+    if (record->version)
+        call->version = record->version;
+    call->handed |= record->handed;
 }
 
 bool call_taken(struct call *call, const struct store_reply *reply)
@@ -116,9 +148,11 @@ bool call_taken(struct call *call, const struct store_reply *reply)
     if (reply->epoch <= call->epoch || reply->call->epoch != reply->epoch)
         return false; /* it was taken, but again since then */
     call->epoch = reply->epoch;
+    call_seen_as(call, reply->call);
     journal_finish(&call->journal);
     journal_make(&call->journal, reply->call->entries, reply->call->entry_count, NULL, 0);
     call->fresh_intent = false;
+    suspect_taken(call, reply->call);
     if (call->state == LIVE_WAITING)
         resume(call);
     else
@@ -139,16 +173,39 @@ bool call_decided(struct call *call)
     return true;
 }
 
+/* Another node has the version of the call, and may not run it on without its client: the client
+ * is sent there. True: so it is, and the call is gone. */
+static bool sent_on(struct call *call)
+{
+    struct caller *caller = call->caller;
+
+    if (call->handed || call_version_at(call) != VERSION_THERE)
+        return false;
+    call_unload(call);
+    if (caller->ops->unloaded)
+        caller->ops->unloaded(caller);
+    return true;
+}
+
 void call_go_on(struct call *call)
 {
     if (call_decided(call))
         return;
-    if (call_is_alone(call))
+    if (call_is_alone(call)) {
         call_rest(call);
-    else if (list_empty(&call->asks))
-        call_take(call);
-    else
+        return;
+    }
+    if (sent_on(call))
+        return;
+    enum version_at version = call_version_at(call);
+    bool asked = version == VERSION_HERE || version == VERSION_THERE;
+    if (asked && !list_empty(&call->asks)) {
         call_asked(call);
+        return;
+    }
+    LIST_EACH (at, &call->asks) /* nobody has heard of them: unless it ends, they are read anew */
+        ask_free(LIST_OF(at, struct ask, link));
+    call_take(call);
 }
 
 /* --- a call that somebody else has --- */
@@ -180,11 +237,83 @@ static void deliver_stored(struct call *call, const struct call_record *record)
     journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
     ending->outcome.elsewhere =
         record->state == CALL_STORED_CANCELLED && ending->outcome.status == NOD_E_CANCELLED;
-    if (status == NOD_OK)
+    if (status == NOD_OK) {
+        if (ending->outcome.code && strcmp(ending->outcome.code, OUTCOME_ENDED_BY_OPERATOR) == 0)
+            LOG_WARN("an operator has ended a call", LOG_STR("tool", call->target->name),
+                     LOG_STR("principal", call->principal), LOG_STR("call", id_str(&call->id)),
+                     LOG_STR("why", ending->outcome.message));
         call_deliver(call);
-    else
+    } else {
         call_fail_here(call, status, STR("The stored result of this call cannot be read"));
+    }
 }
+
+/* --- a call that runs here, and was ended elsewhere --- */
+
+struct ended_look {
+    struct list link; /* in engine->looks */
+    struct op op;
+    struct id call;
+};
+
+static void ended_look_free(struct ended_look *look)
+{
+    op_abandon(&look->op);
+    list_remove(&look->link);
+    mem_free(look);
+}
+
+void looks_drop(struct engine *engine)
+{
+    LIST_EACH (at, &engine->looks)
+        ended_look_free(LIST_OF(at, struct ended_look, link));
+}
+
+static void ended_look_send(struct op *op)
+{
+    struct ended_look *look = OP_OF(op, struct ended_look, op);
+    struct store *store = op->engine->store;
+
+    store->ops->load_call(store, id_str(&look->call), op_completed, op);
+}
+
+static void say_taken_over(const struct call *call)
+{
+    LOG_INFO("a call has been taken over by another node", LOG_STR("call", id_str(&call->id)));
+}
+
+/* Nothing that the run does from now on would be stored. */
+static void ended_looked(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct ended_look *look = OP_OF(op, struct ended_look, op);
+    struct call *call = engine_call_at(op->engine, id_str(&look->call));
+    bool ended = status == NOD_OK && (reply->call->state == CALL_STORED_CANCELLED ||
+                                      reply->call->state == CALL_STORED_FINISHED);
+
+    if (call && ended && (call->state == LIVE_RUNNING || call->state == LIVE_NEEDING)) {
+        due_stop(call->engine, &call->timeout);
+        if (call->state == LIVE_RUNNING)
+            call_run_drop(call);
+        else
+            call_need_drop(call);
+        if (reply->call->state == CALL_STORED_FINISHED)
+            say_taken_over(call);
+        deliver_stored(call, reply->call);
+    }
+    ended_look_free(look);
+}
+
+void call_look(struct call *call)
+{
+    struct ended_look *look = MEM_NEW(struct ended_look);
+
+    look->call = call->id;
+    list_init(&look->link);
+    list_append(&call->engine->looks, &look->link);
+    op_start(call->engine, &look->op, ended_look_send, ended_looked);
+}
+
+/* --- a call that waits, runs or has ended elsewhere --- */
 
 static void look_later(struct call *call)
 {
@@ -311,6 +440,8 @@ static void seen_done(struct op *op, nod_status status, const struct store_reply
         look_later(call);
     else if (call->untold)
         call_asked(call);
+    else if (call_is_foreign(call))
+        call_make_sure(call);
 }
 
 static void look_send(struct op *op)
@@ -323,16 +454,28 @@ static void look_send(struct op *op)
 
 static void not_taken(struct call *call, nod_status status)
 {
-    call_fail_here(call, status,
-                   status == NOD_E_NOT_FOUND
-                       ? STR("The store no longer knows this call")
-                       : arena_fmt(&call_ending(call)->arena,
-                                   "The %s store could not load this call; try again later",
-                                   call->engine->store->ops->name));
+    call_fail_here(
+        call, status,
+        status == NOD_E_NOT_FOUND
+            ? STR("The store no longer knows this call")
+            : arena_fmt(&call_ending(call)->arena,
+                        "The %s store could not load this call, and nothing more of it was "
+                        "done; try again later",
+                        call->engine->store->ops->name));
 }
 
 static void waits(struct call *call, const struct call_record *record)
 {
+    enum version_at version = call_version_at(call);
+
+    if (version == VERSION_NOWHERE) {
+        call_end_changed(call, record);
+        return;
+    }
+    if (version == VERSION_UNSURE) {
+        call_take_later(call, UNSURE_AGAIN_MS);
+        return;
+    }
     if (list_empty(&call->asks) || record->epoch != call->epoch) {
         waits_again(call, record);
         return;
@@ -342,11 +485,17 @@ static void waits(struct call *call, const struct call_record *record)
     call->op.most = INT_MAX;
 }
 
-/* What we knew of the call's questions is old. */
-static void runs_elsewhere(struct call *call)
+/* What we knew of the call's questions is old. Or the call ran on a node that is gone, and its turn
+ * comes (suspect.c). */
+static void runs_elsewhere(struct call *call, const struct call_record *record)
 {
+    if (call->orphaned && suspect_is(record))
+        suspect_meet(call, record);
     asks_end(call);
-    look_later(call);
+    if (call_version_at(call) == VERSION_UNSURE)
+        call_take_later(call, UNSURE_AGAIN_MS);
+    else
+        look_later(call);
 }
 
 /* A resting call: its questions are up here only while it waits for them. */
@@ -368,6 +517,12 @@ static void look_done(struct op *op, nod_status status, const struct store_reply
 
     if (call_decided(call))
         return;
+    if (status == NOD_OK && !(call->orphaned && suspect_is(reply->call)))
+        suspect_over(call); /* another node has it, or it waits or has ended */
+    if (status == NOD_OK) {
+        call_seen_as(call, reply->call);
+        call->interrupted = reply->call->state == CALL_STORED_RUNNING;
+    }
     if (call_is_resting(call) && status == NOD_OK)
         rests_elsewhere(call, reply->call);
     else if (call_is_alone(call))
@@ -377,10 +532,12 @@ static void look_done(struct op *op, nod_status status, const struct store_reply
     else if (reply->call->state == CALL_STORED_FINISHED ||
              reply->call->state == CALL_STORED_CANCELLED)
         deliver_stored(call, reply->call);
+    else if (sent_on(call))
+        return;
     else if (reply->call->state == CALL_STORED_WAITING)
         waits(call, reply->call);
     else
-        runs_elsewhere(call);
+        runs_elsewhere(call, reply->call);
 }
 
 static void ended_found(struct op *op, nod_status status, const struct store_reply *reply)
@@ -416,8 +573,13 @@ static void take_send(struct op *op)
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
 
+    call->way = (unsigned char)suspect_way(call);
     CRASH_POINT(take_before);
-    engine->store->ops->take(engine->store, id_str(&op->token), id_str(&call->id), engine->node,
+    engine->store->ops->take(engine->store,
+                             &(struct take_spec){ .token = id_str(&op->token),
+                                                  .call_id = id_str(&call->id),
+                                                  .node = engine->node,
+                                                  .why = (enum take_why)call->way },
                              op_completed, op);
 }
 
@@ -434,6 +596,9 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
         return;
     if (status == NOD_OK)
         status = NOD_E_STALE; /* an old reply: look at the call as it is now */
+    call->orphaned = status == NOD_E_STALE && reply->suspect;
+    if (call->way != TAKE_PLAIN)
+        suspect_over(call); /* its turn is over */
     if (call_is_alone(call) && !call_is_resting(call)) {
         call_unload(call);
     } else if (status == NOD_E_STALE) {
@@ -456,7 +621,14 @@ void call_take(struct call *call)
     due_stop(call->engine, &call->timeout);
     call->woken = false;
     call->state = LIVE_TAKING;
-    op_start(call->engine, &call->op, take_send, take_done);
+    enum version_at version = call_version_at(call);
+    if (version == VERSION_HERE || version == VERSION_NOWHERE) {
+        op_start(call->engine, &call->op, take_send, take_done);
+    } else {
+        suspect_over(call); /* it is no trial of ours */
+        call->orphaned = false;
+        op_start(call->engine, &call->op, look_send, look_done);
+    }
     call->op.most = INT_MAX; /* only the reply tells the epoch that it may have given us */
 }
 
@@ -465,10 +637,22 @@ void call_wake(struct call *call)
     call_take(call);
 }
 
+int64_t calls_look(struct engine *engine, int64_t step_ms)
+{
+    struct call *call;
+    int64_t after_ms = 0;
+
+    for (struct idmap_walk walk = { 0 }; (call = idmap_next(&engine->calls, &walk));)
+        if (call->state == LIVE_WAITING && call->stored && !call->suspect &&
+            !heap_has(&call->timeout.node)) /* it looks soon anyway */
+            call_take_later(call, after_ms += step_ms);
+    return after_ms;
+}
+
 /* Nobody was told of the asks of this run, and neither the run nor its outcome counts. */
 void call_lost(struct call *call)
 {
-    LOG_INFO("a call has been taken over by another node", LOG_STR("call", id_str(&call->id)));
+    say_taken_over(call);
     call_outcome_forget(call);
     LIST_EACH (at, &call->asks)
         ask_free(LIST_OF(at, struct ask, link));
@@ -512,6 +696,8 @@ static void known_found(struct op *op, nod_status status, const struct store_rep
 {
     struct call *call = OP_OF(op, struct call, op);
 
+    if (status == NOD_OK)
+        call_seen_as(call, reply->call);
     if (status == NOD_OK && !same_request(call, reply->call)) {
         call_fail_here(call, NOD_E_INVALID,
                        STR("This id was used for another request; give each request its own"));

@@ -499,3 +499,40 @@ bool seal_is_newest(const struct keyring *ring, struct str sealed)
     return sealed.len >= SEAL_OVERHEAD && sealed.at[0] == VERSION &&
            memcmp(sealed.at + ID_AT, ring->secrets[0].id, KEY_ID_LEN) == 0;
 }
+
+/* --- key ids in messages --- */
+
+static void key_text(const uint8_t key[KEY_ID_LEN], char id[SEAL_KEY_TEXT])
+{
+    _Static_assert(SEAL_KEY_TEXT == 2 * KEY_ID_LEN + 1, "two digits for each byte");
+    for (size_t i = 0; i < KEY_ID_LEN; i++)
+        snprintf(id + 2 * i, 3, "%02x", key[i]);
+}
+
+bool seal_key(struct str sealed, char id[SEAL_KEY_TEXT])
+{
+    id[0] = '\0';
+    if (sealed.len < SEAL_OVERHEAD || sealed.at[0] != VERSION)
+        return false;
+    key_text((const uint8_t *)sealed.at + ID_AT, id);
+    return true;
+}
+
+bool keyring_key(const struct keyring *ring, size_t at, char id[SEAL_KEY_TEXT])
+{
+    id[0] = '\0';
+    if (!ring || at >= ring->count)
+        return false;
+    key_text(ring->secrets[at].id, id);
+    return true;
+}
+
+bool keyring_has(const struct keyring *ring, const char *id)
+{
+    char key[SEAL_KEY_TEXT];
+
+    for (size_t i = 0; keyring_key(ring, i, key); i++)
+        if (strcmp(key, id) == 0)
+            return true;
+    return false;
+}

@@ -40,6 +40,7 @@ enum {
     SEAL_BOUND_MAX = 16,       /* parts of associated data */
     SEAL_PART_MAX = 1 << 20,   /* bytes of one part */
     SEAL_NAME_MAX = 4096,      /* bytes of a purpose and of a scope */
+    SEAL_KEY_TEXT = 9,         /* bytes of a key id in hex, with its NUL */
 };
 
 struct keyring;
@@ -82,6 +83,16 @@ nod_status seal_open_hidden(struct keyring *ring, const struct seal_for *what, s
 
 /* Does it name the newest secret? That does not mean that it opens. */
 bool seal_is_newest(const struct keyring *ring, struct str sealed);
+
+/*
+ * Key ids, in hex, for messages: they tell secrets apart and reveal nothing of them. seal_key is
+ * the id of the secret that sealed these bytes (false: they are not sealed). keyring_key is the id
+ * of a secret of the ring, the newest at 0 (false: it has not so many).
+ */
+bool seal_key(struct str sealed, char id[SEAL_KEY_TEXT]);
+bool keyring_key(const struct keyring *ring, size_t at, char id[SEAL_KEY_TEXT]);
+/* Does the ring, which may be NULL, have a secret of that id? */
+bool keyring_has(const struct keyring *ring, const char *id);
 
 /* RFC 5869 with SHA-256. False only for more than 255 * 32 bytes. */
 bool hkdf_sha256(struct str secret, struct str salt, struct str info, uint8_t *out, size_t len);

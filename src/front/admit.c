@@ -39,7 +39,21 @@ static bool writes_refusal(const struct http_request *http, const struct route *
     return path && path->refused && (!path->page || is_read(http));
 }
 
-/* Programs are answered in JSON; people, who look with a browser, in plain text. */
+static bool is_inbox(const struct route *path)
+{
+    return path && (path->credential || path->cookie || path->page);
+}
+
+/* Does somebody look with a browser, where a page can be drawn? */
+static bool wants_page(const struct front *front, const struct http_request *http,
+                       const struct route *path)
+{
+    return front->refusal_draw && !writes_refusal(http, path) && is_read(http) &&
+           (!path || is_inbox(path)) &&
+           str_find(http_named(http, HTTP_NAME_ACCEPT), STR("text/html")) >= 0;
+}
+
+/* Programs are answered in JSON; people, where no page can be drawn, in plain text. */
 static bool wants_text(const struct http_request *http, const struct route *path)
 {
     struct str accept = http_named(http, HTTP_NAME_ACCEPT);
@@ -62,11 +76,6 @@ static void write_refusal(struct buf *body, struct str why)
     jw_end(&w);
 }
 
-static bool is_inbox(const struct route *path)
-{
-    return path && (path->credential || path->cookie || path->page);
-}
-
 enum http_verdict admit_refuse(struct front *front, const struct http_request *http,
                                const struct route *path, struct http_ruling *ruling, int status,
                                struct str why)
@@ -77,7 +86,16 @@ enum http_verdict admit_refuse(struct front *front, const struct http_request *h
                                                     : STR("application/json");
 
     buf_clear(&front->refusal);
-    if (wants_text(http, path)) {
+    if (wants_page(front, http, path)) {
+        struct buf next;
+        type = STR("text/html; charset=utf-8");
+        ruling->lines = page_lines;
+        buf_init(&next, FRONT_REFUSAL_MAX / 2);
+        if (path)
+            page_next(&next, http, path);
+        front->refusal_draw(front->refusal_data, &front->refusal, status, why, buf_str(&next));
+        buf_finish(&next);
+    } else if (wants_text(http, path)) {
         type = STR("text/plain; charset=utf-8");
         buf_add(&front->refusal, why);
         buf_add_char(&front->refusal, '\n');

@@ -73,6 +73,15 @@ bool front_sign_in(struct front *front, const struct front_signin_opts *opts)
     return signins_open(front, opts);
 }
 
+void front_refuse_with(struct front *front,
+                       void (*draw)(void *data, struct buf *body, int status, struct str why,
+                                    struct str next),
+                       void *data)
+{
+    front->refusal_draw = draw;
+    front->refusal_data = data;
+}
+
 void front_about(struct front *front, struct str about)
 {
     front->about = about;

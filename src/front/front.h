@@ -130,6 +130,12 @@ bool front_route(struct front *front, const struct route *route);
 /* A sentence for those who come to the wrong path, or with the wrong method: what is here, and
  * where. It is constant. */
 void front_about(struct front *front, struct str about);
+/* People who look with a browser are refused with a page, unless the route draws its own. `draw`
+ * writes it; `next` is the query with which /login leads back. NULL: they are refused in text. */
+void front_refuse_with(struct front *front,
+                       void (*draw)(void *data, struct buf *body, int status, struct str why,
+                                    struct str next),
+                       void *data);
 /*
  * For web pages of allowed origins: further headers that they may send, by name or as a prefix with
  * a star ("Mcp-Param-*"), NULL-terminated; and one that they may read.
@@ -148,6 +154,9 @@ int front_port(const struct front *front, size_t which);
  * says.
  */
 struct str front_link(const struct front *front, struct str path, struct arena *arena);
+/* Other machines reach this server, and its links lead to localhost: nobody has told it under which
+ * name it is reached. */
+bool front_links_lead_here_only(const struct front *front);
 /* Can anybody follow a link? Not if the server listens on a Unix socket alone, without a public
  * URL. */
 bool front_is_linked(const struct front *front);

@@ -54,7 +54,9 @@ struct front {
     struct front_opts opts;
     struct arena texts; /* for opts */
     struct routes *routes;
-    struct str about;         /* what is here, and where: for those who came to the wrong place */
+    struct str about; /* what is here, and where: for those who came to the wrong place */
+    void (*refusal_draw)(void *data, struct buf *body, int status, struct str why, struct str next);
+    void *refusal_data;
     struct http_server *http; /* NULL once it is closed */
     struct listener *listeners[FRONT_LISTENERS_MAX];
     size_t listener_count;

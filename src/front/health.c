@@ -28,7 +28,7 @@ static bool is_ready(const struct front *front, struct str *why)
     *why = STR("the server is shutting down");
     if (front->stopping)
         return false;
-    return !front->opts.engine || engine_ready(front->opts.engine, why);
+    return !front->opts.engine || engine_fit(front->opts.engine, why);
 }
 
 static void reply(struct http_exchange *exchange, int status, struct str body)

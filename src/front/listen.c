@@ -69,17 +69,37 @@ struct str front_socket(const struct front *front)
     return STR_NONE;
 }
 
+/* The listener that links are made of; listener_count: there is none. */
+static size_t linked_listener(const struct front *front)
+{
+    size_t which = 0;
+
+    while (which < front->listener_count && is_unix(front->own[which]))
+        which++;
+    return which;
+}
+
+bool front_links_lead_here_only(const struct front *front)
+{
+    size_t which = linked_listener(front);
+    bool reached = false;
+
+    if (front->public_url.origin.len || which == front->listener_count)
+        return false;
+    for (size_t i = 0; i < front->listener_count; i++)
+        reached |= !is_unix(front->own[i]) && !origin_is_loopback(front->own[i]);
+    return reached && origin_is_loopback(name_of(front->own[which]));
+}
+
 struct str front_link(const struct front *front, struct str path, struct arena *arena)
 {
     const struct public_url *url = &front->public_url;
     const char *scheme = front_has_tls(front) ? "https" : "http";
-    size_t which = 0;
+    size_t which = linked_listener(front);
 
     if (url->origin.len)
         return arena_fmt(arena, STR_FMT STR_FMT STR_FMT, STR_ARG(url->origin), STR_ARG(url->path),
                          STR_ARG(path));
-    while (which < front->listener_count && is_unix(front->own[which]))
-        which++;
     if (which == front->listener_count)
         return arena_fmt(arena, "http://localhost" STR_FMT, STR_ARG(path));
     struct str host = name_of(front->own[which]);

@@ -105,8 +105,9 @@ static void write_calls(struct buf *out, const struct engine *engine)
     one(out, "nod_store_failures_total", "counter",
         "Operations that the store did not do; they are sent again.", counts->store_failures);
     struct str why;
-    one(out, "nod_store_ready", "gauge", "Whether the store works, as far as it knows.",
-        engine_ready(engine, &why));
+    one(out, "nod_store_ready", "gauge",
+        "Whether the store works, and this node opens what it holds, as far as it knows.",
+        engine_fit(engine, &why));
 }
 
 static void write_process(struct buf *out, const struct front *front)

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -100,12 +101,24 @@ static bool is_visible(struct str s)
     return true;
 }
 
+/* A line in the wrong order has its token here: what is as long as one is not shown. */
+static bool role_wrong(const struct line *line, struct str word)
+{
+    char what[160];
+    bool shown = word.len < TOKENS_SECRET_MIN && is_visible(word);
+
+    snprintf(
+        what, sizeof(what), "%s" STR_FMT "%s is no role; there are ask, answer, approve and admin",
+        shown ? "\"" : "", STR_ARG(shown ? word : STR("a word after the name")), shown ? "\"" : "");
+    return line_wrong(line, what);
+}
+
 static bool read_roles(const struct line *line, struct str rest, role_set *roles)
 {
     for (struct str word = next_word(&rest); word.len; word = next_word(&rest)) {
         role_set role = role_named(word);
         if (!role)
-            return line_wrong(line, "an unknown role; there are ask, answer, approve and admin");
+            return role_wrong(line, word);
         *roles |= role;
     }
     if (!*roles)
@@ -149,6 +162,18 @@ static bool add_roles(struct token_set *set, const struct principal *owner)
     return true;
 }
 
+/* Whoever had such a name could be taken for somebody else, where it says who has answered. */
+static bool is_reserved(struct str name)
+{
+    static const struct str names[] = { STR_INIT("local"), STR_INIT("nod"), STR_INIT("client"),
+                                        STR_INIT("clock") };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (str_eq(name, names[i]))
+            return true;
+    return false;
+}
+
 static bool read_line(struct tokens *tokens, struct token_set *set, const struct line *line,
                       struct str text)
 {
@@ -169,9 +194,10 @@ static bool read_line(struct tokens *tokens, struct token_set *set, const struct
                           "a name is missing after the token; a line is `token name role...`");
     if (name.len > TOKENS_NAME_MAX || !is_visible(name))
         return line_wrong(line, "a name is at most 128 characters of visible ASCII");
-    if (str_eq(name, STR("local")))
-        return line_wrong(line, "the name `local` is that of the local user, who needs no token; "
-                                "give this one another");
+    if (is_reserved(name))
+        return line_wrong(line, "nobody may be called `local`, `nod`, `client` or `clock`: so nod "
+                                "calls the local user, itself, and what has answered; give this "
+                                "one another name");
 
     struct token_entry *entry = ARENA_NEW(&set->arena, struct token_entry);
     if (!entry)

@@ -9,7 +9,13 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
+
+enum {
+    KNOWN_NAMES_MAX = 20, /* names that a message lists, if there are no more */
+    KNOWN_TEXT_MAX = 400, /* and their bytes */
+};
 
 /* Whether a message needs a plural "s". */
 static const char *plural(uint64_t n)
@@ -253,6 +259,34 @@ static bool check_name(struct check *c, const struct object_rules *rules, struct
     return fits;
 }
 
+/* The names that there are, as many as fit into a sentence. */
+static struct str known_names(struct check *c, const struct object_rules *rules)
+{
+    struct buf out;
+
+    buf_init(&out, KNOWN_TEXT_MAX);
+    for (size_t i = 0; i < rules->names_count && i < KNOWN_NAMES_MAX; i++)
+        if (rules->names[i]->schema)
+            buf_fmt(&out, "%s" STR_FMT, out.len ? ", " : "", STR_ARG(rules->names[i]->text));
+    struct str text = out.overflow || rules->names_count > KNOWN_NAMES_MAX
+                          ? STR_NONE
+                          : arena_str(c->arena, buf_str(&out));
+    buf_finish(&out);
+    return text;
+}
+
+static bool check_unknown(struct check *c, const struct object_rules *rules, const struct place *at)
+{
+    bool listed = !check_enough(c) && !rules->patterns_count;
+    struct str names = listed ? known_names(c, rules) : STR_NONE;
+
+    if (names.len)
+        return check_wrong(c, at, "is not one of the known properties, which are " STR_FMT,
+                           STR_ARG(names));
+    return check_wrong(c, at, "is not one of the known properties%s",
+                       rules->names_count || rules->patterns_count ? "" : ": there are none");
+}
+
 /* patternProperties and additionalProperties for one member. `known`: properties has it. */
 static bool check_rest(struct check *c, const struct object_rules *rules, const struct json *member,
                        const struct place *at, bool *known)
@@ -274,7 +308,7 @@ static bool check_rest(struct check *c, const struct object_rules *rules, const 
         return fits;
     *known = true;
     if (rules->additional->sort == NODE_FALSE)
-        return check_wrong(c, at, "is not one of the known properties");
+        return check_unknown(c, rules, at);
     return check_node(c, rules->additional, member, at, NULL) && fits;
 }
 

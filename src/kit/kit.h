@@ -34,6 +34,7 @@ struct kit_answer { /* of the script */
     enum kit_action action;
     struct str key;     /* empty: for whatever is asked next */
     struct str content; /* JSON, or empty */
+    struct str by;      /* empty: whoever calls */
     bool used;
 };
 
@@ -48,6 +49,7 @@ struct kit_question {
 
 struct kit_value { /* a secret, or the token of an account */
     const char *source;
+    char *principal; /* whose it is */
     char *name;
     char *value; /* NULL: it was deleted */
 };
@@ -70,6 +72,9 @@ struct nod_test {
     nod_server *server; /* NULL: it could not be made */
     struct surface surface;
     unsigned cannot; /* bits of enum ask_kind */
+
+    char *as; /* who calls */
+    char *by; /* who answers; NULL: whoever calls */
 
     /* The script. */
     struct arena script;

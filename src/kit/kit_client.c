@@ -12,8 +12,6 @@
 #include "core/catalog.h"
 #include "kit/kit.h"
 
-static const struct str who = STR_INIT("tester");
-
 /* --- questions --- */
 
 static struct kit_question *question_of(nod_test *test, struct str id)
@@ -126,8 +124,8 @@ static struct call_spec spec_of(nod_test *test)
 {
     return (struct call_spec){ .target = target_of(test),
                                .args = json_parse(&test->said, test->arguments, NULL, NULL),
-                               .principal = who,
-                               .scope = who,
+                               .principal = str_of(test->as),
+                               .scope = str_of(test->as),
                                .caller_record = STR("{}"),
                                .handed = true,
                                .id = id_str(&test->call_id),
@@ -299,6 +297,13 @@ static void answered(void *data, const struct answer_result *result)
 {
     nod_test *test = data;
 
+    if (result->status == NOD_E_NOT_FOUND || result->status == NOD_E_REFUSED) {
+        kit_fail(test, NULL, 0,
+                 "the answer of somebody else (nod_test_by) does not count: a page is for the "
+                 "person who was asked%s" STR_FMT,
+                 result->message.len ? "; " : "", STR_ARG(result->message));
+        test->lost = true;
+    }
     if (result->status != NOD_E_INVALID)
         return;
     test->refused++;
@@ -325,13 +330,15 @@ static void give(nod_test *test, const struct kit_question *question)
         return;
     }
     const struct ask_record *page = on_page(test, question);
+    bool elsewhere = page || given->by.len; /* than at the client */
     struct answer answer = {
         .action = states[given->action],
         .content = given->content.len ? json_parse(&test->said, given->content, NULL, NULL) : NULL,
-        .by = who,
-        .roles = page ? ROLES_ALL : ROLES_NONE,
-        .surface = page ? NULL : &test->surface,
-        .attempt = page ? 0 : question->attempt,
+        .by = given->by.len ? given->by : str_of(test->as),
+        .via = given->by.len && !page ? STR("inbox") : STR_NONE,
+        .roles = ROLES_ALL,
+        .surface = elsewhere ? NULL : &test->surface,
+        .attempt = elsewhere ? 0 : question->attempt,
     };
     if (page && (page->page == PAGE_SECRET || page->page == PAGE_CONNECT)) {
         if (given->action == KIT_ACCEPT && !kit_values_given(test, page, answer.content)) {
@@ -403,7 +410,7 @@ void kit_client_call(nod_test *test)
     int64_t until = clock_mono(clock_system()) + KIT_WAIT_MS;
     size_t points = test->points;
 
-    test->caller = (struct caller){ .ops = &caller_ops };
+    test->caller = (struct caller){ .ops = &caller_ops, .roles = ROLES_ALL };
     begin(test);
     while (!test->finished && !test->lost) {
         size_t up;

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "kit/kit.h"
@@ -18,6 +19,8 @@ static nod_test *test_new(void)
 {
     nod_test *test = MEM_NEW(nod_test);
 
+    /* What is expected is not worth a line: a test says itself what has failed. */
+    log_setup(&(struct log_opts){ .level = LOG_LEVEL_WARN, .fd = 2 });
     fake_clock_init(&test->clock, KIT_WALL_MS);
     arena_init(&test->script, KIT_ARENA_BYTES);
     arena_init(&test->said, KIT_ARENA_BYTES);
@@ -26,6 +29,7 @@ static nod_test *test_new(void)
     list_init(&test->undelivered);
     atomic_init(&test->dead, false);
     test->surface.ops = &kit_surface_ops;
+    test->as = str_dup(STR("tester"));
     test->looked = true; /* there is nothing to look at yet */
     return test;
 }
@@ -105,12 +109,32 @@ int nod_test_end(nod_test *test)
     if (failures)
         fprintf(stderr, "%zu expectation%s failed\n", failures, failures == 1 ? "" : "s");
     kit_values_forget(test);
+    mem_free(test->as);
+    mem_free(test->by);
     arena_finish(&test->script);
     arena_finish(&test->said);
     arena_finish(&test->step_text);
     pthread_mutex_destroy(&test->lock);
     mem_free(test);
     return failures ? 1 : 0;
+}
+
+/* --- who there is --- */
+
+void nod_test_as(nod_test *test, const char *principal)
+{
+    if (!principal || !principal[0]) {
+        kit_fail(test, NULL, 0, "nod_test_as takes the name of a principal");
+        return;
+    }
+    mem_free(test->as);
+    test->as = str_dup(str_of(principal));
+}
+
+void nod_test_by(nod_test *test, const char *principal)
+{
+    mem_free(test->by);
+    test->by = principal && principal[0] ? str_dup(str_of(principal)) : NULL;
 }
 
 /* --- the script --- */
@@ -129,9 +153,10 @@ static void add(nod_test *test, enum kit_action action, const char *key, const c
                  text.at);
         return;
     }
-    test->answers[test->answer_count++] = (struct kit_answer){ .action = action,
-                                                               .key = arena_str(arena, str_of(key)),
-                                                               .content = text };
+    struct str by = test->by ? arena_str(arena, str_of(test->by)) : STR_NONE;
+    test->answers[test->answer_count++] = (struct kit_answer){
+        .action = action, .key = arena_str(arena, str_of(key)), .content = text, .by = by
+    };
 }
 
 void nod_test_accept(nod_test *test, const char *key, const char *content)

@@ -12,11 +12,13 @@
 #define KIT_SECRET     SECRET_KIND
 #define KIT_CREDENTIAL "credential"
 
-static struct kit_value *value_of(nod_test *test, const char *source, struct str name)
+static struct kit_value *value_of(nod_test *test, const char *source, struct str principal,
+                                  struct str name)
 {
     for (size_t i = 0; i < test->value_count; i++) {
         struct kit_value *value = &test->values[i];
-        if (strcmp(value->source, source) == 0 && str_eq(str_of(value->name), name))
+        if (strcmp(value->source, source) == 0 && str_eq(str_of(value->name), name) &&
+            str_eq(str_of(value->principal), principal))
             return value;
     }
     return NULL;
@@ -25,7 +27,8 @@ static struct kit_value *value_of(nod_test *test, const char *source, struct str
 /* `value` empty: there is none any more. */
 static void set(nod_test *test, const char *source, struct str name, struct str value)
 {
-    struct kit_value *there = value_of(test, source, name);
+    struct str principal = str_of(test->as);
+    struct kit_value *there = value_of(test, source, principal, name);
 
     if (!there && test->value_count == KIT_VALUES_MAX) {
         kit_fail(test, NULL, 0, "a test has at most %d secrets and accounts", KIT_VALUES_MAX);
@@ -33,7 +36,9 @@ static void set(nod_test *test, const char *source, struct str name, struct str 
     }
     if (!there) {
         there = &test->values[test->value_count++];
-        *there = (struct kit_value){ .source = source, .name = str_dup(name) };
+        *there = (struct kit_value){ .source = source,
+                                     .principal = str_dup(principal),
+                                     .name = str_dup(name) };
     }
     mem_free(there->value);
     there->value = value.len ? str_dup(value) : NULL;
@@ -79,7 +84,7 @@ bool kit_values_given(nod_test *test, const struct ask_record *ask, const struct
 
 static void fetch(nod_test *test, const char *source, struct need *need)
 {
-    const struct kit_value *value = value_of(test, source, need->spec.name);
+    const struct kit_value *value = value_of(test, source, need->principal, need->spec.name);
 
     if (value && value->value)
         need_done(need, NOD_OK, str_of(value->value), STR_NONE);
@@ -110,6 +115,7 @@ void kit_values_forget(nod_test *test)
 {
     while (test->value_count) {
         struct kit_value *value = &test->values[--test->value_count];
+        mem_free(value->principal);
         mem_free(value->name);
         mem_free(value->value);
         *value = (struct kit_value){ 0 };

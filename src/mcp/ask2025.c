@@ -331,7 +331,7 @@ static const struct json *result_of(const struct rpc_message *message)
 }
 
 static void answer(struct client_surface *client, const struct ask_record *record, int attempt,
-                   const struct response *response, answered_fn *done, void *data)
+                   role_set roles, const struct response *response, answered_fn *done, void *data)
 {
     ask_answer(client->server->opts.engine, record->id,
                &(struct answer){ .action = response->action,
@@ -339,6 +339,7 @@ static void answer(struct client_surface *client, const struct ask_record *recor
                                  .by = record->principal,
                                  .scope = record->scope,
                                  .surface = &client->surface,
+                                 .roles = roles,
                                  .attempt = attempt,
                                  .too_large = response->too_large,
                                  .handed = true,
@@ -350,6 +351,14 @@ static void tell(answered_fn *done, void *data, nod_status status)
 {
     if (done)
         done(data, &(struct answer_result){ .status = status });
+}
+
+/* The answer does not count, and somebody else is asked. */
+static void tell_unheard(answered_fn *done, void *data, const char *why)
+{
+    if (done)
+        done(data,
+             &(struct answer_result){ .status = NOD_E_REFUSED, .pending = true, .unheard = why });
 }
 
 /* Splits `<ask>.<attempt>`; attempt 1 is written without a number. */
@@ -400,10 +409,12 @@ static void stray(const struct rpc_message *message, answered_fn *done, void *da
 
 /* `attempt` may be one that another node has put: the store knows which is up. */
 static void answer_here(struct client_surface *client, struct ask *ask, struct offer *offer,
-                        uint32_t attempt, const struct rpc_message *message, answered_fn *done,
-                        void *data)
+                        uint32_t attempt, role_set roles, const struct rpc_message *message,
+                        answered_fn *done, void *data)
 {
     const struct ask_record *record = ask_record(ask);
+    const char *unheard =
+        answer_unheard(client->server->opts.engine, record, &client->surface, roles);
     struct response response =
         ask2025_read(record, offer->confirm, result_of(message), message->code);
 
@@ -411,12 +422,19 @@ static void answer_here(struct client_surface *client, struct ask *ask, struct o
      * stored. */
     bool again = offer->answered || attempt != offer->attempt;
     offer->answered |= attempt == offer->attempt;
+    if (response.reading == READ_ANSWER && unheard) {
+        call_caller(ask_call(ask))->roles = roles;
+        if (!again)
+            ask_client_unheard(ask);
+        tell_unheard(done, data, unheard);
+        return;
+    }
     if (response.reading == READ_ANSWER) {
         struct arena arena;
         arena_init(&arena, CLIENT_ARENA_MAX);
         ask2025_read_back(record, session_knows(caller2025_of(ask_call(ask))->session)->form,
                           &arena, &response);
-        answer(client, record, (int)attempt, &response, done, data);
+        answer(client, record, (int)attempt, roles, &response, done, data);
         arena_finish(&arena);
         return;
     }
@@ -441,6 +459,8 @@ struct far_answer {
     struct arena arena;
     struct str scope;
     int attempt;
+    role_set roles;
+    const char *unheard;     /* why its answer does not count; NULL: it does, or there is none */
     struct ask_hint refused; /* what the client has no answer to */
     enum form_revision form;
     bool boolean_confirm;
@@ -468,7 +488,10 @@ static void refusal_kept(void *data, nod_status status, const struct store_reply
         engine_turn_tell(server->opts.engine, &far->refused);
         announce_refused(server, far->refused.ask_id, (uint32_t)far->attempt);
     }
-    tell(far->done, far->data, server && status != NOD_E_STORE ? NOD_OK : NOD_E_STORE);
+    if (far->unheard)
+        tell_unheard(far->done, far->data, far->unheard);
+    else
+        tell(far->done, far->data, server && status != NOD_E_STORE ? NOD_OK : NOD_E_STORE);
     far_over(far);
 }
 
@@ -480,8 +503,12 @@ static void refuse_elsewhere(struct far_answer *far, const struct ask_record *re
 
     far->refused.ask_id = arena_str(&far->arena, record->id);
     far->refused.owner = store_owner(record->principal);
-    if (pending && (record->attempt != far->attempt || !engine_asks_client_this(engine, record))) {
-        tell(far->done, far->data, NOD_OK); /* of an older offer, or of none */
+    if (pending && (record->attempt != far->attempt ||
+                    !engine_asks_on(engine, record, &far->client->surface))) {
+        if (far->unheard)
+            tell_unheard(far->done, far->data, far->unheard);
+        else
+            tell(far->done, far->data, NOD_OK); /* of an older offer, or of none */
         far_over(far);
     } else if (!pending || !engine_client_refused(engine, record, refusal_kept, far)) {
         ask_unsupported(engine, record->id, far->done, far->data);
@@ -516,18 +543,21 @@ static void far_loaded(void *data, nod_status status, const struct store_reply *
         ask2025_read_back(record, far->form, &far->arena, &response);
         if (far->too_large)
             response = (struct response){ .action = ASK_ACCEPTED, .too_large = true };
-        if (response.reading == READ_NOTHING) {
+        if (response.reading != READ_NOTHING && record->state == ASK_PENDING)
+            far->unheard = answer_unheard(far->work.server->opts.engine, record,
+                                          &far->client->surface, far->roles);
+        if (response.reading == READ_NOTHING || far->unheard) {
             refuse_elsewhere(far, record);
             return;
         }
-        answer(far->client, record, far->attempt, &response, far->done, far->data);
+        answer(far->client, record, far->attempt, far->roles, &response, far->done, far->data);
     }
     far_over(far);
 }
 
 static void answer_elsewhere(struct client_surface *client, const struct session *session,
-                             struct str ask_id, uint32_t attempt, const struct rpc_message *message,
-                             answered_fn *done, void *data)
+                             role_set roles, struct str ask_id, uint32_t attempt,
+                             const struct rpc_message *message, answered_fn *done, void *data)
 {
     struct mcp_server *server = client->server;
     struct store *store = engine_store(server->opts.engine);
@@ -537,6 +567,7 @@ static void answer_elsewhere(struct client_surface *client, const struct session
     far->client = client;
     far->scope = arena_str(&far->arena, session_scope(session));
     far->attempt = (int)attempt;
+    far->roles = roles;
     far->boolean_confirm = session->boolean_confirm;
     far->form = session_knows(session)->form;
     far->result = result_of(message) ? json_copy(&far->arena, result_of(message)) : NULL;
@@ -548,7 +579,7 @@ static void answer_elsewhere(struct client_surface *client, const struct session
     store->ops->load_ask(store, ask_id, far_loaded, far);
 }
 
-void client_surface_response(struct surface *surface, struct session *session,
+void client_surface_response(struct surface *surface, struct session *session, role_set roles,
                              const struct rpc_message *message, answered_fn *done, void *data)
 {
     struct client_surface *client = client_of(surface);
@@ -564,11 +595,11 @@ void client_surface_response(struct surface *surface, struct session *session,
     bool survives = server_survives(client->server) && !session->lines;
     bool newer = ask && survives && attempt > offer->attempt; /* put by another node */
     if (ask && (offer->attempt == attempt || newer) && (!offer->answered || survives))
-        answer_here(client, ask, offer, attempt, message, done, data);
+        answer_here(client, ask, offer, attempt, roles, message, done, data);
     else if (!ask && is_taken_back(client, session, ask_id) && !result_of(message))
         stray(message, done, data); /* so clients end what was cancelled; others may still answer */
     else if (!ask && (survives || is_taken_back(client, session, ask_id)) && ask_id.len == ID_LEN)
-        answer_elsewhere(client, session, ask_id, attempt, message, done, data);
+        answer_elsewhere(client, session, roles, ask_id, attempt, message, done, data);
     else
         stray(message, done, data);
 }

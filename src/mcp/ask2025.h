@@ -22,7 +22,7 @@ void client_surface_destroy(struct surface *surface);
  * A response from this session's client. A response that answers nothing changes nothing. `done`
  * (may be NULL) is called once, perhaps before this returns.
  */
-void client_surface_response(struct surface *surface, struct session *session,
+void client_surface_response(struct surface *surface, struct session *session, role_set roles,
                              const struct rpc_message *message, answered_fn *done, void *data);
 
 /* Another node was told by its client that it has no answer to this attempt. */

@@ -73,11 +73,13 @@ static bool draw_form(struct drawing *d)
 
 static bool draw_url(struct drawing *d)
 {
+    struct str url = ask_url(d->session->server->opts.engine, d->record, &d->arena);
+
     jw_key_str(&d->w, STR("mode"), STR("url"));
     jw_key_str(&d->w, STR("message"), message_again(&d->arena, d->record->message, d->problems));
-    jw_key_str(&d->w, STR("url"), d->record->url);
+    jw_key_str(&d->w, STR("url"), url);
     jw_key_str(&d->w, STR("elicitationId"), d->record->id);
-    return true;
+    return url.len > 0;
 }
 
 static bool draw_sample(struct drawing *d)

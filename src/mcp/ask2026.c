@@ -22,6 +22,11 @@ static const unsigned needs[] = {
     [ASK_SAMPLE] = CLIENT_CAN_SAMPLE, [ASK_ROOTS] = CLIENT_CAN_ROOTS,
 };
 
+struct ask2026_surface {
+    struct surface surface; /* first */
+    const struct engine *engine;
+};
+
 static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind)
 {
     (void)surface;
@@ -38,7 +43,8 @@ static unsigned surface_kinds(struct surface *surface, const struct call *call)
 static void surface_offer(struct surface *surface, struct ask *ask, int attempt,
                           struct str problems)
 {
-    bool drawn = ask2026_can(caller2026_can(ask_call(ask)), ask_record(ask));
+    const struct engine *engine = ((struct ask2026_surface *)(void *)surface)->engine;
+    bool drawn = ask2026_can(engine, caller2026_can(ask_call(ask)), ask_record(ask));
 
     (void)attempt, (void)problems;
     ask_offered(ask, surface, drawn ? OFFER_SHOWN : OFFER_UNRENDERED);
@@ -60,12 +66,13 @@ static const struct surface_ops ask2026_ops = {
     .client = true,
 };
 
-struct surface *ask2026_surface_create(void)
+struct surface *ask2026_surface_create(const struct engine *engine)
 {
-    struct surface *surface = MEM_NEW(struct surface);
+    struct ask2026_surface *made = MEM_NEW(struct ask2026_surface);
 
-    surface->ops = &ask2026_ops;
-    return surface;
+    made->surface.ops = &ask2026_ops;
+    made->engine = engine;
+    return &made->surface;
 }
 
 void ask2026_surface_destroy(struct surface *surface)
@@ -81,9 +88,9 @@ static bool wants_tools(const struct ask_record *ask)
            str_find(ask->detail, STR("\"toolChoice\"")) >= 0;
 }
 
-bool ask2026_can(uint8_t can, const struct ask_record *ask)
+bool ask2026_can(const struct engine *engine, uint8_t can, const struct ask_record *ask)
 {
-    if (!(can & needs[ask->kind]))
+    if (!(can & needs[ask->kind]) || (ask->page && !engine_has_page(engine, ask->page)))
         return false;
     return ask->kind != ASK_SAMPLE || can & CLIENT_CAN_SAMPLE_TOOLS || !wants_tools(ask);
 }
@@ -134,15 +141,21 @@ static void write_form(struct json_writer *w, const struct ask_record *ask, stru
     jw_close(w, 2);
 }
 
-static void write_url(struct json_writer *w, const struct ask_record *ask, struct str problems)
+static void write_url(struct json_writer *w, const struct engine *engine,
+                      const struct ask_record *ask, struct str problems)
 {
+    struct arena arena;
+
+    arena_init(&arena, ASK2026_ARENA_MAX);
     jw_open(w, ELICITATION("url"), 2);
     write_message(w, ask->message, problems);
-    jw_key_str(w, STR("url"), ask->url);
+    jw_key_str(w, STR("url"), ask_url(engine, ask, &arena));
     jw_close(w, 2);
+    arena_finish(&arena);
 }
 
-bool ask2026_write(struct json_writer *w, const struct ask_record *ask, struct str problems)
+bool ask2026_write(struct json_writer *w, const struct engine *engine, const struct ask_record *ask,
+                   struct str problems)
 {
     switch (ask->kind) {
     case ASK_FORM:
@@ -150,7 +163,7 @@ bool ask2026_write(struct json_writer *w, const struct ask_record *ask, struct s
         write_form(w, ask, problems);
         break;
     case ASK_URL:
-        write_url(w, ask, problems);
+        write_url(w, engine, ask, problems);
         break;
     case ASK_SAMPLE:
         jw_open(w, STR("{\"method\":\"sampling/createMessage\",\"params\":"), 1);

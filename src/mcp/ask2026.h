@@ -16,17 +16,19 @@ enum {
 }; /* how often invalid content is asked again, unless the author says */
 
 /* Answers that come inside requests, for callers of this era (caller2026, tasks). */
-struct surface *ask2026_surface_create(void);
+struct surface *ask2026_surface_create(const struct engine *engine);
 void ask2026_surface_destroy(struct surface *surface);
 
-/* May this be sent to a client that declares `can` (enum client_can)? */
-bool ask2026_can(uint8_t can, const struct ask_record *ask);
+/* May this be sent to a client that declares `can` (enum client_can)? A page of ours only if this
+ * server still has it. */
+bool ask2026_can(const struct engine *engine, uint8_t can, const struct ask_record *ask);
 
 /*
  * Writes {"method": ..., "params": {...}}. `problems` (JSON, may be empty) is what was wrong with
  * the last answer; it precedes the message. False: it cannot be written.
  */
-bool ask2026_write(struct json_writer *w, const struct ask_record *ask, struct str problems);
+bool ask2026_write(struct json_writer *w, const struct engine *engine, const struct ask_record *ask,
+                   struct str problems);
 
 /*
  * The answer in one value of inputResponses. False: it does not have the shape of a response to

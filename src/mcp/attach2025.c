@@ -25,8 +25,11 @@
 #include "base/crash.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "json/write.h"
 #include "mcp/attach_tool.h"
 #include "mcp/caller_away.h"
+#include "mcp/drain.h"
+#include "mcp/gone.h"
 #include "mcp/model.h"
 #include "mcp/pending.h"
 #include "mcp/repeat2025.h"
@@ -35,6 +38,8 @@
 enum {
     ATTACH_ARENA_MAX = 64 << 20, /* memory of the arguments, or of a result that is read */
     ATTACH_AGAIN_MS = 100,       /* between two looks at a call that runs for another request */
+    NOTE_MAX = 32 << 10,         /* bytes of a note of which call a stream is */
+    GONE_AGAIN_MS = 1000,        /* and at one whose tool is at another node */
 };
 
 static const char not_known[] =
@@ -42,7 +47,8 @@ static const char not_known[] =
 static const char was_collected[] = "The result of this call was handed out before.";
 static const char is_elsewhere[] =
     "Another request waits for this call in another way, as a task or with its state.";
-static const char store_away[] = "The store cannot be reached; try again later.";
+static const char store_away[] = "The store cannot be reached. Nothing was begun or handed out by "
+                                 "this request; try again later.";
 
 static void attach_settle(struct attach *attach)
 {
@@ -124,6 +130,11 @@ static bool take_live(struct attach *attach, struct call *live)
     return true;
 }
 
+static int64_t soft_of(const struct attach *attach)
+{
+    return pending_soft_ms(attach->server, attach->target, STR_NONE);
+}
+
 static void look_next(struct attach *attach);
 static void load(struct attach *attach);
 
@@ -141,6 +152,54 @@ static bool is_shared(const struct attach *attach, const struct call *live)
     return attach->by_handle && other && other->attach && other->session && !call_waiting(live);
 }
 
+/* --- a call whose tool is not here --- */
+
+static void gone_stored(void *data, nod_status status)
+{
+    struct attach *attach = data;
+    struct caller2025 *call = attach->call;
+
+    attach->busy--;
+    if (!call || !call->session)
+        attach_settle(attach);
+    else if (status == NOD_E_STORE)
+        say_failure(attach, "STORE_AWAY", store_away);
+    else
+        attach2025_collect(call);
+}
+
+/* Another node may have the tool: the call is looked at until it has ended, or until the soft
+ * deadline. */
+static void wait_elsewhere(struct attach *attach, struct str call_id)
+{
+    struct mcp_server *server = attach->server;
+    int64_t left = attach->call->began + soft_of(attach) - loop_now(server->opts.loop);
+    struct buf body;
+
+    if (left > 0 && !server_draining(server)) {
+        timer_set(server->opts.loop, &attach->again, left < GONE_AGAIN_MS ? left : GONE_AGAIN_MS,
+                  look_again, attach);
+        return;
+    }
+    attach2025_release(attach->call);
+    buf_init(&body, PENDING_BODY_MAX);
+    pending_write_elsewhere(call_id, &body);
+    caller2025_respond(attach->call, &(struct outcome){ .status = NOD_OK, .body = buf_str(&body) });
+    buf_finish(&body);
+}
+
+static void attach_gone(struct attach *attach, const struct call_record *record)
+{
+    if (record->state == CALL_STORED_FINISHED || record->state == CALL_STORED_CANCELLED) {
+        attach2025_collect(attach->call);
+    } else if (gone_for_good(attach->server, record)) {
+        attach->busy++;
+        gone_end(attach->server, record, gone_stored, attach);
+    } else {
+        wait_elsewhere(attach, record->id);
+    }
+}
+
 static void attach_to(struct attach *attach, const struct call_record *record)
 {
     struct mcp_server *server = attach->server;
@@ -154,11 +213,11 @@ static void attach_to(struct attach *attach, const struct call_record *record)
         return;
     }
     attach->attached = true;
-    if (!target) {
-        say_failure(attach, OUTCOME_TARGET_GONE, "The tool of this call no longer exists.");
-    } else if (live && !take_live(attach, live)) {
+    if (live && !take_live(attach, live)) {
         attach->attached = false;
         say_failure(attach, "CALL_BUSY", is_elsewhere);
+    } else if (!live && !target) {
+        attach_gone(attach, record);
     } else if (!live) {
         bool ours =
             engine_adopt(engine, &(struct adopt_spec){ .record = record,
@@ -183,7 +242,7 @@ static bool is_with_other_model(const struct attach *attach, const struct call_r
     if (live && call_waiting(live))
         return model_is_asked(attach->server, live);
     return engine_asks_model(attach->server->opts.engine, attach->target,
-                             client_ask_kinds(session->can));
+                             client_ask_kinds(session->can), attach->call->caller.roles);
 }
 
 static void loaded(void *data, nod_status status, const struct store_reply *reply)
@@ -219,6 +278,77 @@ static void load(struct attach *attach)
     store->ops->load_call(store, handle_call(&attach->found[attach->at]), loaded, attach);
 }
 
+/* --- the note: attach2025.h --- */
+
+static struct str note_write(const struct attach *attach, struct arena *arena)
+{
+    char wish[DIGEST_HEX_LEN + 1];
+    struct json_writer w;
+    struct buf out;
+
+    digest_hex(&attach->wish, wish);
+    buf_init(&out, NOTE_MAX);
+    json_writer_init(&w, &out);
+    jw_object(&w);
+    jw_key_str(&w, STR("call"), id_str(&attach->wanted));
+    jw_key_str(&w, STR("wish"), str_of(wish));
+    jw_key_bool(&w, STR("marks"), attach->marks);
+    jw_key_bool(&w, STR("answered"), attach->answered);
+    jw_key_str(&w, STR("by"), caller2025_record(attach->call, arena));
+    jw_end(&w);
+    struct str text = json_writer_done(&w) ? arena_str(arena, buf_str(&out)) : STR_NONE;
+    buf_finish(&out);
+    return text;
+}
+
+bool attach_note_read(struct arena *arena, struct str text, struct attach_note *out)
+{
+    const struct json *note = json_parse(arena, arena_str(arena, text), NULL, NULL);
+    struct str call = json_get_str(note, STR("call"));
+
+    *out = (struct attach_note){ .by = json_get_str(note, STR("by")),
+                                 .marks = json_true(json_get(note, STR("marks"))),
+                                 .answered = json_true(json_get(note, STR("answered"))) };
+    if (call.len != ID_LEN ||
+        !hex_decode(json_get_str(note, STR("wish")), out->wish.bytes, DIGEST_LEN))
+        return false;
+    memcpy(out->call.text, call.at, ID_LEN);
+    return out->by.len > 0;
+}
+
+static void note_put(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct attach *attach = data;
+
+    (void)reply;
+    attach->busy--;
+    if (!attach->call || !attach->call->session) {
+        attach_settle(attach);
+    } else if (status != NOD_OK) {
+        say_failure(attach, "STORE_AWAY", store_away);
+    } else {
+        attach->noted = true;
+        load(attach);
+    }
+}
+
+static void note(struct attach *attach)
+{
+    struct mcp_server *server = attach->server;
+    struct store *store = engine_store(server->opts.engine);
+    struct arena arena;
+
+    if (attach->noted || !attach->call->stream->of_call) {
+        load(attach);
+        return;
+    }
+    arena_init(&arena, NOTE_MAX * 2);
+    attach->busy++;
+    store->ops->put(store, ATTACH_NOTE_KIND, id_str(&attach->request), note_write(attach, &arena),
+                    0, soft_of(attach) + server->opts.session_idle_ms, note_put, attach);
+    arena_finish(&arena);
+}
+
 static void held(void *data, nod_status status)
 {
     struct attach *attach = data;
@@ -227,14 +357,9 @@ static void held(void *data, nod_status status)
     if (!attach->call || !attach->call->session)
         attach_settle(attach);
     else if (status == NOD_OK || attach->by_handle)
-        load(attach);
+        note(attach);
     else
         look_next(attach); /* another node was faster */
-}
-
-static int64_t soft_of(const struct attach *attach)
-{
-    return pending_soft_ms(attach->server, attach->target, STR_NONE);
 }
 
 /* Other nodes are told that somebody holds the call. */
@@ -246,7 +371,7 @@ static void hold(struct attach *attach)
     attach->wanted = (struct id){ 0 };
     memcpy(attach->wanted.text, handle_call(&handle).at, ID_LEN);
     if (!engine_store(server->opts.engine)->ops->shared || handle.collected_ms) {
-        load(attach);
+        note(attach);
         return;
     }
     handle.held_until = server_now(server) + soft_of(attach) + HANDLE_HELD_MORE_MS;
@@ -370,8 +495,9 @@ static void look_by_tool(struct attach *attach, const struct attach_tool *tool,
         caller2025_respond(attach->call, &refusal);
     } else if (wish.ask_id.len) {
         attach->busy++;
-        attach_answer(attach->server, &wish, session_principal(session), session_scope(session),
-                      was_answered, attach);
+        attach_answer(attach->server, &wish,
+                      (struct visitor){ session_principal(session), attach->call->caller.roles },
+                      session_scope(session), was_answered, attach);
     } else {
         load_named(attach, wish.call_id);
     }
@@ -390,8 +516,12 @@ void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec
     attach->request = *request;
     attach->named = named;
     attach->by_handle = tool != NULL;
+    attach->marks = !tool;
     arena_init(&attach->arena, ATTACH_ARENA_MAX);
-    repeat2025_wish(TARGET_TOOL, spec->target->name, STR_NONE, spec->args, &attach->wish);
+    repeat2025_wish(&(struct repeat_of){ .kind = TARGET_TOOL,
+                                         .target = spec->target->name,
+                                         .args = spec->args },
+                    &attach->wish);
     call->attach = attach;
     if (tool) {
         look_by_tool(attach, tool, spec->args);
@@ -402,6 +532,22 @@ void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec
     attach->args = spec->args ? json_copy(&attach->arena, spec->args) : NULL;
     handle_prefix(session_principal(call->session), spec->target->name, spec->args, prefix);
     find(attach, prefix);
+}
+
+void attach2025_back(struct caller2025 *call, const struct attach_note *note)
+{
+    struct attach *attach = MEM_NEW(struct attach);
+
+    attach->server = call->session->server;
+    attach->call = call;
+    attach->request = note->request;
+    attach->by_handle = attach->noted = true;
+    attach->answered = note->answered;
+    attach->marks = note->marks;
+    attach->wish = note->wish;
+    arena_init(&attach->arena, ATTACH_ARENA_MAX);
+    call->attach = attach;
+    load_named(attach, id_str(&note->call));
 }
 
 /* --- the end --- */
@@ -421,7 +567,7 @@ static void result_loaded(void *data, nod_status status, const struct store_repl
     arena_init(&arena, ATTACH_ARENA_MAX);
     if (status == NOD_OK && reply->call->result.len &&
         outcome_read(&arena, arena_str(&arena, reply->call->result), &outcome) == NOD_OK) {
-        if (!attach->by_handle && !str_eq(reply->call->id, id_str(&attach->request)))
+        if (attach->marks && !str_eq(reply->call->id, id_str(&attach->request)))
             attach_mark_result(&arena, reply->call, &outcome);
         caller2025_respond(call, &outcome);
     } else {

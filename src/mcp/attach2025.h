@@ -30,6 +30,8 @@ struct attach {
     struct handle found[HANDLES_FOUND_MAX];
     size_t count, at;
     struct digest wish; /* what the request asks for: see repeat2025 */
+    bool noted;         /* the store knows of which call the stream is: see attach_note */
+    bool marks;         /* the client called again: the result says of which call it is */
     struct timer again; /* the next look at a call that runs for another request */
 
     /* If it finds nothing, it makes a call of its own. */
@@ -43,6 +45,22 @@ struct attach {
  * in a call that it is attached to, or in a response. */
 void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec,
                      const struct id *request, bool named);
+/*
+ * The stream of a request that found a call is named after the request, and no call is stored under
+ * that name. So that a client can come back to the stream at another node, or after a restart, a
+ * note is stored before the first event: which call it is, and who asks.
+ */
+#define ATTACH_NOTE_KIND STR("attach")
+struct attach_note {
+    struct id request, call;
+    struct digest wish;
+    bool marks, answered;
+    struct str by; /* caller_record, JSON */
+};
+/* False: this nod cannot read it. The text is in the arena. */
+bool attach_note_read(struct arena *arena, struct str text, struct attach_note *out);
+/* The caller, on a stream that goes on here, waits for that call. */
+void attach2025_back(struct caller2025 *call, const struct attach_note *note);
 /* The call that it was attached to has ended: marks the result as handed out, then responds. */
 void attach2025_collect(struct caller2025 *call);
 /* It no longer waits for the call, which can be found again. */

@@ -31,6 +31,7 @@
 #include "mcp/attach_tool.h"
 #include "mcp/caller_away.h"
 #include "mcp/drain.h"
+#include "mcp/gone.h"
 #include "mcp/model.h"
 #include "mcp/pending.h"
 #include "mcp/result.h"
@@ -101,8 +102,7 @@ void attach2026_now(struct caller2026 *caller)
         hold_for(caller, 0);
 }
 
-/* The call is nobody's from now on, and goes on by itself. */
-static void pend(struct caller2026 *caller, struct call *call)
+void attach2026_pend(struct caller2026 *caller, struct call *call)
 {
     struct buf body;
 
@@ -122,7 +122,7 @@ static void put_out(void *data, nod_status status)
 
     if (caller->server && !caller->over && call) {
         if (status == NOD_OK && call_waiting(call) && call_waits_only_elsewhere(call))
-            pend(caller, call);
+            attach2026_pend(caller, call);
         else
             hold_for(caller, ATTACH_AGAIN_MS);
     }
@@ -149,15 +149,15 @@ static void soft_over(void *data)
         hold_for(caller, ATTACH_AGAIN_MS); /* it runs, or ends by itself */
     } else if (round_brings_late(caller, call)) {
         hold_for(caller, ATTACH_AGAIN_MS); /* as soon as it is taken, it runs */
+    } else if (caller->attach) {           /* the record is there */
+        attach2026_pend(caller, call);
+        caller_settle(caller);
     } else if (caller->part != PART_TOOL_RESULT || has_pages(caller) ||
                server->opts.portable_states || !call_waits_only_elsewhere(call)) {
         round_leave(caller, call);
-    } else if (!caller->attach && caller_holds_steps(caller) && !model_is_asked(server, call) &&
+    } else if (caller_holds_steps(caller) && !model_is_asked(server, call) &&
                tasks_take(caller, call)) {
         return;
-    } else if (caller->attach) { /* the record is there */
-        pend(caller, call);
-        caller_settle(caller);
     } else {
         handle_key(caller->principal, call_target(call)->name, call_args(call), call_id(call),
                    handle.key);
@@ -176,8 +176,11 @@ static void say_failure(struct caller2026 *caller, nod_status status, const char
 
 static void store_failed(struct caller2026 *caller)
 {
-    caller_fail(caller, 200, RPC_INTERNAL_ERROR,
-                STR("The store cannot be reached; try again later."), STR_NONE);
+    caller_fail(
+        caller, 200, RPC_INTERNAL_ERROR,
+        STR("The store cannot be reached. Nothing was handed out, and the call goes on; try again "
+            "later."),
+        STR_NONE);
 }
 
 static bool may_have(const struct caller2026 *caller)
@@ -187,6 +190,8 @@ static bool may_have(const struct caller2026 *caller)
     return !handle->collected_ms ||
            server_now(caller->server) - handle->collected_ms < HANDLE_AGAIN_MS;
 }
+
+static void loaded(void *data, nod_status status, const struct store_reply *reply);
 
 /* Those who wait for the call already, and this request, get the same end. */
 static bool join(struct caller2026 *caller, struct caller2026 *other)
@@ -199,6 +204,65 @@ static bool join(struct caller2026 *caller, struct caller2026 *other)
     return true;
 }
 
+/* --- a call whose tool is not here --- */
+
+static void gone_stored(void *data, nod_status status)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->server && !caller->over) {
+        if (status == NOD_E_STORE)
+            store_failed(caller);
+        else
+            attach2026_collect(caller);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static void look_again(void *data)
+{
+    struct caller2026 *caller = data;
+    struct store *store = engine_store(caller->server->opts.engine);
+
+    if (caller->over)
+        return;
+    caller->busy++;
+    store->ops->load_call(store, id_str(&caller->attach->call), loaded, caller);
+}
+
+/* Another node may have the tool: the call is looked at until it has ended, or until the soft
+ * deadline. */
+static void wait_elsewhere(struct caller2026 *caller, struct str call_id)
+{
+    struct mcp_server *server = caller->server;
+    int64_t left =
+        caller->began + pending_soft_ms(server, NULL, caller->client) - loop_now(server->opts.loop);
+    struct buf body;
+
+    if (left > 0 && !server_draining(server)) {
+        timer_set(server->opts.loop, &caller->timer,
+                  left < ATTACH_AGAIN_MS ? left : ATTACH_AGAIN_MS, look_again, caller);
+        return;
+    }
+    buf_init(&body, PENDING_BODY_MAX);
+    pending_write_elsewhere(call_id, &body);
+    caller_end(caller, &(struct outcome){ .status = NOD_OK, .body = buf_str(&body) });
+    buf_finish(&body);
+}
+
+static void attach_gone(struct caller2026 *caller, const struct call_record *record)
+{
+    if (record->state == CALL_STORED_FINISHED || record->state == CALL_STORED_CANCELLED) {
+        attach2026_collect(caller);
+    } else if (gone_for_good(caller->server, record)) {
+        caller->busy++;
+        gone_end(caller->server, record, gone_stored, caller);
+    } else {
+        wait_elsewhere(caller, record->id);
+    }
+}
+
 static void attach_to(struct caller2026 *caller, const struct call_record *record)
 {
     struct mcp_server *server = caller->server;
@@ -208,9 +272,8 @@ static void attach_to(struct caller2026 *caller, const struct call_record *recor
 
     if (live && (join(caller, caller2026_of(live)) || caller_away_give_way(live, &caller->caller)))
         return;
-    if (!target)
-        say_failure(caller, NOD_E_NOT_FOUND, OUTCOME_TARGET_GONE,
-                    "The tool of this call no longer exists.");
+    if (!live && !target)
+        attach_gone(caller, record);
     else if (live ||
              !engine_adopt(engine, &(struct adopt_spec){ .record = record,
                                                          .target = target,
@@ -327,8 +390,9 @@ void attach2026_start(struct caller2026 *caller, const struct attach_tool *tool,
         caller_end(caller, &refusal);
     } else if (wish.ask_id.len) {
         caller->busy++;
-        attach_answer(caller->server, &wish, caller->principal, caller->principal, was_answered,
-                      caller);
+        attach_answer(caller->server, &wish,
+                      (struct visitor){ caller->principal, caller->caller.roles },
+                      caller->principal, was_answered, caller);
     } else {
         load_named(caller, wish.call_id);
     }

@@ -30,6 +30,9 @@ void attach2026_hold(struct caller2026 *caller);
 /* caller_ops.offered: if it is the turn of a client that was held, it is asked; if it is the
  * model's, the result tells it. */
 void attach2026_offered(struct caller *base, struct call *call);
+/* Answers with the pending result of the call, whose handle is there, and leaves the call: it is
+ * nobody's from now on, and goes on by itself. */
+void attach2026_pend(struct caller2026 *caller, struct call *call);
 /* What the client of this request declares (enum client_can), whether or not it is asked here. */
 uint8_t attach2026_declared(const struct caller2026 *caller);
 /* The soft deadline is over now. */

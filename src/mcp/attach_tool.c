@@ -102,9 +102,8 @@ static struct outcome refused(const struct mcp_server *server, struct str ask_id
     if (result->message.len)
         return out; /* a hook has said why */
     out.code = "CONSENT_REQUIRED";
-    out.message =
-        arena_fmt(arena, "This is a person's to decide, and a model may not answer it. " STR_FMT,
-                  STR_ARG(where_instead(server, ask_id, arena)));
+    out.message = arena_fmt(arena, "%s " STR_FMT, result->unheard ? result->unheard : "",
+                            STR_ARG(where_instead(server, ask_id, arena)));
     return out;
 }
 
@@ -169,7 +168,9 @@ static struct outcome refusal_of(const struct mcp_server *server, struct str ask
                                                       nod_status_name(result->status)) };
     return (struct outcome){ .status = NOD_E_STORE,
                              .code = "STORE_AWAY",
-                             .message = STR("The store cannot be reached; try again later.") };
+                             .message =
+                                 STR("The store cannot be reached, so it is not known whether the "
+                                     "answer was taken; send the same answer again later.") };
 }
 
 /* --- answering --- */
@@ -200,7 +201,7 @@ static void answered(void *data, const struct answer_result *result)
     mem_free(answering);
 }
 
-void attach_answer(struct mcp_server *server, const struct attach_wish *wish, struct str principal,
+void attach_answer(struct mcp_server *server, const struct attach_wish *wish, struct visitor who,
                    struct str scope, attach_answered *done, void *data)
 {
     struct answering *answering = MEM_NEW(struct answering);
@@ -213,7 +214,8 @@ void attach_answer(struct mcp_server *server, const struct attach_wish *wish, st
     ask_answer(server->opts.engine, id,
                &(struct answer){ .action = wish->action,
                                  .content = wish->content,
-                                 .by = principal,
+                                 .by = who.principal,
+                                 .roles = who.roles,
                                  .scope = wish->in_scope ? scope : STR_NONE,
                                  .surface = wish->surface },
                answered, answering);

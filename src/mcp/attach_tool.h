@@ -61,7 +61,7 @@ bool attach_read(const struct attach_tool *tool, const struct json *args, struct
 typedef void attach_answered(void *data, bool server, struct str call_id,
                              const struct outcome *refusal);
 /* Answers the question of the wish. `done` is called once, perhaps before this returns. */
-void attach_answer(struct mcp_server *server, const struct attach_wish *wish, struct str principal,
+void attach_answer(struct mcp_server *server, const struct attach_wish *wish, struct visitor who,
                    struct str scope, attach_answered *done, void *data);
 
 /* The answer counts, and another request waits for the call: what this one is told. */

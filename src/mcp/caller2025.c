@@ -54,12 +54,13 @@ static struct str call_token(const struct caller2025 *call)
 
 /* --- beginning --- */
 
-static struct caller2025 *call_create(struct session *session, struct str id, struct str token,
-                                      enum revision_part part)
+static struct caller2025 *call_create(struct session *session, role_set roles, struct str id,
+                                      struct str token, enum revision_part part)
 {
     struct caller2025 *call = mem_zalloc(sizeof(*call) + id.len + token.len);
 
     call->caller.ops = &caller2025_ops;
+    call->caller.roles = roles;
     call->session = session;
     call->began = loop_now(session->server->opts.loop);
     call->part = (uint8_t)part;
@@ -87,14 +88,9 @@ static void call_join(struct caller2025 *call, struct mcp_stream *stream)
 static struct str caller_record(const struct caller2025 *call)
 {
     struct session *session = call->session;
-    struct caller_record by = { .held = true,
-                                .can = session->can,
-                                .revision = session->revision,
-                                .id = call_request_id(call),
-                                .token = call_token(call) };
 
     return call->stream->of_call || client_has_views(session->can)
-               ? caller_record_write(&session->server->message, &by)
+               ? caller2025_record(call, &session->server->message)
                : STR_NONE;
 }
 
@@ -119,11 +115,11 @@ void caller2025_begin(struct caller2025 *call, const struct caller2025_spec *spe
 }
 
 /* It may be the request of a client that has been given a pending result before. */
-static bool may_attach(struct session *session, const struct caller2025_spec *spec)
+static bool may_attach(struct session *session, const struct caller2025_spec *spec, role_set roles)
 {
     return spec->part == PART_TOOL_RESULT &&
            (attach_tool_of(spec->target) || session->pended ||
-            pending_may_come(session->server, spec->target, session->can));
+            pending_may_come(session->server, spec->target, session->can, roles));
 }
 
 void caller2025_start(struct request *request, const struct caller2025_spec *spec)
@@ -137,7 +133,12 @@ void caller2025_start(struct request *request, const struct caller2025_spec *spe
     struct id id = { 0 };
     bool alone = !request->stream; /* over HTTP, and not in an array */
     repeat2025_call(session, request->id, &id);
-    if (alone && repeat2025_take(request, spec, &id))
+    if (alone && repeat2025_take(request,
+                                 &(struct repeat_of){ .kind = spec->target->kind,
+                                                      .target = spec->target->name,
+                                                      .uri = spec->uri,
+                                                      .args = spec->args },
+                                 &id))
         return;
     if (session_call(session, request->id)) {
         reply_error(
@@ -157,11 +158,11 @@ void caller2025_start(struct request *request, const struct caller2025_spec *spe
         return;
     struct str token =
         rpc_id_of(&server->message, json_get(request->has.meta, STR("progressToken")));
-    struct caller2025 *call = call_create(session, request->id, token, spec->part);
-    bool attaches = may_attach(session, spec);
+    struct caller2025 *call = call_create(session, request->roles, request->id, token, spec->part);
+    bool attaches = may_attach(session, spec, request->roles);
     if (alone) {
         request->stream = mcp_stream_held(session, request->exchange, false);
-        if (server_survives(server) && !attach_tool_of(spec->target))
+        if (server_survives(server))
             mcp_stream_name(request->stream, &id);
     }
     call_join(call, request->stream);
@@ -191,7 +192,7 @@ enum revision_part caller2025_part(enum target_kind kind)
     return parts[kind];
 }
 
-bool caller2025_back(struct session *session, struct mcp_stream *stream,
+bool caller2025_back(struct session *session, role_set roles, struct mcp_stream *stream,
                      const struct call_record *record, const struct caller_record *by,
                      struct target *target, bool handed)
 {
@@ -201,7 +202,7 @@ bool caller2025_back(struct session *session, struct mcp_stream *stream,
     if (session_call(session, by->id) || session->call_count >= MCP_CALLS_PER_SESSION_MAX)
         return false;
     struct caller2025 *call =
-        call_create(session, by->id, by->token, caller2025_part(record->kind));
+        call_create(session, roles, by->id, by->token, caller2025_part(record->kind));
     call->back = call->returned = true;
     session->stores = true;
     call_join(call, stream);
@@ -219,6 +220,31 @@ bool caller2025_back(struct session *session, struct mcp_stream *stream,
     stream->awaited--;
     mem_free(call);
     return false;
+}
+
+bool caller2025_back_attached(struct session *session, role_set roles, struct mcp_stream *stream,
+                              const struct caller_record *by, const struct attach_note *note)
+{
+    if (session_call(session, by->id) || session->call_count >= MCP_CALLS_PER_SESSION_MAX)
+        return false;
+    struct caller2025 *call = call_create(session, roles, by->id, by->token, PART_TOOL_RESULT);
+    call->back = true;
+    call_join(call, stream);
+    attach2025_back(call, note);
+    return true;
+}
+
+struct str caller2025_record(const struct caller2025 *call, struct arena *arena)
+{
+    struct session *session = call->session;
+    struct caller_record by = { .held = true,
+                                .can = session->can,
+                                .roles = (uint8_t)call->caller.roles,
+                                .revision = session->revision,
+                                .id = call_request_id(call),
+                                .token = call_token(call) };
+
+    return caller_record_write(arena, &by);
 }
 
 void caller2025_cancel(struct caller2025 *call, struct str why)
@@ -325,6 +351,17 @@ static bool call_prime(struct caller2025 *call)
     return mcp_stream_has_id(call->stream);
 }
 
+void caller2025_taken_up(struct session *session, const struct mcp_stream *stream)
+{
+    if (session_knows(session)->priming) /* its stream has given it an id */
+        return;
+    LIST_EACH (at, &session->call_list) {
+        struct caller2025 *call = LIST_OF(at, struct caller2025, link);
+        if (call->stream == stream && !call->back)
+            send_progress(call, next_progress(call), 0, STR("Working on it."));
+    }
+}
+
 int64_t caller2025_needs(const struct mcp_server *server, const struct call *call)
 {
     int64_t now = server_now(server), longest = 0;
@@ -348,7 +385,8 @@ static enum caller_way call_asked(struct caller *caller, struct call *engine_cal
     struct caller2025 *call = (struct caller2025 *)(void *)caller;
 
     call_prime(call);
-    if (call->session && call->stream->of_call && mcp_stream_reachable(call->stream))
+    if (call->session && call->stream->of_call && !call->stream->lost &&
+        mcp_stream_reachable(call->stream))
         call_handed(engine_call_); /* the questions that follow have ids as well */
     return CALLER_HOLDS;
 }
@@ -579,8 +617,7 @@ static void call_dropped(struct caller2025 *call)
     session_drop_call(session, call);
     drain_call_ended(server);
     call_free(call);
-    mcp_stream_close(stream);
-    mcp_stream_skip(stream);
+    mcp_stream_abandon(stream);
     server_check_drained(server);
 }
 

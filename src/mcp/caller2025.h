@@ -60,9 +60,16 @@ void caller2025_start(struct request *request, const struct caller2025_spec *spe
  * request of this id, or too many.
  */
 struct caller_record;
-bool caller2025_back(struct session *session, struct mcp_stream *stream,
+bool caller2025_back(struct session *session, role_set roles, struct mcp_stream *stream,
                      const struct call_record *record, const struct caller_record *by,
                      struct target *target, bool handed);
+
+/* The same for a request that had found a call which was made before (attach2025.h). */
+struct attach_note;
+bool caller2025_back_attached(struct session *session, role_set roles, struct mcp_stream *stream,
+                              const struct caller_record *by, const struct attach_note *note);
+/* How the client can be reached from any node, as it is stored. The text is in the arena. */
+struct str caller2025_record(const struct caller2025 *call, struct arena *arena);
 
 /* The call waits for a person, and the store has it: a client that comes back finds it there. */
 bool caller2025_may_be_left(const struct caller2025 *call);
@@ -82,6 +89,11 @@ void caller2025_give_way(struct caller2025 *older, struct caller2025 *to);
 
 /* The held request of a call, or NULL if the call has another caller. */
 struct caller2025 *caller2025_of(const struct call *call);
+
+/* The client has come back to this stream with an event id, which some forget with the connection:
+ * one that cannot be given it without data gets it with a progress notification, if it has a token.
+ */
+void caller2025_taken_up(struct session *session, const struct mcp_stream *stream);
 
 /* The client, or the end of its session, cancels the call. No response is sent. */
 void caller2025_cancel(struct caller2025 *call, struct str why);

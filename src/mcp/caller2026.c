@@ -245,6 +245,7 @@ static struct caller2026 *caller_create(struct request *request, const struct ca
     list_init(&caller->waiters);
     list_append(&caller->waiters, &own->link);
     caller->caller.ops = &caller2026_ops;
+    caller->caller.roles = request->roles;
     caller->server = server;
     list_append(&server->rounds->callers, &caller->link);
     arena_init(&caller->arena, CALLER_ARENA_MAX);
@@ -372,8 +373,8 @@ bool caller_same(struct caller2026 *a, struct caller2026 *b)
 {
     /* A client that can be asked less must not be told what another one is asked. */
     return a->resumed && b->resumed && a->can == b->can && a->pages == b->pages &&
-           a->tasks == b->tasks && str_eq(a->state_text, b->state_text) &&
-           json_equal(caller_given(a), caller_given(b));
+           a->tasks == b->tasks && a->caller.roles == b->caller.roles &&
+           str_eq(a->state_text, b->state_text) && json_equal(caller_given(a), caller_given(b));
 }
 
 struct str caller_store(const struct mcp_server *server)
@@ -425,9 +426,11 @@ static void refuse_not_portable(struct caller2026 *caller)
 /* A call that is answered elsewhere is run on without the client, by any node. */
 static struct str caller_record(struct caller2026 *caller)
 {
-    if (!pending_may_come(caller->server, caller->target, caller->can))
+    if (!pending_may_come(caller->server, caller->target, caller->can, caller->caller.roles))
         return STR_NONE;
-    return caller_record_write(&caller->arena, &(struct caller_record){ .can = caller->can });
+    return caller_record_write(
+        &caller->arena,
+        &(struct caller_record){ .can = caller->can, .roles = (uint8_t)caller->caller.roles });
 }
 
 void caller2026_start(struct request *request, const struct caller2025_spec *spec)
@@ -442,13 +445,17 @@ void caller2026_start(struct request *request, const struct caller2025_spec *spe
     struct caller2026 *caller = caller_create(request, spec);
     if (!caller)
         return;
-    keep_answers(caller, responses);
-    caller->resumed = state.at != NULL;
     response_take(&caller->own.response, request, waiter_gone);
 
     caller->busy++; /* during this function */
     const struct attach_tool *tool = attach_tool_of(spec->target);
-    if (tool) {
+    if (!tool) { /* nod's own tools ask nothing: a request of them brings no answer */
+        keep_answers(caller, responses);
+        caller->resumed = request->has.state;
+    }
+    if (tool && request->has.state) {
+        caller_refuse(caller); /* they give out no states either */
+    } else if (tool) {
         attach2026_start(caller, tool, spec->args);
     } else if (caller->resumed) {
         caller->state_text = arena_str(&caller->arena, state);

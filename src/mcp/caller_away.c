@@ -16,26 +16,16 @@
 #include "mcp/caller2026.h"
 #include "mcp/caller2025.h"
 #include "mcp/drain.h"
+#include "mcp/gone.h"
 #include "mcp/server_inside.h"
 #include "mcp/session_store.h"
 #include "mcp/tasks.h"
 #include "mcp/work.h"
 
-enum {
-    MCP_UNRUN_MAX = 256,         /* calls without a target that are watched at a time */
-    MCP_UNRUN_UNSEEN_MS = 10000, /* one that was not seen for that long makes room for another */
-};
-
 enum { AWAY_ARENA_MAX = 64 << 10 };
-
-struct unrun { /* a call that can be run, but not here: its target is missing */
-    struct id call;
-    int64_t first, seen; /* the loop's clock */
-};
 
 struct callers_away {
     struct list live; /* struct caller_away */
-    struct unrun unrun[MCP_UNRUN_MAX];
 };
 
 struct caller_away {
@@ -163,50 +153,6 @@ static const struct caller_ops carried_ops = { .asked = caller_away_asked,
                                                .ask_ttl_ms = caller_away_ask_ttl,
                                                .carries = true };
 
-/* --- calls that this node cannot run --- */
-
-/*
- * A call that this node cannot run, and since when it has seen it. Calls that are seen again keep
- * their places. NULL: no place is free now.
- */
-static struct unrun *watched(struct mcp_server *server, struct str call_id, int64_t now)
-{
-    struct unrun *free = NULL;
-
-    for (size_t i = 0; i < MCP_UNRUN_MAX; i++) {
-        struct unrun *unrun = &server->away->unrun[i];
-        if (str_eq(id_str(&unrun->call), call_id)) {
-            unrun->seen = now;
-            return unrun;
-        }
-        if (!unrun->call.text[0] || now - unrun->seen > MCP_UNRUN_UNSEEN_MS)
-            free = unrun;
-    }
-    if (free) {
-        *free = (struct unrun){ .first = now, .seen = now };
-        memcpy(free->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
-    }
-    return free;
-}
-
-/* Another node may have the target, or it may be registered here while the server runs. So the call
- * ends only after MCP_GONE_MS. */
-static void orphan_without_target(struct mcp_server *server, const struct call_record *record,
-                                  struct arena *arena)
-{
-    struct engine *engine = server->opts.engine;
-    int64_t now = loop_now(server->opts.loop);
-    struct unrun *unrun = watched(server, record->id, now);
-
-    if (!unrun || now - unrun->first < MCP_GONE_MS)
-        return;
-    *unrun = (struct unrun){ 0 };
-    struct outcome outcome = outcome_gone(arena, record->target);
-    LOG_WARN("a call has ended because its target no longer exists", LOG_STR("call", record->id),
-             LOG_STR("target", record->target));
-    engine_end(engine, record->id, &outcome, NULL, NULL);
-}
-
 /* --- coming and going --- */
 
 static void go_on(struct mcp_server *server, const struct call_record *record,
@@ -218,6 +164,7 @@ static void go_on(struct mcp_server *server, const struct call_record *record,
     away->server = server;
     away->held = by->held;
     away->can = by->can;
+    away->caller.roles = by->roles;
     away->asks_until = by->asks_until;
     list_init(&away->link);
     list_append(&server->away->live, &away->link);
@@ -276,6 +223,7 @@ static void becoming_known(void *data, struct task *view, nod_status status)
     if (goes_on)
         becoming->by =
             (struct caller_record){ .can = view->can,
+                                    .roles = (uint8_t)view->caller.roles,
                                     .asks_until = task_expires(view) + TASK_ASKS_MORE_MS };
     task_view_free(view);
     if (!goes_on) {
@@ -292,7 +240,7 @@ static void orphan_became_task(struct mcp_server *server, const struct call_reco
 
     memcpy(becoming->call.text, record->id.at, ID_LEN);
     server_work_add(server, &becoming->work);
-    task_load(server, record->id, record->principal, true, becoming_known, becoming);
+    task_load(server, record->id, record->principal, ROLES_NONE, true, becoming_known, becoming);
 }
 
 void caller_away_orphan(void *data, const struct call_record *record)
@@ -306,7 +254,7 @@ void caller_away_orphan(void *data, const struct call_record *record)
         return;
     arena_init(&arena, AWAY_ARENA_MAX);
     if (!target)
-        orphan_without_target(server, record, &arena);
+        gone_orphan(server, record);
     else if (!record->caller.len && str_eq(record->scope, record->principal)) /* of no session */
         orphan_became_task(server, record);
     else if (caller_record_read(&arena, record->caller, &by))

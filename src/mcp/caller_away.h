@@ -13,10 +13,6 @@
 struct callers_away;
 struct mcp_server;
 
-enum {
-    MCP_GONE_MS = 30000
-}; /* a call that could be run, and whose target no node has, ends then */
-
 struct callers_away *callers_away_create(void);
 void callers_away_destroy(struct callers_away *callers);
 

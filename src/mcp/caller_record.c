@@ -20,6 +20,7 @@ struct str caller_record_write(struct arena *arena, const struct caller_record *
     jw_object(&w);
     jw_key_i64(&w, STR("version"), CALLER_RECORD_VERSION);
     jw_key_i64(&w, STR("can"), by->can);
+    jw_key_i64(&w, STR("roles"), by->roles);
     if (by->asks_until)
         jw_key_i64(&w, STR("asksUntil"), by->asks_until);
     if (by->held) {
@@ -55,6 +56,8 @@ bool caller_record_read(struct arena *arena, struct str text, struct caller_reco
     if (!small(object, STR("version"), CALLER_RECORD_VERSION, &version) ||
         version != CALLER_RECORD_VERSION || !small(object, STR("can"), UINT8_MAX, &out->can))
         return false;
+    if (!small(object, STR("roles"), ROLES_ALL, &out->roles))
+        out->roles = ROLES_ALL; /* an older nod: whether it may answer is looked at when it does */
     json_i64(json_get(object, STR("asksUntil")), &out->asks_until);
     if (!out->held)
         return true;

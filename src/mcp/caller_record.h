@@ -12,6 +12,7 @@
 struct caller_record {
     bool held;          /* era 2025: a request on a stream; otherwise era 2026, or a task */
     uint8_t can;        /* enum client_can */
+    uint8_t roles;      /* of its token, when it made the call: enum role */
     uint8_t revision;   /* held: enum revision */
     int64_t asks_until; /* wall clock: questions may wait until then; 0: the usual time */
     struct str id;      /* held: of the request, JSON */

@@ -21,7 +21,7 @@ void endpoint_too_many_sessions(struct mcp_server *server, struct http_exchange 
 void endpoint_no_session(struct http_exchange *exchange);
 /* Handles a request that had to wait as if it had just arrived. */
 void endpoint_again(struct mcp_server *server, struct http_exchange *exchange,
-                    const struct http_request *http, struct str principal);
+                    const struct http_request *http, struct visitor who);
 /* Do the Accept headers list the media type? Wildcards count. */
 bool endpoint_accepts(const struct http_request *http, struct str type, struct str subtype);
 /* Is it this media type, whatever its parameters? */

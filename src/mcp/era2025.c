@@ -188,8 +188,8 @@ void era2025_notification(struct session *session, const struct rpc_message *mes
         LOG_DEBUG("notification", LOG_STR("method", message->method));
 }
 
-void era2025_response(struct session *session, const struct rpc_message *message, answered_fn *done,
-                      void *data)
+void era2025_response(struct session *session, role_set roles, const struct rpc_message *message,
+                      answered_fn *done, void *data)
 {
-    client_surface_response(session->server->client, session, message, done, data);
+    client_surface_response(session->server->client, session, roles, message, done, data);
 }

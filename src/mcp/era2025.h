@@ -21,20 +21,20 @@ void era2025_notification(struct session *session, const struct rpc_message *mes
 /* A response to one of our own requests. */
 /* `done` (may be NULL) is called once, perhaps before this returns: the answer is stored or did not
  * count, unless the status is NOD_E_STORE. */
-void era2025_response(struct session *session, const struct rpc_message *message, answered_fn *done,
-                      void *data);
+void era2025_response(struct session *session, role_set roles, const struct rpc_message *message,
+                      answered_fn *done, void *data);
 
 /* A POST from a known principal: one message or, if message is NULL, an array of them. */
 void era2025_post(struct mcp_server *server, struct http_exchange *exchange,
-                  const struct http_request *http, struct str principal, const struct json *array,
+                  const struct http_request *http, struct visitor who, const struct json *array,
                   const struct rpc_message *message);
 /* The same for GET and DELETE. */
 void era2025_http(struct mcp_server *server, struct http_exchange *exchange,
-                  const struct http_request *http, struct str principal);
+                  const struct http_request *http, struct visitor who);
 /* An error response that is malformed: the question it answers is told, and the sender is
  * refused. */
 void era2025_broken_error(struct mcp_server *server, struct http_exchange *exchange,
-                          const struct http_request *http, struct str principal,
+                          const struct http_request *http, struct visitor who,
                           const struct rpc_message *message, const struct rpc_fault *fault);
 
 #endif

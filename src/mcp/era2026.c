@@ -34,7 +34,7 @@ static const struct method {
     struct str name;
     void (*handle)(struct request *request);
     struct str named;                                 /* the member that Mcp-Name repeats */
-    bool (*offered)(const struct mcp_server *server); /* is the capability declared; NULL: always */
+    bool (*offered)(const struct mcp_server *server); /* can there be any; NULL: always */
 } methods[] = {
     { STR_INIT("tools/call"), tools_call, STR_INIT("name"), NULL },
     { STR_INIT("tools/list"), tools_list, { 0 }, NULL },
@@ -46,16 +46,19 @@ static const struct method {
     { STR_INIT("prompts/get"), prompts_get, STR_INIT("name"), has_prompts },
     { STR_INIT("prompts/list"), prompts_list, { 0 }, has_prompts },
     { STR_INIT("completion/complete"), completion_complete, { 0 }, NULL },
-    { STR_INIT("tasks/get"), tasks_get, STR_INIT("taskId"), tasks_offered },
-    { STR_INIT("tasks/update"), tasks_update, STR_INIT("taskId"), tasks_offered },
-    { STR_INIT("tasks/cancel"), tasks_cancel, STR_INIT("taskId"), tasks_offered },
+    { STR_INIT("tasks/get"), tasks_get, STR_INIT("taskId"), tasks_may_be },
+    { STR_INIT("tasks/update"), tasks_update, STR_INIT("taskId"), tasks_may_be },
+    { STR_INIT("tasks/cancel"), tasks_cancel, STR_INIT("taskId"), tasks_may_be },
 };
 
-static const struct method *method_find(const struct mcp_server *server, struct str name)
+/* Whoever comes back for a call is told how it ended, also if nothing of its kind is left here. */
+static const struct method *method_find(const struct mcp_server *server, struct str name,
+                                        bool comes_back)
 {
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
         if (str_eq(methods[i].name, name))
-            return !methods[i].offered || methods[i].offered(server) ? &methods[i] : NULL;
+            return comes_back || !methods[i].offered || methods[i].offered(server) ? &methods[i]
+                                                                                   : NULL;
     return NULL;
 }
 
@@ -99,7 +102,7 @@ static bool is_agreed(const struct request *request, struct str method_name,
 void era2026_request(struct request *request, struct str name)
 {
     struct mcp_server *server = request->server;
-    const struct method *method = method_find(server, name);
+    const struct method *method = method_find(server, name, request->has.state);
     struct meta meta;
     struct meta_fault fault;
 

@@ -175,7 +175,7 @@ static bool refuse_answer(const struct request *request, const struct rpc_messag
 }
 
 static void post_value(struct mcp_server *server, struct http_exchange *exchange,
-                       const struct http_request *http, struct str principal,
+                       const struct http_request *http, struct visitor who,
                        const struct json *value)
 {
     struct rpc_message message;
@@ -186,13 +186,14 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
         message = (struct rpc_message){ 0 };
     } else if (rpc_read(value, &server->message, &message, &fault) != NOD_OK) {
         if (rpc_is_broken_error(&message, &fault))
-            era2025_broken_error(server, exchange, http, principal, &message, &fault);
+            era2025_broken_error(server, exchange, http, who, &message, &fault);
         else
             endpoint_fault(server, exchange, &fault);
         return;
     }
     struct request request = { .server = server,
-                               .principal = principal,
+                               .principal = who.principal,
+                               .roles = who.roles,
                                .http = http,
                                .id = message.id,
                                .params = message.params,
@@ -202,7 +203,7 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
         return;
     switch (era_of_post(&request, message.method)) {
     case ERA_2025:
-        era2025_post(server, exchange, http, principal, value, array ? NULL : &message);
+        era2025_post(server, exchange, http, who, value, array ? NULL : &message);
         break;
     case ERA_2026:
         if (array)
@@ -217,7 +218,7 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
 }
 
 static void handle_post(struct mcp_server *server, struct http_exchange *exchange,
-                        const struct http_request *http, struct str principal)
+                        const struct http_request *http, struct visitor who)
 {
     struct str accept = http_named(http, HTTP_NAME_ACCEPT);
 
@@ -236,7 +237,7 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
     arena_reset(&server->message);
     const struct json *value = parse_body(server, exchange, http);
     if (value)
-        post_value(server, exchange, http, principal, value);
+        post_value(server, exchange, http, who, value);
     if (server->message.used > MCP_TREE_KEEP) {
         arena_finish(&server->message);
         arena_init(&server->message, MCP_TREE_MAX);
@@ -262,7 +263,7 @@ static void reply_browser(struct http_exchange *exchange)
 
 /* GET, DELETE and all other methods: only the 2025 era uses them. */
 static void handle_other(struct mcp_server *server, struct http_exchange *exchange,
-                         const struct http_request *http, struct str principal)
+                         const struct http_request *http, struct visitor who)
 {
     struct str version = http_header(http, STR(HEADER_VERSION));
 
@@ -272,7 +273,7 @@ static void handle_other(struct mcp_server *server, struct http_exchange *exchan
     }
     switch (era_of(&(struct era_opening){ .http = true, .version = version })) {
     case ERA_2025:
-        era2025_http(server, exchange, http, principal);
+        era2025_http(server, exchange, http, who);
         break;
     case ERA_2026:
         endpoint_not_allowed(exchange, STR("POST"));
@@ -284,19 +285,20 @@ static void handle_other(struct mcp_server *server, struct http_exchange *exchan
 }
 
 void endpoint_again(struct mcp_server *server, struct http_exchange *exchange,
-                    const struct http_request *http, struct str principal)
+                    const struct http_request *http, struct visitor who)
 {
     if (server_draining(server))
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, "The server is shutting down.");
     else if (str_eq(http->method, STR("POST")))
-        handle_post(server, exchange, http, principal);
+        handle_post(server, exchange, http, who);
     else
-        handle_other(server, exchange, http, principal);
+        handle_other(server, exchange, http, who);
 }
 
 static void on_request(const struct front_request *request, void *data)
 {
-    endpoint_again(data, request->exchange, request->http, request->principal);
+    endpoint_again(data, request->exchange, request->http,
+                   (struct visitor){ request->principal, request->roles });
 }
 
 /* A refusal at the front door, as a JSON-RPC error without an id. */

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "mcp/caller2025.h"
 #include "mcp/endpoint.h"
 #include "mcp/headers.h"
 #include "mcp/era2025.h"
@@ -57,7 +58,7 @@ static void session_kept(void *data, struct session *session, nod_status status)
         reply_json(beginning->exchange, 200, buf_str(&beginning->reply), session);
     else if (beginning->exchange)
         endpoint_error(beginning->exchange, 503, RPC_INTERNAL_ERROR,
-                       "The session could not be stored; try again later.");
+                       "The session could not be stored, so it was not begun; try again later.");
     if (session && (status != NOD_OK || !beginning->exchange))
         session_end(session, STR("nobody was told of it"));
     buf_finish(&beginning->reply);
@@ -92,16 +93,17 @@ void endpoint_too_many_sessions(struct mcp_server *server, struct http_exchange 
 }
 
 static void post_initialize(struct mcp_server *server, struct http_exchange *exchange,
-                            const struct rpc_message *message, struct str principal)
+                            const struct rpc_message *message, struct visitor who)
 {
-    struct session *session = session_create(server, principal);
+    struct session *session = session_create(server, who.principal);
 
     if (!session) {
-        endpoint_too_many_sessions(server, exchange, principal);
+        endpoint_too_many_sessions(server, exchange, who.principal);
         return;
     }
     struct request request = { .server = server,
                                .session = session,
+                               .roles = who.roles,
                                .id = message->id,
                                .params = message->params,
                                .exchange = exchange };
@@ -117,7 +119,7 @@ static void post_initialize(struct mcp_server *server, struct http_exchange *exc
 }
 
 static void post_request(struct session *session, struct http_exchange *exchange,
-                         const struct http_request *http, struct str principal,
+                         const struct http_request *http, struct visitor who,
                          const struct rpc_message *message)
 {
     struct mcp_server *server = session->server;
@@ -125,7 +127,8 @@ static void post_request(struct session *session, struct http_exchange *exchange
                                .session = session,
                                .id = message->id,
                                .params = message->params,
-                               .principal = principal,
+                               .principal = who.principal,
+                               .roles = who.roles,
                                .post = http,
                                .exchange = exchange };
 
@@ -160,12 +163,14 @@ static void reply_not_stored(struct http_exchange *exchange)
 }
 
 /* One message of an array. Its response, if any, goes out on the stream. */
-static void batch_message(struct session *session, struct mcp_stream *stream, nod_status status,
-                          const struct rpc_message *message, const struct rpc_fault *fault)
+static void batch_message(struct session *session, role_set roles, struct mcp_stream *stream,
+                          nod_status status, const struct rpc_message *message,
+                          const struct rpc_fault *fault)
 {
     struct mcp_server *server = session->server;
     struct request request = { .server = server,
                                .session = session,
+                               .roles = roles,
                                .id = message->id,
                                .params = message->params,
                                .stream = stream };
@@ -177,7 +182,7 @@ static void batch_message(struct session *session, struct mcp_stream *stream, no
     if (status == NOD_OK && message->kind != RPC_REQUEST)
         return; /* an answer, which is stored by now */
     if (status != NOD_OK && rpc_is_broken_error(message, fault)) {
-        era2025_response(session, message, NULL, NULL);
+        era2025_response(session, roles, message, NULL, NULL);
         return;
     }
     if (status != NOD_OK) {
@@ -216,7 +221,7 @@ static bool has_answers(const struct json *array)
 }
 
 /* The rest of an array, when its answers are stored. */
-static void batch_rest(struct session *session, struct http_exchange *exchange,
+static void batch_rest(struct session *session, role_set roles, struct http_exchange *exchange,
                        const struct json *array)
 {
     struct mcp_server *server = session->server;
@@ -235,7 +240,7 @@ static void batch_rest(struct session *session, struct http_exchange *exchange,
         mcp_stream_await(stream); /* until all messages have been looked at */
     while (rpc_batch_next(&batch, &server->message, &message, &fault, &status))
         if (stream || status == NOD_OK || rpc_is_broken_error(&message, &fault))
-            batch_message(session, stream, status, &message, &fault);
+            batch_message(session, roles, stream, status, &message, &fault);
     if (stream)
         mcp_stream_skip(stream);
     else
@@ -250,7 +255,7 @@ struct batch_answers {
     struct server_work work;        /* first */
     struct http_exchange *exchange; /* NULL: the client has gone */
     const struct http_request *http;
-    struct str principal; /* memory of the server, or of its tokens */
+    struct visitor who;
     struct id session;
     size_t left; /* answers on their way to the store, plus one while they are being sent */
     bool away;   /* the store did not take one of them */
@@ -278,7 +283,7 @@ static void batch_answered(void *data)
         reply_not_stored(exchange);
     } else if (exchange &&
                !session) { /* the session has left this node; the same answers count once */
-        endpoint_again(server, exchange, answers->http, answers->principal);
+        endpoint_again(server, exchange, answers->http, answers->who);
     } else if (exchange) {
         arena_reset(&server->message);
         const struct json *array = json_parse(
@@ -286,7 +291,7 @@ static void batch_answered(void *data)
         if (answers->late && !needs_stream(array))
             reply_too_late(exchange, answers->state);
         else
-            batch_rest(session, exchange, array);
+            batch_rest(session, answers->who.roles, exchange, array);
     }
     server_work_done(&answers->work);
     mem_free(answers);
@@ -315,7 +320,7 @@ static void batch_answer_stored(void *data, const struct answer_result *result)
 }
 
 static void post_batch(struct session *session, struct http_exchange *exchange,
-                       const struct http_request *http, struct str principal,
+                       const struct http_request *http, struct visitor who,
                        const struct json *array)
 {
     struct mcp_server *server = session->server;
@@ -325,13 +330,13 @@ static void post_batch(struct session *session, struct http_exchange *exchange,
     nod_status status;
 
     if (rpc_batch_of(array, &batch, &fault) != NOD_OK || !has_answers(array)) {
-        batch_rest(session, exchange, array);
+        batch_rest(session, who.roles, exchange, array);
         return;
     }
     struct batch_answers *answers = MEM_NEW(struct batch_answers);
     answers->exchange = exchange;
     answers->http = http;
-    answers->principal = principal;
+    answers->who = who;
     answers->session = session->id;
     answers->left = 1;
     http_on_gone(exchange, batcher_gone, answers);
@@ -340,7 +345,7 @@ static void post_batch(struct session *session, struct http_exchange *exchange,
         if (status != NOD_OK || (message.kind != RPC_RESULT && message.kind != RPC_ERROR))
             continue;
         answers->left++;
-        era2025_response(session, &message, batch_answer_stored, answers);
+        era2025_response(session, who.roles, &message, batch_answer_stored, answers);
     }
     batch_answer_over(answers);
 }
@@ -354,7 +359,7 @@ void endpoint_no_session(struct http_exchange *exchange)
 /* The session of a request that must have one. NULL: a reply was sent, or the session is looked
  * up. */
 static struct session *find_session(struct mcp_server *server, struct http_exchange *exchange,
-                                    const struct http_request *http, struct str principal)
+                                    const struct http_request *http, struct visitor who)
 {
     struct str id = http_header(http, STR(HEADER_SESSION));
     struct session *session;
@@ -365,9 +370,9 @@ static struct session *find_session(struct mcp_server *server, struct http_excha
                        "id that its response carries.");
         return NULL;
     }
-    session = session_find(server, id, principal);
+    session = session_find(server, id, who.principal);
     if (server_survives(server) && id.len == ID_LEN && (!session || !session_is_fresh(session))) {
-        resume2025_session(server, exchange, http, principal, id);
+        resume2025_session(server, exchange, http, who, id);
         return NULL;
     }
     if (!session) {
@@ -382,6 +387,7 @@ static struct session *find_session(struct mcp_server *server, struct http_excha
 /* An answer that was acknowledged is never lost: 202 is sent when it is stored. */
 struct accepting {
     struct http_exchange *exchange; /* NULL: the client has gone */
+    bool survives;                  /* the store does: the client may have answered before */
 };
 
 static void answerer_gone(void *data)
@@ -398,7 +404,9 @@ static void answer_stored(void *data, const struct answer_result *result)
 
     if (exchange && result->status == NOD_E_STORE)
         reply_not_stored(exchange);
-    else if (exchange && is_too_late(result))
+    else if (exchange && result->unheard)
+        endpoint_error(exchange, 403, RPC_INVALID_REQUEST, result->unheard);
+    else if (exchange && accepting->survives && is_too_late(result))
         reply_too_late(exchange, result->state);
     else if (exchange)
         http_reply(exchange, 202, NULL, 0, STR_NONE);
@@ -406,77 +414,75 @@ static void answer_stored(void *data, const struct answer_result *result)
 }
 
 static void accept_when_stored(struct session *session, struct http_exchange *exchange,
-                               const struct rpc_message *message)
+                               role_set roles, const struct rpc_message *message)
 {
     struct accepting *accepting = MEM_NEW(struct accepting);
 
+    accepting->survives = server_survives(session->server);
     accepting->exchange = exchange;
     http_on_gone(exchange, answerer_gone, accepting);
-    era2025_response(session, message, answer_stored, accepting);
+    era2025_response(session, roles, message, answer_stored, accepting);
 }
 
 static void post_message(struct mcp_server *server, struct http_exchange *exchange,
-                         const struct http_request *http, struct str principal,
+                         const struct http_request *http, struct visitor who,
                          const struct rpc_message *message)
 {
     if (message->kind == RPC_REQUEST && str_eq(message->method, STR("initialize")) &&
         !http_header(http, STR(HEADER_SESSION)).len) {
-        post_initialize(server, exchange, message, principal);
+        post_initialize(server, exchange, message, who);
         return;
     }
-    struct session *session = find_session(server, exchange, http, principal);
+    struct session *session = find_session(server, exchange, http, who);
     if (!session)
         return;
     if (message->kind == RPC_REQUEST) {
-        post_request(session, exchange, http, principal, message);
+        post_request(session, exchange, http, who, message);
         return;
     }
     if (message->kind == RPC_NOTIFICATION) {
         era2025_notification(session, message);
         http_reply(exchange, 202, NULL, 0, STR_NONE);
-    } else if (server_survives(server)) {
-        accept_when_stored(session, exchange, message);
     } else {
-        era2025_response(session, message, NULL, NULL);
-        http_reply(exchange, 202, NULL, 0, STR_NONE);
+        accept_when_stored(session, exchange, who.roles, message);
     }
 }
 
 static void post_array(struct mcp_server *server, struct http_exchange *exchange,
-                       const struct http_request *http, struct str principal,
+                       const struct http_request *http, struct visitor who,
                        const struct json *array)
 {
-    struct session *session = find_session(server, exchange, http, principal);
+    struct session *session = find_session(server, exchange, http, who);
 
     if (!session)
         return;
     if (session_knows(session)->batches)
-        post_batch(session, exchange, http, principal, array);
+        post_batch(session, exchange, http, who, array);
     else
         endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
                        "Arrays of messages belong to revision 2025-03-26; send one message.");
 }
 
 void era2025_post(struct mcp_server *server, struct http_exchange *exchange,
-                  const struct http_request *http, struct str principal, const struct json *array,
+                  const struct http_request *http, struct visitor who, const struct json *array,
                   const struct rpc_message *message)
 {
     if (message)
-        post_message(server, exchange, http, principal, message);
+        post_message(server, exchange, http, who, message);
     else
-        post_array(server, exchange, http, principal, array);
+        post_array(server, exchange, http, who, array);
 }
 
 void era2025_broken_error(struct mcp_server *server, struct http_exchange *exchange,
-                          const struct http_request *http, struct str principal,
+                          const struct http_request *http, struct visitor who,
                           const struct rpc_message *message, const struct rpc_fault *fault)
 {
     struct session *session = http_header(http, STR(HEADER_SESSION)).len
-                                  ? find_session(server, exchange, http, principal)
+                                  ? find_session(server, exchange, http, who)
                                   : NULL;
 
     if (session)
-        era2025_response(session, message, NULL, NULL);
+        era2025_response(session, who.roles, message, NULL, NULL);
     if (session || !http_header(http, STR(HEADER_SESSION)).len)
         endpoint_fault(server, exchange, fault);
 }
@@ -484,15 +490,24 @@ void era2025_broken_error(struct mcp_server *server, struct http_exchange *excha
 /* --- GET, DELETE --- */
 
 /* The client, and its call, may have been on another node in the meantime. */
-static void resume_here(struct mcp_stream *stream, struct http_exchange *exchange, uint32_t seq)
+static void resume_here(struct mcp_stream *stream, struct http_exchange *exchange, role_set roles,
+                        uint32_t seq)
 {
-    struct mcp_server *server = stream->session->server;
-    struct call *call =
-        stream->of_call ? engine_find(server->opts.engine, str_of(stream->name)) : NULL;
+    struct session *session = stream->session;
+
+    session_came_back(stream->session, stream, roles);
 
     mcp_stream_resume(stream, exchange, seq);
-    if (call && engine_store(server->opts.engine)->ops->shared)
-        call_wake(call);
+    caller2025_taken_up(session, stream);
+    if (!stream->of_call || !engine_store(session->server->opts.engine)->ops->shared)
+        return;
+    LIST_EACH (at, &session->call_list) {
+        struct caller2025 *held = LIST_OF(at, struct caller2025, link);
+        if (held->stream == stream && held->caller.call) {
+            call_wake(held->caller.call);
+            return;
+        }
+    }
 }
 
 static void stand(struct session *session, struct http_exchange *exchange)
@@ -506,7 +521,7 @@ static void stand(struct session *session, struct http_exchange *exchange)
 }
 
 static void handle_get(struct mcp_server *server, struct http_exchange *exchange,
-                       const struct http_request *http, struct str principal)
+                       const struct http_request *http, struct visitor who)
 {
     struct str last = http_named(http, HTTP_NAME_LAST_EVENT_ID), name = STR_NONE;
     uint32_t seq;
@@ -515,7 +530,7 @@ static void handle_get(struct mcp_server *server, struct http_exchange *exchange
         endpoint_error(exchange, 406, RPC_INVALID_REQUEST, "Accept must list text/event-stream.");
         return;
     }
-    struct session *session = find_session(server, exchange, http, principal);
+    struct session *session = find_session(server, exchange, http, who);
     if (!session)
         return;
     if (last.len == 0) {
@@ -525,11 +540,11 @@ static void handle_get(struct mcp_server *server, struct http_exchange *exchange
     struct mcp_stream *stream =
         mcp_event_id_read(last, &name, &seq) ? mcp_stream_find(session, name, seq) : NULL;
     if (stream)
-        resume_here(stream, exchange, seq);
+        resume_here(stream, exchange, who.roles, seq);
     else if (server_survives(server) && mcp_stream_name_is_standing(name))
         stand(session, exchange);
     else if (server_survives(server) && name.len == ID_LEN)
-        resume2025_stream(session, exchange, name, seq);
+        resume2025_stream(session, exchange, who, name, seq);
     else
         endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
                        "This Last-Event-ID belongs to no stream of the session that is still "
@@ -567,9 +582,9 @@ static void session_calls_cancelled(void *data, struct mcp_server *server, nod_s
 }
 
 static void handle_delete(struct mcp_server *server, struct http_exchange *exchange,
-                          const struct http_request *http, struct str principal)
+                          const struct http_request *http, struct visitor who)
 {
-    struct session *session = find_session(server, exchange, http, principal);
+    struct session *session = find_session(server, exchange, http, who);
     struct str why = STR("the client has ended the session");
 
     if (!session)
@@ -588,12 +603,12 @@ static void handle_delete(struct mcp_server *server, struct http_exchange *excha
 }
 
 void era2025_http(struct mcp_server *server, struct http_exchange *exchange,
-                  const struct http_request *http, struct str principal)
+                  const struct http_request *http, struct visitor who)
 {
     if (str_eq(http->method, STR("GET")))
-        handle_get(server, exchange, http, principal);
+        handle_get(server, exchange, http, who);
     else if (str_eq(http->method, STR("DELETE")))
-        handle_delete(server, exchange, http, principal);
+        handle_delete(server, exchange, http, who);
     else
         endpoint_not_allowed(exchange, STR("GET, POST, DELETE"));
 }

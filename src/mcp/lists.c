@@ -81,7 +81,8 @@ bool lists_show(const struct request *request, const struct target *target)
     struct audience audience = { .principal = request->meta ? request->principal
                                                             : session_principal(request->session),
                                  .kinds = client_ask_kinds(can),
-                                 .views = client_has_views(can) };
+                                 .views = client_has_views(can),
+                                 .roles = request->roles };
 
     return target->listed(target, &audience);
 }
@@ -120,7 +121,7 @@ static struct str descriptor_for(const struct request *request, struct target *t
 
     if (target->kind != TARGET_TOOL)
         return descriptor;
-    if (pending_may_come(request->server, target, can) ||
+    if (pending_may_come(request->server, target, can, request->roles) ||
         (!request->meta && engine_asks_people_elsewhere(request->server->opts.engine, target)))
         descriptor = pending_widen(arena, descriptor);
     return views_listing(arena, target, can, descriptor);

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "mcp/caller2025.h"
+#include "mcp/attach2025.h"
 #include "mcp/model.h"
 #include "mcp/server_inside.h"
 #include "mcp/view.h"
@@ -38,8 +38,9 @@ static bool tool_is_listed(const struct target *target, const struct audience *a
 
     for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++) {
         struct target *tool = catalog_at(catalog, TARGET_TOOL, false, i);
-        if (!attach_tool_of(tool) &&
-            (engine_waits_for_people(server->opts.engine, tool, form_only(audience->kinds)) ||
+        if (!attach_tool_of(tool) && !tool->inside &&
+            (engine_waits_for_people(server->opts.engine, tool, form_only(audience->kinds),
+                                     audience->roles) ||
              (audience->views && views_ask(tool, CLIENT_CAN_VIEW))))
             return true;
     }
@@ -83,9 +84,10 @@ void pending_destroy(struct pending *pending)
     mem_free(pending);
 }
 
-bool pending_may_come(struct mcp_server *server, struct target *target, unsigned can)
+bool pending_may_come(struct mcp_server *server, struct target *target, unsigned can,
+                      role_set roles)
 {
-    return engine_waits_elsewhere(server->opts.engine, target, client_ask_kinds(can)) ||
+    return engine_waits_elsewhere(server->opts.engine, target, client_ask_kinds(can), roles) ||
            views_ask(target, can);
 }
 
@@ -146,11 +148,24 @@ static struct str shown(struct str message)
     return message;
 }
 
+/*
+ * The handle of a call opens what it asks in views, now or later (mcp/view_questions). So it is not
+ * told to a session that merely calls with the same arguments, which may be anybody's of this
+ * principal. Such a session waits by calling again.
+ */
+static bool is_strangers(const struct call *call)
+{
+    const struct caller2025 *held = caller2025_of(call);
+
+    return held && held->attach && held->attach->marks && held->session &&
+           !str_eq(session_scope(held->session), call_scope(call));
+}
+
 /* In the view of the chat, if that shows it, and on its page in any case. */
 static struct str where_to_answer(struct mcp_server *server, const struct call *call,
                                   struct str page, struct arena *arena)
 {
-    bool view = views_show(server, call);
+    bool view = views_show(server, call) && !is_strangers(call);
 
     if (!page.len && !view && model_is_asked_elsewhere(server, call))
         return STR(" It is answered in the session that made the call, whose model was told the "
@@ -171,22 +186,24 @@ static bool is_found_by_calling_again(const struct mcp_server *server, const str
     if (!held || !held->session)
         return false;
     unsigned can = held->session->can;
-    return !tool_is_listed(
-        &server->pending->tool.target,
-        &(struct audience){ .kinds = client_ask_kinds(can), .views = client_has_views(can) });
+    return !tool_is_listed(&server->pending->tool.target,
+                           &(struct audience){ .kinds = client_ask_kinds(can),
+                                               .views = client_has_views(can),
+                                               .roles = held->caller.roles });
 }
 
 static struct str text_of(const struct mcp_server *server, const struct call *call,
                           struct str where, struct arena *arena)
 {
-    const struct ask_record *first = ask_record(call_ask_first(call));
-    struct str text = arena_fmt(
-        arena,
-        "Not done yet: a person has been asked, and has not answered so far. The question "
-        "is: \"" STR_FMT "\"" STR_FMT " ",
-        STR_ARG(shown(first->message)), STR_ARG(where));
+    const struct ask *first = call_ask_first(call);
+    struct str text =
+        first ? arena_fmt(arena,
+                          "Not done yet: a person has been asked, and has not answered so far. The "
+                          "question is: \"" STR_FMT "\"" STR_FMT " ",
+                          STR_ARG(shown(ask_record(first)->message)), STR_ARG(where))
+              : STR("Not done yet: what was asked has been answered, and the call goes on. ");
 
-    if (is_found_by_calling_again(server, call))
+    if (is_found_by_calling_again(server, call) || is_strangers(call))
         return arena_fmt(arena,
                          STR_FMT "Call the tool " STR_FMT
                                  " again, with the same arguments, to wait for the answer and get "
@@ -194,8 +211,9 @@ static struct str text_of(const struct mcp_server *server, const struct call *ca
                          STR_ARG(text), STR_ARG(call_target(call)->name));
     return arena_fmt(arena,
                      STR_FMT "Call the tool " STR_FMT " with {\"callId\":\"" STR_FMT
-                             "\"} to wait for the answer and get the result.",
-                     STR_ARG(text), STR_ARG(PENDING_TOOL), STR_ARG(call_id(call)));
+                             "\"} to wait for %s and get the result.",
+                     STR_ARG(text), STR_ARG(PENDING_TOOL), STR_ARG(call_id(call)),
+                     first ? "the answer" : "its end");
 }
 
 static void write_text(struct json_writer *w, struct str text)
@@ -215,10 +233,11 @@ static void write_facts(struct json_writer *w, const struct mcp_server *server,
     jw_key(w, STR("structuredContent"));
     jw_object(w);
     jw_key_bool(w, STR("pending"), true);
-    jw_key_str(w, STR("callId"), call_id(call));
+    if (!is_strangers(call))
+        jw_key_str(w, STR("callId"), call_id(call));
     if (model_is_asked(server, call))
         model_write_facts(server, call, w);
-    else
+    else if (!is_strangers(call))
         jw_key_str(w, STR("waitWith"), PENDING_TOOL);
     jw_key(w, STR("waitingFor"));
     jw_array(w);
@@ -242,13 +261,14 @@ void pending_write(struct mcp_server *server, const struct call *call, struct bu
     struct arena arena;
 
     arena_init(&arena, PENDING_BODY_MAX);
-    struct str page = pending_page(server, ask_record(call_ask_first(call))->id, &arena);
+    const struct ask *first = call_ask_first(call);
+    struct str page = first ? pending_page(server, ask_record(first)->id, &arena) : STR_NONE;
     bool model = model_is_asked(server, call);
     if ((model || model_is_asked_elsewhere(server, call)) && !call_asks_people_elsewhere(call))
         page = STR_NONE;
     json_writer_init(&w, out);
     jw_object(&w);
-    bool view = !model && views_show(server, call);
+    bool view = !model && views_show(server, call) && !is_strangers(call);
     write_text(&w,
                model ? model_text(server, call, page, &arena)
                      : text_of(server, call, where_to_answer(server, call, page, &arena), &arena));
@@ -268,6 +288,35 @@ void pending_write(struct mcp_server *server, const struct call *call, struct bu
     arena_finish(&arena);
 }
 
+void pending_write_elsewhere(struct str call_id, struct buf *out)
+{
+    struct json_writer w;
+    struct arena arena;
+
+    arena_init(&arena, PENDING_BODY_MAX);
+    json_writer_init(&w, out);
+    jw_object(&w);
+    write_text(&w, arena_fmt(&arena,
+                             "Not done yet: the tool of this call is at another node of this "
+                             "server, and the call has not ended there. Call the tool " STR_FMT
+                             " with {\"callId\":\"" STR_FMT
+                             "\"} to wait for its end and get the result.",
+                             STR_ARG(PENDING_TOOL), STR_ARG(call_id)));
+    jw_key(&w, STR("structuredContent"));
+    jw_object(&w);
+    jw_key_bool(&w, STR("pending"), true);
+    jw_key_str(&w, STR("callId"), call_id);
+    jw_key_str(&w, STR("waitWith"), PENDING_TOOL);
+    jw_key(&w, STR("waitingFor"));
+    jw_array(&w);
+    jw_end(&w);
+    jw_end(&w);
+    jw_end(&w);
+    if (!json_writer_done(&w))
+        buf_clear(out);
+    arena_finish(&arena);
+}
+
 /* --- the listing --- */
 
 static const char pending_schema[] =
@@ -276,7 +325,7 @@ static const char pending_schema[] =
     "\"waitWith\":{\"type\":\"string\"},\"answerWith\":{\"type\":\"string\"},"
     "\"questions\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"
     "\"waitingFor\":{\"type\":\"array\",\"items\":{\"type\":"
-    "\"string\"}},\"answerAt\":{\"type\":\"string\"}},\"required\":[\"pending\",\"callId\"]}";
+    "\"string\"}},\"answerAt\":{\"type\":\"string\"}},\"required\":[\"pending\"]}";
 
 /* Its own references must still find what they name, one level deeper: it gets a name. */
 static void write_own(struct json_writer *w, const struct json *schema, struct str name)

@@ -44,7 +44,8 @@ struct pending *pending_create(struct mcp_server *server);
 void pending_destroy(struct pending *pending);
 
 /* May calls of this client, which can be asked this (enum client_can), end in a pending result? */
-bool pending_may_come(struct mcp_server *server, struct target *target, unsigned can);
+bool pending_may_come(struct mcp_server *server, struct target *target, unsigned can,
+                      role_set roles);
 
 /* How long a call of this target is held, for a client of this name. */
 int64_t pending_soft_ms(const struct mcp_server *server, const struct target *target,
@@ -52,8 +53,11 @@ int64_t pending_soft_ms(const struct mcp_server *server, const struct target *ta
 /* How long a request of this call is held, if it is `usual` elsewhere: not at all where only a
  * result tells of the question. */
 int64_t pending_hold_ms(const struct mcp_server *server, const struct call *call, int64_t usual);
-/* The pending result of a call that waits, as JSON. */
+/* The pending result of a call that waits, as JSON. If its questions have been answered elsewhere,
+ * and another node works on it, it has none to show. */
 void pending_write(struct mcp_server *server, const struct call *call, struct buf *out);
+/* The same for a call that is not live here, because its tool is at another node. */
+void pending_write_elsewhere(struct str call_id, struct buf *out);
 /* The page on which this ask can be answered; empty: there is none. */
 struct str pending_page(const struct mcp_server *server, struct str ask_id, struct arena *arena);
 /* How long the handle of a call that waits is remembered. */

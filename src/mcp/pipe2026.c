@@ -30,9 +30,11 @@ void pipe2026_destroy(struct pipe2026 *pipe)
 
 void era2026_line(struct mcp_server *server, const struct rpc_message *message)
 {
-    struct request request = {
-        .server = server, .principal = STR("local"), .id = message->id, .params = message->params
-    };
+    struct request request = { .server = server,
+                               .principal = STR("local"),
+                               .roles = ROLES_ALL,
+                               .id = message->id,
+                               .params = message->params };
 
     params_find(request.params, &request.has);
     if (server_draining(server))

@@ -4,6 +4,7 @@
 #include "mcp/caller2026.h"
 #include "mcp/lists.h"
 #include "mcp/caller2025.h"
+#include "mcp/repeat2025.h"
 
 enum { PROMPT_NAME_SHOWN_MAX = 128 };
 
@@ -27,7 +28,10 @@ void prompts_get(struct request *request)
         }
     }
     struct target *target = catalog_find(request->server->opts.catalog, TARGET_PROMPT, name);
-    if (!target && resume_gone(request, STR("prompts/get"), name, args))
+    if (!target &&
+        (resume_gone(request, STR("prompts/get"), name, args) ||
+         repeat2025_gone(
+             request, &(struct repeat_of){ .kind = TARGET_PROMPT, .target = name, .args = args })))
         return;
     if (!target || !lists_allow(request, target)) {
         if (name.len > PROMPT_NAME_SHOWN_MAX)

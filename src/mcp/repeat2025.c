@@ -6,6 +6,8 @@
  *   it waits, or can be run  it is adopted, as for a client that comes back with an event id
  *   it runs elsewhere        the same: the core waits for its end, or its turn
  *   it was cancelled         an error: a client that cancels a request wants no result
+ *   its target is not here   if it has ended it gets the same response; otherwise it ends with an
+ *                            error that says so, or is to be sent again later (gone.h)
  *
  * The id of a call is made from the session and the request's id. So any node knows what to look
  * for, and two nodes that get the same request at once cannot both store it: the store refuses the
@@ -28,6 +30,9 @@
 #include "mcp/attach2025.h"
 #include "mcp/caller_record.h"
 #include "mcp/endpoint.h"
+#include "mcp/failure.h"
+#include "mcp/gone.h"
+#include "mcp/soft2025.h"
 #include "mcp/work.h"
 
 enum {
@@ -56,15 +61,16 @@ void repeat2025_call(const struct session *session, struct str request_id, struc
 
 /* --- is it the same? --- */
 
-void repeat2025_wish(enum target_kind kind, struct str target, struct str uri,
-                     const struct json *args, struct digest *out)
+void repeat2025_wish(const struct repeat_of *of, struct digest *out)
 {
     static const struct json nothing = { .type = JSON_OBJECT };
-    char kind_text[] = { (char)('0' + (int)kind) };
-    struct digest args_digest = { 0 };
+    bool by_uri = of->kind == TARGET_RESOURCE; /* which its name and arguments follow from */
+    char kind_text[] = { (char)('0' + (int)of->kind) };
+    struct digest args = { 0 };
 
-    digest_of_json(args ? args : &nothing, &args_digest);
-    struct str parts[] = { str_n(kind_text, 1), target, uri, digest_str(&args_digest) };
+    digest_of_json(of->args && !by_uri ? of->args : &nothing, &args);
+    struct str parts[] = { str_n(kind_text, 1), by_uri ? STR_NONE : of->target, of->uri,
+                           digest_str(&args) };
     digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), out);
 }
 
@@ -74,15 +80,21 @@ static void wish_of_text(enum target_kind kind, struct str target, struct str ur
     struct arena arena;
 
     arena_init(&arena, REPEAT_ARENA_MAX);
-    repeat2025_wish(kind, target, uri, json_parse(&arena, args, NULL, NULL), out);
+    repeat2025_wish(&(struct repeat_of){ .kind = kind,
+                                         .target = target,
+                                         .uri = uri,
+                                         .args = json_parse(&arena, args, NULL, NULL) },
+                    out);
     arena_finish(&arena);
 }
 
 /* --- in flight here --- */
 
-static void again_here(struct request *request, const struct digest *wish, struct caller2025 *held)
+static void again_here(struct request *request, const struct repeat_of *of,
+                       const struct digest *wish, struct caller2025 *held)
 {
-    const struct call *call = held->caller.call;
+    struct call *call = held->caller.call;
+    bool ending = !call && soft2025_ends(held, of->target, of->args);
     struct digest its = { 0 };
 
     if (held->cancelled || held->quiet) {
@@ -94,17 +106,19 @@ static void again_here(struct request *request, const struct digest *wish, struc
     else if (call)
         wish_of_text(call_target(call)->kind, call_target(call)->name, call_uri(call),
                      call_args(call), &its);
-    if (call && !digest_eq(wish, &its)) {
+    if ((call || held->attach) && !digest_eq(wish, &its)) {
         reply_error(request, RPC_INVALID_REQUEST, str_of(other_params));
         return;
     }
     /* There is nothing to compare with, or the stream has other requests too. */
-    if (!call || held->stream->array || held->stream->pipe) {
+    if ((!call && !held->attach && !ending) || held->stream->array || held->stream->pipe) {
         reply_error(request, RPC_INVALID_REQUEST, str_of(in_flight));
         return;
     }
     request->later = true;
     mcp_stream_again(held->stream, request->exchange);
+    if (call && held->stream->of_call && mcp_stream_has_id(held->stream))
+        call_handed(call); /* the client may have been lost before it was given an id */
 }
 
 /* --- looking for it --- */
@@ -113,10 +127,11 @@ struct looking {
     struct server_work work;        /* first */
     struct http_exchange *exchange; /* NULL: the client has gone */
     const struct http_request *http;
-    struct str principal; /* memory of the server, or of its tokens */
+    struct visitor who;
     struct id session, call;
     struct digest wish;
     bool marked; /* if a handle of the call went out, it says that the result was handed out */
+    bool gone;   /* its target is gone, and its end was stored */
     uint16_t id_len;
     uint16_t token_len;
     char text[]; /* the request's id, then the progress token, both JSON */
@@ -139,6 +154,31 @@ static void refuse(struct mcp_server *server, const struct looking *looking,
     buf_clear(&server->out);
 }
 
+/* It was cancelled, and may have done steps before: these are named. */
+static void refuse_cancelled(struct mcp_server *server, const struct looking *looking,
+                             struct http_exchange *exchange, const struct call_record *record)
+{
+    struct arena arena;
+    struct buf data;
+    struct json_writer w;
+
+    arena_init(&arena, REPEAT_ARENA_MAX);
+    buf_init(&data, REPEAT_ARENA_MAX);
+    struct outcome outcome = outcome_withdrawn(
+        &arena, &(struct so_far){ .entries = record->entries, .count = record->entry_count });
+    json_writer_init(&w, &data);
+    jw_object(&w);
+    failure_facts2025(&w, &outcome);
+    jw_end(&w);
+    buf_clear(&server->out);
+    rpc_write_error(&server->out, str_n(looking->text, looking->id_len), RPC_INVALID_REQUEST,
+                    outcome.message, json_writer_done(&w) ? buf_str(&data) : STR_NONE);
+    http_reply_json(exchange, 200, buf_str(&server->out));
+    buf_clear(&server->out);
+    buf_finish(&data);
+    arena_finish(&arena);
+}
+
 static struct mcp_stream *stream_for(struct session *session, const struct looking *looking,
                                      struct http_exchange *exchange)
 {
@@ -149,7 +189,8 @@ static struct mcp_stream *stream_for(struct session *session, const struct looki
     return stream;
 }
 
-/* Sends the same response again. */
+/* Sends the same response again. A call that its client cancelled has none; one that was ended
+ * while nobody ran it has (TOOL_GONE, HANDLER_CRASHED). */
 static void send_result(struct session *session, const struct looking *looking,
                         struct http_exchange *exchange, const struct call_record *record)
 {
@@ -158,7 +199,10 @@ static void send_result(struct session *session, const struct looking *looking,
     struct arena arena;
 
     arena_init(&arena, REPEAT_ARENA_MAX);
-    if (record->result.len && outcome_read(&arena, record->result, &outcome) == NOD_OK) {
+    bool read = record->result.len && outcome_read(&arena, record->result, &outcome) == NOD_OK;
+    if (record->state == CALL_STORED_CANCELLED && (!read || outcome.status == NOD_E_CANCELLED)) {
+        refuse_cancelled(server, looking, exchange, record);
+    } else if (read) {
         struct mcp_stream *stream = stream_for(session, looking, exchange);
         mcp_stream_await(stream);
         caller2025_write(&server->out, str_n(looking->text, looking->id_len),
@@ -169,6 +213,50 @@ static void send_result(struct session *session, const struct looking *looking,
         refuse(server, looking, exchange, is_forgotten);
     }
     arena_finish(&arena);
+}
+
+static void client_waits(struct mcp_server *server, struct looking *looking,
+                         struct http_exchange *exchange)
+{
+    looking->exchange = exchange;
+    http_on_gone(exchange, client_gone, looking);
+    server_work_add(server, &looking->work);
+}
+
+static void looked(void *data, nod_status status, const struct store_reply *reply);
+
+static void gone_stored(void *data, nod_status status)
+{
+    struct looking *looking = data;
+    struct mcp_server *server = looking->work.server;
+
+    if (server && status != NOD_E_STORE) {
+        struct store *store = engine_store(server->opts.engine);
+        store->ops->load_call(store, id_str(&looking->call), looked, looking);
+    } else {
+        looked(looking, NOD_E_STORE, NULL);
+    }
+}
+
+/* Its target is not here. It is told its end when that is stored. */
+static void target_gone(struct session *session, const struct looking *looking,
+                        struct http_exchange *exchange, const struct call_record *record)
+{
+    struct mcp_server *server = session->server;
+
+    if (looking->gone || engine_find(server->opts.engine, record->id) ||
+        !gone_for_good(server, record)) {
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
+                       "What this request calls is not at this node, and its call has not ended; "
+                       "send the request again later.");
+        return;
+    }
+    size_t size = sizeof(*looking) + looking->id_len + looking->token_len;
+    struct looking *again = mem_zalloc(size);
+    memcpy(again, looking, size);
+    again->gone = true;
+    client_waits(server, again, exchange);
+    gone_end(server, record, gone_stored, again);
 }
 
 static void go_on(struct session *session, const struct looking *looking,
@@ -184,7 +272,7 @@ static void go_on(struct session *session, const struct looking *looking,
                                     str_n(looking->text + looking->id_len, looking->token_len) };
 
     if (!target) {
-        refuse(server, looking, exchange, "What this request calls no longer exists.");
+        target_gone(session, looking, exchange, record);
         return;
     }
     _Static_assert(MCP_CALLS_PER_SESSION_MAX == 1024, "as the message says");
@@ -195,12 +283,13 @@ static void go_on(struct session *session, const struct looking *looking,
         return;
     }
     struct mcp_stream *stream = stream_for(session, looking, exchange);
-    if (caller2025_back(session, stream, record, &by, target, false)) {
+    if (caller2025_back(session, looking->who.roles, stream, record, &by, target, false)) {
         if (stream->exchange && !stream->begun)
             http_release(stream->exchange);
         return;
     }
-    mcp_stream_close(stream); /* another request has the call: the client will try again */
+    mcp_stream_begin(stream); /* another request has the call: the client will try again */
+    mcp_stream_close(stream);
     mcp_stream_destroy(stream);
 }
 
@@ -214,15 +303,11 @@ static void found(struct session *session, const struct looking *looking,
     bool same = str_eq(record->scope, session_scope(session)) && digest_eq(&its, &looking->wish);
     if (!same && !record->forgotten) /* of a forgotten call only the end is left */
         refuse(server, looking, exchange, other_params);
-    else if (record->state == CALL_STORED_CANCELLED)
-        refuse(server, looking, exchange, was_cancelled);
-    else if (record->state == CALL_STORED_FINISHED)
+    else if (record->state == CALL_STORED_CANCELLED || record->state == CALL_STORED_FINISHED)
         send_result(session, looking, exchange, record);
     else
         go_on(session, looking, exchange, record);
 }
-
-static void looked(void *data, nod_status status, const struct store_reply *reply);
 
 static void marked(void *data, nod_status status)
 {
@@ -257,17 +342,18 @@ static void looked(void *data, nod_status status, const struct store_reply *repl
     if (!exchange) {
         ;
     } else if (!session) { /* the session has left this node, or was ended */
-        endpoint_again(server, exchange, looking->http, looking->principal);
+        endpoint_again(server, exchange, looking->http, looking->who);
     } else if (status == NOD_E_NOT_FOUND ||
                session_call(session, str_n(looking->text, looking->id_len))) {
         server->sessions->unknown_call = looking->call;
-        endpoint_again(server, exchange, looking->http, looking->principal);
+        endpoint_again(server, exchange, looking->http, looking->who);
         server->sessions->unknown_call = (struct id){ 0 };
     } else if (status == NOD_OK) {
         found(session, looking, exchange, reply->call);
     } else if (status == NOD_E_STORE) {
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
-                       "The store cannot be reached; try again later.");
+                       "The store cannot be reached, so it is not known whether this request was "
+                       "made before, and nothing was done for it now; send it again later.");
     } else {
         refuse(server, looking, exchange, "The stored record of this request cannot be read.");
     }
@@ -283,8 +369,7 @@ static bool may_be_stored(const struct session *session, const struct id *call_i
            !(store->ops->lacks_call && store->ops->lacks_call(store, id_str(call_id)));
 }
 
-bool repeat2025_take(struct request *request, const struct caller2025_spec *spec,
-                     const struct id *call_id)
+bool repeat2025_take(struct request *request, const struct repeat_of *of, const struct id *call_id)
 {
     struct session *session = request->session;
     struct mcp_server *server = session->server;
@@ -294,18 +379,17 @@ bool repeat2025_take(struct request *request, const struct caller2025_spec *spec
     if (!held && (!may_be_stored(session, call_id) ||
                   str_eq(id_str(&server->sessions->unknown_call), id_str(call_id))))
         return false;
-    repeat2025_wish(spec->target->kind, spec->target->name, spec->uri, spec->args, &wish);
+    repeat2025_wish(of, &wish);
     if (held) {
-        again_here(request, &wish, held);
+        again_here(request, of, &wish, held);
         return true;
     }
     struct str token =
         rpc_id_of(&server->message, json_get(request->has.meta, STR("progressToken")));
     struct looking *looking = mem_zalloc(sizeof(*looking) + request->id.len + token.len);
     struct store *store = engine_store(server->opts.engine);
-    looking->exchange = request->exchange;
     looking->http = request->post;
-    looking->principal = request->principal;
+    looking->who = (struct visitor){ request->principal, request->roles };
     looking->session = session->id;
     looking->call = *call_id;
     looking->wish = wish;
@@ -315,8 +399,17 @@ bool repeat2025_take(struct request *request, const struct caller2025_spec *spec
     if (token.len)
         memcpy(looking->text + request->id.len, token.at, token.len);
     request->later = true;
-    http_on_gone(request->exchange, client_gone, looking);
-    server_work_add(server, &looking->work);
+    client_waits(server, looking, request->exchange);
     store->ops->load_call(store, id_str(&looking->call), looked, looking);
     return true;
+}
+
+bool repeat2025_gone(struct request *request, const struct repeat_of *of)
+{
+    struct id id = { 0 };
+
+    if (request->meta || request->stream) /* over HTTP, and not in an array */
+        return false;
+    repeat2025_call(request->session, request->id, &id);
+    return repeat2025_take(request, of, &id);
 }

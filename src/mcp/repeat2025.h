@@ -13,15 +13,27 @@
 /* The id of the call that a request of this session stands for, on every node. */
 void repeat2025_call(const struct session *session, struct str request_id, struct id *out);
 
+/* What a request calls, by name: the target need not be here. */
+struct repeat_of {
+    enum target_kind kind;
+    struct str target; /* a resource is named by its uri alone */
+    struct str uri;
+    const struct json *args;
+};
+
 /* A digest of what a request asks for. Progress tokens and the like may differ. */
-void repeat2025_wish(enum target_kind kind, struct str target, struct str uri,
-                     const struct json *args, struct digest *out);
+void repeat2025_wish(const struct repeat_of *of, struct digest *out);
 
 /*
  * A request over HTTP, not in an array, is about to become this call. True: the request is handled
  * here, because it has come before or because the store is asked whether it has.
  */
-bool repeat2025_take(struct request *request, const struct caller2025_spec *spec,
-                     const struct id *call_id);
+bool repeat2025_take(struct request *request, const struct repeat_of *of, const struct id *call_id);
+
+/*
+ * A request calls what this node does not have. True: the request is handled here, because it may
+ * have come before the target went, or at a node that has the target.
+ */
+bool repeat2025_gone(struct request *request, const struct repeat_of *of);
 
 #endif

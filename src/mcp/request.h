@@ -24,6 +24,7 @@ struct request {
     struct session *session; /* era 2025 */
     const struct meta *meta; /* era 2026: what the request says of itself; NULL in era 2025 */
     struct str principal;    /* over HTTP: the principal, as verified */
+    role_set roles;          /* of the token that it came with; the local user has all */
     const struct http_request *http; /* era 2026 over HTTP: for headers that depend on the target */
     int status;                      /* era 2026 over HTTP: of the response; 0: 200 */
     struct str id;                   /* JSON text */

@@ -27,6 +27,7 @@ enum {
     STATE_ENTRIES_MAX = 4096,     /* journal entries in a portable one */
     STATE_ASKS_MAX = 4096,        /* questions in a state that are looked at */
     STATE_ARENA_MAX = 16 << 20,   /* memory of an opened state */
+    STATE_PAGED = 1 << 30, /* with the attempt of an ask: the client was given a page since then */
 };
 
 struct state {
@@ -34,8 +35,8 @@ struct state {
     unsigned char version[DIGEST_BYTES]; /* of its target: see struct target */
     struct str call_id;
     int64_t expires_ms; /* the store's wall clock; later than the expiry of its asks */
-    /* Pending. Unless it is portable only id and attempt: which offer the client was shown; 0: it
-     * was not shown the question itself. */
+    /* Pending. Unless it is portable only id and attempt: which offer the client was shown, perhaps
+     * with STATE_PAGED; 0: it was not shown the question itself. */
     const struct ask_record *asks;
     size_t ask_count;
 

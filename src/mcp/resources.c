@@ -14,6 +14,7 @@
 #include "mcp/lists.h"
 #include "mcp/caller2025.h"
 #include "mcp/failure.h"
+#include "mcp/repeat2025.h"
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
 
@@ -65,9 +66,10 @@ static void reply_not_found(struct request *request, struct str uri)
     buf_finish(&data);
 }
 
-/* The resource that params.uri names, or NULL after an error reply. */
+/* The resource that params.uri names, or NULL after an error reply. `reads`: or NULL because the
+ * same request was made when that resource was here. */
 static struct target *find_resource(struct request *request, struct str *uri,
-                                    struct json **variables)
+                                    struct json **variables, bool reads)
 {
     if (!request_text(request, STR("uri"), uri))
         return NULL;
@@ -87,7 +89,9 @@ static struct target *find_resource(struct request *request, struct str *uri,
         reply_error(request, RPC_INVALID_PARAMS,
                     STR("params.uri has an encoded slash (%2F), which no variable of a uri "
                         "template takes."));
-    else if (!target)
+    else if (!target &&
+             !(reads && repeat2025_gone(
+                            request, &(struct repeat_of){ .kind = TARGET_RESOURCE, .uri = *uri })))
         reply_not_found(request, *uri);
     return target;
 }
@@ -96,7 +100,7 @@ void resources_read(struct request *request)
 {
     struct json *variables = NULL;
     struct str uri;
-    struct target *target = find_resource(request, &uri, &variables);
+    struct target *target = find_resource(request, &uri, &variables, true);
 
     if (target)
         caller2025_start(request, &(struct caller2025_spec){ .target = target,
@@ -201,7 +205,7 @@ void resources_subscribe(struct request *request)
     struct session *session = request->session;
     struct json *variables = NULL;
     struct str uri;
-    struct target *target = find_resource(request, &uri, &variables);
+    struct target *target = find_resource(request, &uri, &variables, false);
 
     if (!target)
         return;

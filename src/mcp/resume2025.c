@@ -6,8 +6,10 @@
  *   it waits, or can be run      it is adopted; its stream goes on after what was seen
  *   it runs elsewhere            the same: the core waits for its end, or its turn
  *   it was cancelled             the stream ends: the client wanted no response
- *   its target is gone           it ends with an error that says so; if other nodes share the
- * store, and may have the target, the stream ends and the client comes back
+ *   it is no call                perhaps its request found a call that was made before, such as
+ *                                waitForPerson: then that is waited for again (attach2025.h)
+ *   its target is gone           it ends with an error that says so; while another node may have
+ *                                the target, the stream ends and the client comes back (gone.h)
  *
  * Nothing of a stream is stored but the records of the call and its questions. So the two can never
  * disagree.
@@ -18,9 +20,11 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "core/outcome.h"
+#include "mcp/attach2025.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller_record.h"
 #include "mcp/endpoint.h"
+#include "mcp/gone.h"
 #include "mcp/handle.h"
 #include "mcp/caller2025.h"
 #include "mcp/repeat2025.h"
@@ -33,18 +37,20 @@ enum { RESUME_ARENA_MAX = 64 << 20 };
 static const char not_kept[] = "This Last-Event-ID belongs to no stream of the session that is "
                                "still kept; send the request again.";
 static const char session_away[] = "The session is no longer served here; try again later.";
-static const char store_away[] = "The store cannot be reached; try again later.";
+static const char store_away[] =
+    "The store cannot be reached, and nothing was done for this request; try again later.";
 
 /* A request that waits for the store. */
 struct waiting {
     struct server_work work;        /* first */
     struct http_exchange *exchange; /* NULL: the client has gone */
     const struct http_request *http;
-    struct str principal; /* memory of the server, or of its tokens */
+    struct visitor who;
     struct id session, call;
     uint32_t seq;
     bool marked; /* if a handle of the call went out, it says that the result was handed out */
     bool gone;   /* its target is gone, and its end was stored */
+    bool found;  /* it is no call: the note of a request that found one was looked for */
 };
 
 static void client_gone(void *data)
@@ -85,9 +91,9 @@ static void session_fetched(void *data, struct mcp_server *server, nod_status st
     if (!exchange)
         ;
     else if (status == NOD_OK)
-        endpoint_again(server, exchange, waiting->http, waiting->principal);
+        endpoint_again(server, exchange, waiting->http, waiting->who);
     else if (status == NOD_E_LIMIT)
-        endpoint_too_many_sessions(server, exchange, waiting->principal);
+        endpoint_too_many_sessions(server, exchange, waiting->who.principal);
     else if (status == NOD_E_STORE)
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, store_away);
     else
@@ -96,13 +102,13 @@ static void session_fetched(void *data, struct mcp_server *server, nod_status st
 }
 
 void resume2025_session(struct mcp_server *server, struct http_exchange *exchange,
-                        const struct http_request *http, struct str principal, struct str id)
+                        const struct http_request *http, struct visitor who, struct str id)
 {
     struct waiting *waiting = wait_for(server, exchange);
 
     waiting->http = http;
-    waiting->principal = principal;
-    session_fetch(server, id, principal, session_fetched, waiting);
+    waiting->who = who;
+    session_fetch(server, id, who.principal, session_fetched, waiting);
 }
 
 /* --- the stream --- */
@@ -127,6 +133,17 @@ static void end_at_once(struct http_exchange *exchange)
 {
     sse_begin(exchange, NULL, 0);
     http_end(exchange);
+}
+
+/* There is nothing to send now: the client comes back with the id that it has. */
+static void end_until_later(struct session *session, const struct waiting *waiting,
+                            struct http_exchange *exchange)
+{
+    struct mcp_stream *stream =
+        mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
+
+    mcp_stream_close(stream);
+    mcp_stream_destroy(stream);
 }
 
 /* The response as the client would have got it. A client that cancelled the request wants none. */
@@ -170,10 +187,12 @@ static void send_gone(struct session *session, const struct waiting *waiting,
                       struct http_exchange *exchange, const struct call_record *record)
 {
     struct mcp_server *server = session->server;
-    struct engine *engine = server->opts.engine;
-    struct arena arena;
 
-    if (engine_store(engine)->ops->shared || waiting->gone) {
+    if (!gone_for_good(server, record)) {
+        end_until_later(session, waiting, exchange);
+        return;
+    }
+    if (waiting->gone) {
         end_at_once(exchange);
         return;
     }
@@ -182,10 +201,7 @@ static void send_gone(struct session *session, const struct waiting *waiting,
     again->call = waiting->call;
     again->seq = waiting->seq;
     again->gone = true;
-    arena_init(&arena, RESUME_ARENA_MAX);
-    struct outcome outcome = outcome_gone(&arena, record->target);
-    engine_end(engine, record->id, &outcome, gone_stored, again);
-    arena_finish(&arena);
+    gone_end(server, record, gone_stored, again);
 }
 
 static void go_on(struct session *session, const struct waiting *waiting,
@@ -201,10 +217,64 @@ static void go_on(struct session *session, const struct waiting *waiting,
     }
     struct mcp_stream *stream =
         mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
-    if (caller2025_back(session, stream, record, by, target, true))
+    if (!caller2025_back(session, waiting->who.roles, stream, record, by, target, true)) {
+        mcp_stream_close(stream); /* the client will try again */
+        mcp_stream_destroy(stream);
+    }
+}
+
+/* --- a request that found a call which was made before: attach2025.h --- */
+
+static void note_found(struct session *session, const struct waiting *waiting,
+                       struct http_exchange *exchange, struct str text)
+{
+    struct attach_note note;
+    struct caller_record by;
+    struct arena arena;
+    struct id id = { 0 };
+
+    arena_init(&arena, RESUME_ARENA_MAX);
+    bool read = attach_note_read(&arena, text, &note) && caller_record_read(&arena, note.by, &by) &&
+                by.held;
+    if (read)
+        repeat2025_call(session, by.id, &id);
+    if (!read || !str_eq(id_str(&id), id_str(&waiting->call))) {
+        endpoint_error(exchange, 400, RPC_INVALID_REQUEST, not_kept);
+    } else if (waiting->seq == EVENT_SEQ_RESULT) {
+        end_at_once(exchange);
+    } else {
+        struct mcp_stream *stream =
+            mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
+        note.request = id;
+        if (!caller2025_back_attached(session, waiting->who.roles, stream, &by, &note)) {
+            mcp_stream_close(stream); /* the client will try again */
+            mcp_stream_destroy(stream);
+        }
+    }
+    arena_finish(&arena);
+}
+
+static void note_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct waiting *waiting = data;
+    struct mcp_server *server = waiting->work.server;
+
+    if (status != NOD_OK) {
+        call_loaded(waiting, status, NULL);
         return;
-    mcp_stream_close(stream); /* the client will try again */
-    mcp_stream_destroy(stream);
+    }
+    struct http_exchange *exchange = wait_over(waiting);
+    struct session *session = exchange ? session_here(server, id_str(&waiting->session)) : NULL;
+    struct mcp_stream *stream =
+        session ? mcp_stream_find(session, id_str(&waiting->call), waiting->seq) : NULL;
+
+    if (exchange && !session)
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, session_away);
+    else if (stream) /* the client has come back twice */
+        mcp_stream_resume(stream, exchange, waiting->seq);
+    else if (exchange)
+        note_found(session, waiting, exchange, reply->value);
+    mem_free(waiting);
 }
 
 static void marked(void *data, nod_status status)
@@ -230,6 +300,12 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         waiting->seq != EVENT_SEQ_RESULT && handle_may_be(reply->call, key)) {
         waiting->marked = true;
         handle_collect(server, key, marked, waiting);
+        return;
+    }
+    if (server && waiting->exchange && status == NOD_E_NOT_FOUND && !waiting->found) {
+        struct store *store = engine_store(server->opts.engine);
+        waiting->found = true;
+        store->ops->get(store, ATTACH_NOTE_KIND, id_str(&waiting->call), note_loaded, waiting);
         return;
     }
     struct http_exchange *exchange = wait_over(waiting);
@@ -262,8 +338,8 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     mem_free(waiting);
 }
 
-void resume2025_stream(struct session *session, struct http_exchange *exchange, struct str call_id,
-                       uint32_t seq)
+void resume2025_stream(struct session *session, struct http_exchange *exchange, struct visitor who,
+                       struct str call_id, uint32_t seq)
 {
     struct mcp_server *server = session->server;
     struct store *store = engine_store(server->opts.engine);
@@ -272,6 +348,7 @@ void resume2025_stream(struct session *session, struct http_exchange *exchange, 
     waiting->session = session->id;
     memcpy(waiting->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
     waiting->seq = seq;
+    waiting->who = who;
     store->ops->load_call(store, id_str(&waiting->call), call_loaded, waiting);
 }
 

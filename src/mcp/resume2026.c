@@ -2,12 +2,11 @@
  * mcp/resume2026: going on with a call by its requestState.
  *
  *     open the state ▶ is it of our store? ▶ is the call live here? ▶ what does the store say? ▶
- *     if it waits: is its target what it was? ▶ adopt it
+ *     adopt it
  *
  *   live, with the same state and answers   this request waits for the same end
  *   live, otherwise                         looked at again when it is not, within MCP_HOLD_MS
- *   waiting, and its target has changed     it ends: no answer was taken
- *   waiting, or runnable                    adopted
+ *   waiting, or runnable                    adopted: the core ends it if its target has changed
  *   running elsewhere                       adopted: the core waits for its end, or its turn
  *   finished                                the stored result, if the answers are those it had
  *   cancelled, forgotten, or not known      refused: it has ended, and never runs again
@@ -50,7 +49,8 @@ static void look(struct caller2026 *caller);
 struct str resume_why_not(nod_status status)
 {
     return status == NOD_E_STORE
-               ? STR("The store cannot be reached; try again later.")
+               ? STR("The store cannot be reached, and nothing was done for this request; send it "
+                     "again later.")
                : STR("What the store has of this call cannot be read; make the call again.");
 }
 
@@ -186,46 +186,6 @@ bool resume_contested(struct caller2026 *caller, const struct call *call)
            !responses_agree(caller_given(caller), entries + seen, count - seen, &caller->arena);
 }
 
-/* --- a target that is another one --- */
-
-/* What the person was asked about, or what the handler reads, has changed: the call ends, unless an
- * answer was taken already. */
-static bool has_changed(const struct caller2026 *caller)
-{
-    return memcmp(caller->state.version, caller->target->version, DIGEST_BYTES) != 0;
-}
-
-static void changed_stored(void *data, nod_status status)
-{
-    struct caller2026 *caller = data;
-
-    if (caller->server && !caller->over) {
-        struct outcome outcome = outcome_changed(&caller->arena, caller->target->name);
-        if (status == NOD_OK || status == NOD_E_NOT_FOUND) /* nor does our store know it */
-            caller_end(caller, &outcome);
-        else if (status == NOD_E_STORE)
-            caller_fail(caller, resume_http(status), RPC_INTERNAL_ERROR, resume_why_not(status),
-                        STR_NONE);
-        else
-            look_later(caller); /* it had ended before, or goes on here: the store knows */
-    }
-    caller->busy--;
-    caller_settle(caller);
-}
-
-/* With a shared store it is not ended: another node may have what it began with. */
-static void end_changed(struct caller2026 *caller)
-{
-    struct engine *engine = caller->server->opts.engine;
-    struct outcome outcome = outcome_changed(&caller->arena, caller->target->name);
-
-    caller->busy++;
-    if (engine_store(engine)->ops->shared)
-        changed_stored(caller, NOD_OK);
-    else
-        engine_end(engine, caller->state.call_id, &outcome, changed_stored, caller);
-}
-
 /* --- adopting --- */
 
 static void put_again(struct caller2026 *caller, struct call *call)
@@ -258,10 +218,6 @@ static void import(struct caller2026 *caller)
 {
     const struct state *state = &caller->state;
 
-    if (has_changed(caller)) {
-        end_changed(caller);
-        return;
-    }
     caller->record = (struct call_record){ .id = state->call_id,
                                            .principal = caller->principal,
                                            .scope = caller->principal,
@@ -269,6 +225,7 @@ static void import(struct caller2026 *caller)
                                            .target = caller->target->name,
                                            .args = caller->args,
                                            .uri = caller->uri,
+                                           .version = version_number(state->version),
                                            .notices = state->notices,
                                            .entries = state->entries,
                                            .entry_count = state->entry_count };
@@ -343,15 +300,15 @@ static void record_keep(struct caller2026 *caller, const struct call_record *rec
 {
     if (record != &caller->record)
         caller->record = call_record_copy(&caller->arena, record);
+    if (!caller->record.version) /* a store that does not outlive the process keeps none */
+        caller->record.version = version_number(caller->state.version);
 }
 
 static void go_on(struct caller2026 *caller, const struct call_record *record)
 {
     switch (record->state) {
     case CALL_STORED_WAITING:
-        if (has_changed(caller)) {
-            end_changed(caller);
-        } else if (caller->state.entry_count > record->entry_count) {
+        if (caller->state.entry_count > record->entry_count) {
             import(caller); /* portable: it went on at a node that shares no store with us */
         } else {
             record_keep(caller, record);

@@ -7,7 +7,7 @@
  * sent again, with a new state. A page that was agreed to is waited for, within MCP_HOLD_MS.
  *
  * Answers to a question that was not asked before, on a first request or for a later round, count
- * for data only, never for a confirmation or an approval.
+ * for data only, never for consent (core/consent.h), and only from a client that could be asked it.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -58,7 +58,59 @@ enum { ASKS_FEW = 2 }; /* most calls ask no more at a time, and need no memory f
 /* The client can be asked this itself, and it is its turn. */
 static bool client_draws(const struct caller2026 *caller, const struct ask *ask)
 {
-    return ask2026_can(caller->can, ask_record(ask)) && ask_is_clients_turn(ask);
+    return ask2026_can(caller->server->opts.engine, caller->can, ask_record(ask)) &&
+           ask_is_clients_turn(ask);
+}
+
+/* The question as the client has it in its state; NULL: it was not asked before. */
+static const struct ask_record *carried_of(const struct caller2026 *caller, struct str ask_id)
+{
+    for (size_t i = 0; caller->resumed && i < caller->state.ask_count; i++)
+        if (str_eq(caller->state.asks[i].id, ask_id))
+            return &caller->state.asks[i];
+    return NULL;
+}
+
+/* Which offer of the question went out with the state; 0: the client was not asked it. */
+static int offer_of(const struct caller2026 *caller, struct str ask_id)
+{
+    const struct ask_record *carried = carried_of(caller, ask_id);
+
+    return carried ? carried->attempt & ~STATE_PAGED : 0;
+}
+
+/* Was this very question put to the client before, so that a response can be an answer to it? What
+ * it declares now does not matter: it knows the question. */
+static bool was_asked(const struct caller2026 *caller, const struct ask_record *ask)
+{
+    return offer_of(caller, ask->id);
+}
+
+/* The last that the client was given of the question is a page. */
+static bool has_page(const struct caller2026 *caller, const struct ask_record *ask)
+{
+    const struct ask_record *carried = carried_of(caller, ask->id);
+
+    return carried && carried->attempt & STATE_PAGED;
+}
+
+/* It is answered elsewhere. A client that can open pages is given that one. */
+static struct str page_of(struct caller2026 *caller, const struct ask *ask)
+{
+    return !client_draws(caller, ask) && caller->pages
+               ? pending_page(caller->server, ask_record(ask)->id, &caller->arena)
+               : STR_NONE;
+}
+
+/* The offer that a state names of a question that is not put to the client now: it may still answer
+ * what it was asked before. */
+static int attempt_undrawn(struct caller2026 *caller, const struct ask *ask)
+{
+    const struct ask_record *record = ask_record(ask);
+
+    if (!was_asked(caller, record))
+        return 0;
+    return page_of(caller, ask).len ? record->attempt | STATE_PAGED : record->attempt;
 }
 
 /* Everything that is asked now, as the store knows it or will know it. What the call has learned
@@ -82,7 +134,7 @@ static bool state_of_call(struct caller2026 *caller, struct call *call,
         struct ask_record *record = &asks[state.ask_count++];
         *record = *ask_record(ask);
         if (!client_draws(caller, ask))
-            record->attempt = 0;
+            record->attempt = attempt_undrawn(caller, ask);
         if (!record->asked_ms)
             record->asked_ms = now;
         if (!record->expires_ms)
@@ -117,18 +169,11 @@ static bool seal_round(struct caller2026 *caller, struct str plain, struct buf *
     return state_seal(caller->server->rounds->keyring, &bound, plain, out) == NOD_OK;
 }
 
-/* It is answered elsewhere. A client that can open pages is given that one. */
-static struct str page_of(struct caller2026 *caller, const struct ask *ask)
-{
-    return !client_draws(caller, ask) && caller->pages
-               ? pending_page(caller->server, ask_record(ask)->id, &caller->arena)
-               : STR_NONE;
-}
-
 /* What the client says of it is its word: not of a page, and not where it has none. */
 static bool is_clients_word(struct caller2026 *caller, const struct ask *ask)
 {
-    return ask_is_clients_turn(ask) && !page_of(caller, ask).len;
+    return ask_is_clients_turn(ask) &&
+           (was_asked(caller, ask_record(ask)) || !page_of(caller, ask).len);
 }
 
 static void write_page(struct caller2026 *caller, const struct ask *ask, struct json_writer *w)
@@ -137,11 +182,12 @@ static void write_page(struct caller2026 *caller, const struct ask *ask, struct 
     struct ask_record page = *record;
 
     page.kind = ASK_URL;
+    page.page = PAGE_NONE;
     page.url = page_of(caller, ask);
     if (!page.url.len)
         return;
     jw_key(w, record->key);
-    ask2026_write(w, &page, STR_NONE);
+    ask2026_write(w, caller->server->opts.engine, &page, STR_NONE);
 }
 
 /* What the result holds besides the state, written while the call is at hand. */
@@ -158,7 +204,7 @@ static bool write_requests(struct caller2026 *caller, struct call *call, struct 
             continue;
         }
         jw_key(&w, record->key);
-        ask2026_write(&w, record, note_of(caller, record->key));
+        ask2026_write(&w, caller->server->opts.engine, record, note_of(caller, record->key));
     }
     jw_end(&w);
     return json_writer_done(&w);
@@ -274,8 +320,11 @@ static void known_loaded(void *data, nod_status status, const struct store_reply
         if (status == NOD_OK) {
             send_round(caller, call, reply->call);
         } else {
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
-                        STR("The store cannot be reached; try again later."), STR_NONE);
+            caller_fail(
+                caller, 200, RPC_INTERNAL_ERROR,
+                STR("The store cannot be reached. The call waits, and nothing more of it was done; "
+                    "send the request again later."),
+                STR_NONE);
         }
         call_caller_left(call);
     } else if (caller->server && !caller->over && call) {
@@ -296,7 +345,9 @@ static void send_portable(struct caller2026 *caller, struct call *call)
 
 void round_leave(struct caller2026 *caller, struct call *call)
 {
-    if (caller->server->opts.portable_states) {
+    if (caller->attach) {
+        attach2026_pend(caller, call);
+    } else if (caller->server->opts.portable_states) {
         send_portable(caller, call);
     } else {
         send_round(caller, call, NULL);
@@ -337,33 +388,28 @@ static bool content_fits(const struct caller2026 *caller, const struct ask_recor
            ask_fits_form(caller->server->opts.engine, ask, content);
 }
 
-/* The question as the client has it in its state; NULL: it was not asked before. */
-static const struct ask_record *carried_of(const struct caller2026 *caller, struct str ask_id)
+/* Whoever opens a page, or does not, says nothing that has content. Consent is not given where it
+ * could be meant for the page. */
+static bool is_about_page(const struct caller2026 *caller, const struct ask_record *ask,
+                          const struct json *response)
 {
-    for (size_t i = 0; caller->resumed && i < caller->state.ask_count; i++)
-        if (str_eq(caller->state.asks[i].id, ask_id))
-            return &caller->state.asks[i];
-    return NULL;
-}
-
-/* Was this very question put to the client before, so that a response can be an answer to it? */
-static bool was_asked(const struct caller2026 *caller, const struct ask_record *ask)
-{
-    const struct ask_record *carried = carried_of(caller, ask->id);
-
-    return carried && carried->attempt;
+    return has_page(caller, ask) && (ask->kind != ASK_FORM || ask->consent ||
+                                     !json_is(json_get(response, STR("content")), JSON_OBJECT));
 }
 
 /* Does this response count for this ask? Where the client was given a page, or nothing yet, its
- * response is no answer to the question, which it sees now for the first time. */
+ * response is no answer to the question, which it sees now for the first time. What comes ahead
+ * counts only from a client that could be asked it now. */
 static bool counts(struct caller2026 *caller, const struct ask_record *ask,
                    const struct json *response)
 {
     struct answer answer;
 
     if (carried_of(caller, ask->id))
-        return was_asked(caller, ask);
-    return !ask->consent && ask->kind != ASK_URL && ask2026_read(ask, response, &answer) &&
+        return was_asked(caller, ask) && !is_about_page(caller, ask, response);
+    return ask2026_can(caller->server->opts.engine, caller->can, ask) &&
+           !ask_is_consent(caller->server->opts.engine, ask, caller->target) &&
+           ask->kind != ASK_URL && ask2026_read(ask, response, &answer) &&
            (answer.action != ASK_ACCEPTED || content_fits(caller, ask, answer.content));
 }
 
@@ -374,14 +420,6 @@ static void content_plain(struct caller2026 *caller, struct answer *answer)
         return;
     answer->content = json_copy(&caller->arena, answer->content);
     answer->too_large = !answer->content;
-}
-
-/* Which offer of a question went out with the state. A portable state has counted elsewhere. */
-static int offer_of(const struct caller2026 *caller, struct str ask_id)
-{
-    const struct ask_record *carried = carried_of(caller, ask_id);
-
-    return carried && caller->state.store.len ? carried->attempt : 0;
 }
 
 static const struct str malformed =
@@ -396,10 +434,24 @@ static bool is_malformed(struct caller2026 *caller, const struct call *call)
         const struct ask_record *record = ask_record(ask);
         const struct json *response = json_get(caller_given(caller), record->key);
         if (response && is_clients_word(caller, ask) && was_asked(caller, record) &&
-            !ask2026_read(record, response, &answer))
+            !is_about_page(caller, record, response) && !ask2026_read(record, response, &answer))
             return true;
     }
     return false;
+}
+
+/* What does not fit counts once, for the offer that it answers. What fits answers the question,
+ * whichever offer of it the client has. A portable state has counted elsewhere. */
+static int of_offer(const struct caller2026 *caller, const struct ask_record *ask,
+                    const struct answer *answer)
+{
+    if (!caller->resumed || !caller->state.store.len)
+        return 0;
+    if ((ask->kind == ASK_FORM || ask->kind == ASK_APPROVAL) &&
+        (answer->action != ASK_ACCEPTED || !ask->detail.len ||
+         (answer->content && ask_fits_form(caller->server->opts.engine, ask, answer->content))))
+        return 0;
+    return offer_of(caller, ask->id);
 }
 
 static bool answer_of(struct caller2026 *caller, struct ask *ask, const struct json *response,
@@ -409,8 +461,9 @@ static bool answer_of(struct caller2026 *caller, struct ask *ask, const struct j
         return false;
     content_plain(caller, answer);
     answer->by = caller->principal;
+    answer->roles = caller->caller.roles;
     answer->surface = caller->server->mrtr;
-    answer->attempt = offer_of(caller, ask_record(ask)->id);
+    answer->attempt = of_offer(caller, ask_record(ask), answer);
     return true;
 }
 
@@ -505,6 +558,7 @@ bool round_contradicted(struct caller *base, struct call *call)
 struct view {
     bool left;          /* one waits for the client, and not for a page or the clock */
     bool drawable;      /* the client can be asked one of them */
+    bool unheard;       /* nobody can be asked one of them, because its word does not count */
     struct str missing; /* the capability without which one cannot be asked */
 };
 
@@ -520,7 +574,11 @@ static struct view look(struct caller2026 *caller, struct call *call)
         view.left |= !expired && !ask_is_opened(ask);
         if (client_draws(caller, ask))
             view.drawable = true;
-        else if (!engine_can_elsewhere(engine, call, record, caller->server->mrtr))
+        else if (engine_can_elsewhere(engine, call, record, caller->server->mrtr))
+            ;
+        else if (ask2026_can(engine, caller->can, record))
+            view.unheard |= !ask_is_for_client(ask);
+        else
             view.missing = result_capability(record->kind, record->kind == ASK_SAMPLE &&
                                                                caller->can & CLIENT_CAN_SAMPLE);
     }
@@ -542,14 +600,14 @@ enum caller_way round_asked(struct caller *base, struct call *call)
 
     if (caller->server && !caller->over) {
         struct view view = look(caller, call);
-        if (!view.left) {
+        if (!view.left && !caller->attach) {
             hold(caller); /* a page or the clock decides */
             return CALLER_CARRIES;
         }
         if (view.missing.len) {
             fail_missing(caller, view.missing);
-        } else if (!view.drawable) {
-            attach2026_hold(caller); /* another surface has it */
+        } else if (!view.drawable || view.unheard) {
+            attach2026_hold(caller); /* another surface has it, or nobody, and it ends */
             return CALLER_HOLDS;
         } else if (caller->server->opts.portable_states) {
             send_portable(caller, call);

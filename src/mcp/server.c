@@ -14,6 +14,7 @@
 #include "mcp/pending.h"
 #include "mcp/caller2026.h"
 #include "mcp/caller_away.h"
+#include "mcp/gone.h"
 #include "mcp/drain.h"
 #include "mcp/era2026.h"
 #include "mcp/list_changed.h"
@@ -110,6 +111,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     server->shares = shares_create(own);
     server->list_changes = list_changes_create();
     server->away = callers_away_create();
+    server->gone = gone_create();
     server->sessions = sessions_create();
     server->ended_streams = ended_streams_create();
     server->subjects = subjects_create();
@@ -119,7 +121,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     server->pipe2026 = pipe2026_create();
     server->client = client_surface_create(server);
     engine_add_surface(own->engine, server->client);
-    server->mrtr = ask2026_surface_create();
+    server->mrtr = ask2026_surface_create(server->opts.engine);
     engine_add_surface(own->engine, server->mrtr);
     server->views = views_create(server);
     server->pending = pending_create(server);
@@ -161,6 +163,7 @@ void mcp_server_destroy(struct mcp_server *server)
     ended_streams_destroy(server->ended_streams);
     sessions_destroy(server->sessions);
     callers_away_destroy(server->away);
+    gone_destroy(server->gone);
     model_destroy(server->model);
     pending_destroy(server->pending);
     views_destroy(server->views);

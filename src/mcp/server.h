@@ -61,6 +61,10 @@ struct mcp_opts {
     int64_t soft_ms;      /* how long a call is held that waits for somebody elsewhere; 0: 50000 */
     const struct mcp_soft_rule *soft_rules; /* live as long as the server */
     size_t soft_rule_count;
+    /* A view of a client without a token may consent; and those of these principals may not,
+     * whatever they have. NULL-terminated, or NULL; lives as long as the server. */
+    bool view_consent;
+    const char *const *no_view_consent;
     struct str result_meta; /* set by the server: what is the same in every result (2026) */
 };
 

@@ -34,6 +34,12 @@ enum {
     STR(what " is larger than the 16 MiB that a message may have, or is not valid.")
 _Static_assert(MCP_MESSAGE_MAX == 16 << 20, "as MCP_TOO_LARGE says");
 
+/* Whoever sent a request, as the front door has verified it. */
+struct visitor {
+    struct str principal; /* memory of the server, or of its tokens */
+    role_set roles;       /* of the token that the request came with */
+};
+
 struct mcp_server {
     struct mcp_opts opts;
     struct arena texts;   /* for opts */
@@ -50,6 +56,7 @@ struct mcp_server {
     struct announcer *announcer;       /* mcp/announce: what nodes tell each other */
     struct list_changes *list_changes; /* mcp/list_changed */
     struct callers_away *away;         /* mcp/caller_away: calls whose clients are away */
+    struct gone *gone;                 /* mcp/gone: calls whose targets are not here */
     struct pending *pending;           /* mcp/pending: results that are still to come */
     struct model *model;               /* mcp/model; NULL: no model is asked */
     struct views *views;               /* mcp/view: questions in the chat */

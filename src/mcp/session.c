@@ -285,6 +285,15 @@ void session_add_call(struct session *session, struct caller2025 *call)
     }
 }
 
+void session_came_back(struct session *session, const struct mcp_stream *stream, role_set roles)
+{
+    LIST_EACH (at, &session->call_list) {
+        struct caller2025 *call = LIST_OF(at, struct caller2025, link);
+        if (call->stream == stream)
+            call->caller.roles = roles;
+    }
+}
+
 void session_drop_call(struct session *session, struct caller2025 *call)
 {
     list_remove(&call->link);

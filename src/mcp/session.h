@@ -122,6 +122,9 @@ struct caller2025 *session_call(const struct session *session, struct str id);
 void session_add_call(struct session *session, struct caller2025 *call);
 void session_drop_call(struct session *session, struct caller2025 *call);
 
+/* The client has come back to this stream, with these roles. */
+void session_came_back(struct session *session, const struct mcp_stream *stream, role_set roles);
+
 /* It has no call, and nobody listens. */
 bool session_is_idle(const struct session *session);
 /* It is in use right now. */

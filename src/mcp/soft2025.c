@@ -16,6 +16,7 @@
 
 enum {
     SOFT_AGAIN_MS = 1000,      /* wait before a store that did not take a handle is asked again */
+    SOFT_LOOK_MS = 200,        /* and before the next look at a call that is being looked up */
     SOFT_ARENA_MAX = 64 << 20, /* memory of a result that waits until its handle is marked */
 };
 
@@ -30,6 +31,7 @@ struct soft { /* of a request whose call waits, or has waited, for somebody else
     bool ended;   /* the call has ended, as `end` says; the texts are in the arena */
     struct arena arena;
     struct outcome end;
+    struct id call_id; /* with ended */
     char key[HANDLE_KEY_LEN + 1];
 };
 
@@ -93,10 +95,20 @@ void soft2025_pend(struct caller2025 *call, struct caller2025 *to)
     CRASH_POINT(pended_after);
 }
 
+/* While the call is looked up in the store it does not wait, for a moment. */
+static void look_again(struct soft *soft)
+{
+    if (soft->call->waiting && !soft->call->quiet)
+        timer_set(soft->server->opts.loop, &soft->timer, SOFT_LOOK_MS, soft_over, soft);
+}
+
 static bool may_pend(const struct caller2025 *call)
 {
-    return call->caller.call && call_waiting(call->caller.call) && !call->quiet &&
-           call_waits_only_elsewhere(call->caller.call);
+    const struct call *waits = call->caller.call;
+
+    return waits && call_waiting(waits) && !call->quiet &&
+           (call_waits_only_elsewhere(waits) ||
+            (call->attach && !call_ask_first(waits))); /* another node works on it */
 }
 
 static void set_key(struct soft *soft, struct str principal, const struct call *call)
@@ -120,6 +132,8 @@ static void soft_put(void *data, nod_status status)
         soft2025_pend(call, NULL);
     else if (may_pend(call)) /* the store is away: the request waits on */
         timer_set(soft->server->opts.loop, &soft->timer, SOFT_AGAIN_MS, soft_over, soft);
+    else
+        look_again(soft);
 }
 
 static void soft_over(void *data)
@@ -129,8 +143,10 @@ static void soft_over(void *data)
     struct mcp_server *server = soft->server;
     struct handle handle = { 0 };
 
-    if (!may_pend(call))
-        return;         /* soft2025_offered sets it again */
+    if (!may_pend(call)) {
+        look_again(soft);
+        return;
+    }
     if (call->attach) { /* the record is there */
         soft2025_pend(call, NULL);
         return;
@@ -151,6 +167,16 @@ bool soft2025_noted(const struct caller2025 *call)
     return call->part == PART_TOOL_RESULT && (call->returned || (call->soft && call->soft->noted));
 }
 
+bool soft2025_ends(const struct caller2025 *call, struct str tool, const struct json *args)
+{
+    char prefix[ID_LEN + 1];
+
+    if (!call->soft || !call->soft->ended)
+        return false;
+    handle_prefix(session_principal(call->session), tool, args, prefix);
+    return strncmp(prefix, call->soft->key, ID_LEN) == 0;
+}
+
 static void handed_out(void *data, nod_status status)
 {
     struct soft *soft = data;
@@ -162,11 +188,22 @@ static void handed_out(void *data, nod_status status)
             soft_free(soft);
         return;
     }
-    if (status != NOD_OK) /* it can be had later, by calling again */
-        soft->end =
-            (struct outcome){ .status = NOD_E_STORE,
-                              .code = "STORE_AWAY",
-                              .message = STR("The store cannot be reached; try again later.") };
+    if (status != NOD_OK) {
+        struct str id = str_of(soft->call_id.text);
+        soft->end = (struct outcome){
+            .status = NOD_E_STORE,
+            .code = "STORE_AWAY",
+            .message = arena_fmt(&soft->arena,
+                                 "The call has ended, and its result is kept. The store cannot be "
+                                 "reached, so it was not handed out. Get it later: send the same "
+                                 "request again, with the same id, or call the tool " STR_FMT
+                                 " with {\"callId\":\"" STR_FMT "\"}.",
+                                 STR_ARG(PENDING_TOOL), STR_ARG(id)),
+            .meta =
+                arena_fmt(&soft->arena, "{\"callId\":\"" STR_FMT "\",\"waitWith\":\"" STR_FMT "\"}",
+                          STR_ARG(id), STR_ARG(PENDING_TOOL)),
+        };
+    }
     caller2025_respond(call, &soft->end);
 }
 
@@ -191,6 +228,7 @@ void soft2025_end(struct caller2025 *call, const struct call *ended, const struc
         return;
     }
     set_key(soft, session_principal(call->session), ended);
+    memcpy(soft->call_id.text, call_id(ended).at, ID_LEN);
     soft->ended = true;
     if (!soft->putting)
         hand_out(soft);

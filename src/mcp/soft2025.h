@@ -27,6 +27,8 @@ void soft2025_forget(struct caller2025 *call);
 /* Responds with the pending result. The call is `to`'s from now on, or nobody's (NULL). */
 void soft2025_pend(struct caller2025 *call, struct caller2025 *to);
 
+/* Its call, of this tool with these arguments, has ended, and the response is on its way. */
+bool soft2025_ends(const struct caller2025 *call, struct str tool, const struct json *args);
 /* May there be a record of a handle of its call? */
 bool soft2025_noted(const struct caller2025 *call);
 /* Its call has ended like this: responds as soon as that record, if it is there, says so. */

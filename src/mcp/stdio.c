@@ -47,6 +47,7 @@ static void take_message(struct stdio *stdio, const struct rpc_message *message)
     struct session *session = stdio->session;
     struct request request = { .server = server,
                                .session = session,
+                               .roles = ROLES_ALL,
                                .id = message->id,
                                .params = message->params,
                                .stream = session->lines };
@@ -73,7 +74,7 @@ static void take_message(struct stdio *stdio, const struct rpc_message *message)
         break;
     case RPC_RESULT:
     case RPC_ERROR:
-        era2025_response(session, message, NULL, NULL);
+        era2025_response(session, ROLES_ALL, message, NULL, NULL);
         break;
     }
 }

@@ -67,6 +67,8 @@ static uint32_t seq_behind(const struct mcp_stream *stream, uint32_t seq)
     return stream->of_call && (seq + 1) % EVENT_SEQ_STEP == 0 ? seq : seq + 1;
 }
 
+static void prime(struct mcp_stream *stream, uint32_t seq);
+
 /* --- making and freeing --- */
 
 static void stream_gone(void *data)
@@ -145,6 +147,8 @@ struct mcp_stream *mcp_stream_back(struct session *session, struct http_exchange
     stream->next_seq = seq_behind(stream, seq);
     stream->begun = true;
     sse_begin(exchange, NULL, 0);
+    prime(stream, seq);
+    mcp_stream_pump(stream);
     return stream;
 }
 
@@ -298,6 +302,13 @@ static void log_add(struct mcp_stream *stream, enum event_sort sort, struct str 
     log_add_at(stream, sort, seq, message);
 }
 
+/* A client that was lost before it had an id sends its request again (repeat2025.c), unless the
+ * request was in an array. */
+static bool may_come_back(const struct mcp_stream *stream)
+{
+    return !stream->lost || !stream->array;
+}
+
 /* --- writing --- */
 
 static bool write_event(struct mcp_stream *stream, const struct mcp_event *event)
@@ -309,15 +320,22 @@ static bool write_event(struct mcp_stream *stream, const struct mcp_event *event
                                          .data = str_n(event->text, event->len) });
 }
 
-/* An id to come back with, before anything is asked. */
+/* An id to come back with, before anything is asked; on a stream that was taken up, the last that
+ * the client has seen: clients forget it with the connection. */
 static bool write_priming(struct mcp_stream *stream)
 {
     char id[EVENT_ID_MAX];
 
     stream->unprimed =
-        !sse_send(stream->exchange,
-                  &(struct sse_event){ .id = event_id(stream, 0, id), .retry_ms = MCP_RETRY_MS });
+        !sse_send(stream->exchange, &(struct sse_event){ .id = event_id(stream, stream->primes, id),
+                                                         .retry_ms = MCP_RETRY_MS });
     return !stream->unprimed;
+}
+
+static void prime(struct mcp_stream *stream, uint32_t seq)
+{
+    stream->primes = seq;
+    stream->unprimed = session_knows(stream->session)->priming;
 }
 
 static bool write_line(struct mcp_stream *stream, struct mcp_event *event)
@@ -371,11 +389,12 @@ void mcp_stream_pump(struct mcp_stream *stream)
 
 void mcp_stream_begin(struct mcp_stream *stream)
 {
-    if (stream->begun || stream->lost)
+    if (stream->begun || !may_come_back(stream))
         return;
     stream->begun = true;
-    sse_begin(stream->exchange, NULL, 0);
-    stream->unprimed = session_knows(stream->session)->priming;
+    if (stream->exchange)
+        sse_begin(stream->exchange, NULL, 0);
+    prime(stream, 0);
     if (stream->batch) {
         /* Responses that were to be one array are sent one by one now. */
         struct str text = buf_str(stream->batch), one;
@@ -399,7 +418,7 @@ bool mcp_stream_has_id(const struct mcp_stream *stream)
 void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str message)
 {
     /* While a session ends, clients that still listen are told which questions no longer count. */
-    if (stream->lost || (stream->session->ended && !stream->exchange))
+    if (!may_come_back(stream) || (stream->session->ended && !stream->exchange))
         return;
     mcp_stream_begin(stream);
     log_add(stream, sort, message);
@@ -418,7 +437,7 @@ uint32_t mcp_stream_reserve(struct mcp_stream *stream)
 
 void mcp_stream_send_at(struct mcp_stream *stream, uint32_t seq, struct str message)
 {
-    if (stream->lost || (stream->session->ended && !stream->exchange))
+    if (!may_come_back(stream) || (stream->session->ended && !stream->exchange))
         return;
     if (seq >= stream->next_seq)
         stream->next_seq = seq_behind(stream, seq);
@@ -437,7 +456,7 @@ void mcp_stream_comment(struct mcp_stream *stream)
 
 bool mcp_stream_reachable(const struct mcp_stream *stream)
 {
-    return !stream->lost && !stream->session->ended;
+    return may_come_back(stream) && !stream->session->ended;
 }
 
 /* --- responses --- */
@@ -581,6 +600,17 @@ void mcp_stream_skip(struct mcp_stream *stream)
     stream_settle(stream);
 }
 
+void mcp_stream_abandon(struct mcp_stream *stream)
+{
+    mcp_stream_close(stream);
+    if (stream->array || stream->pipe) { /* others respond there as well */
+        mcp_stream_skip(stream);
+        return;
+    }
+    stream->awaited--;
+    mcp_stream_destroy(stream);
+}
+
 void mcp_stream_close(struct mcp_stream *stream)
 {
     struct http_exchange *exchange = stream->exchange;
@@ -644,6 +674,7 @@ void mcp_stream_resume(struct mcp_stream *stream, struct http_exchange *exchange
 
     /* The old connection may be dead without our knowing: the new one takes over. */
     stream->exchange = NULL;
+    stream->lost = false;
     if (old)
         http_end(old);
     if (stream->of_call && seq < EVENT_SEQ_RESULT) {
@@ -657,6 +688,8 @@ void mcp_stream_resume(struct mcp_stream *stream, struct http_exchange *exchange
     stream->unsent = stream->first;
     while (stream->unsent && stream->unsent->seq <= seq)
         stream->unsent = stream->unsent->next;
+    if (!stream->ended || stream->unsent) /* whoever has everything need not come back */
+        prime(stream, seq);
     if (stream->standing)
         timer_set(server->opts.loop, stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
     mcp_stream_pump(stream);
@@ -667,7 +700,6 @@ void mcp_stream_again(struct mcp_stream *stream, struct http_exchange *exchange)
     struct http_exchange *old = stream->exchange;
 
     if (stream->begun) {
-        stream->unprimed = session_knows(stream->session)->priming;
         mcp_stream_resume(stream, exchange, 0);
         return;
     }

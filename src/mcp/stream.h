@@ -56,7 +56,8 @@ struct mcp_stream {
     struct timer *beat;       /* standing: comments that keep proxies from closing it */
     uint32_t number;
     uint32_t next_seq;
-    uint32_t seen; /* of a call: the client has shown that it has everything up to this seq */
+    uint32_t seen;   /* of a call: the client has shown that it has everything up to this seq */
+    uint32_t primes; /* the seq of the event without data that is written first: see `unprimed` */
     uint32_t bytes;
     uint16_t count;
     uint16_t awaited; /* responses still to come */
@@ -65,8 +66,10 @@ struct mcp_stream {
     bool begun; /* server-sent events */
     bool ended;
     bool written;                   /* its end was written to a connection */
-    bool unprimed;                  /* its first event, with an id, is still to be written */
-    bool lost;                      /* the client left before it had an id to come back with */
+    bool unprimed;                  /* the first event of this connection, an id without data, is
+                                       still to be written */
+    bool lost;                      /* the client left before it had an id to come back with: it may
+                                       send its request again */
     bool of_call;                   /* its name is the id of its only call */
     char name[STREAM_NAME_MAX + 1]; /* empty: its number */
 };
@@ -103,6 +106,9 @@ void mcp_stream_send_at(struct mcp_stream *stream, uint32_t seq, struct str mess
 /* The last of the awaited responses ends a held stream, and may free it. */
 void mcp_stream_respond(struct mcp_stream *stream, struct str message);
 void mcp_stream_skip(struct mcp_stream *stream);
+/* The awaited response is not sent here: the store has it, or will, for a client that comes back.
+ * Frees the stream, which would stand in its way, unless others respond on it. */
+void mcp_stream_abandon(struct mcp_stream *stream);
 /* Sends a comment, if somebody listens. */
 void mcp_stream_comment(struct mcp_stream *stream);
 /* Is there a client that gets, or may come back for, what is sent? */

@@ -2,17 +2,21 @@
  * mcp/target_gone2026: a request that comes with the state of a call whose target is not here.
  *
  * Its call may have ended before that, and then the request gets its result. If it has not ended,
- * it ends now, and the request is answered when that is stored. With a shared store, or with
- * portable states, another node may have the target: then nothing ends, and the client is told to
- * come again later.
+ * it ends now, and the request is answered when that is stored. While another node may have the
+ * target (gone.h), and with portable states, nothing ends, and the client is told to come again
+ * later.
  */
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "core/json_digest.h"
 #include "mcp/caller2026.h"
+#include "mcp/failure.h"
+#include "mcp/gone.h"
 #include "mcp/pipe2026.h"
 #include "mcp/result.h"
 #include "mcp/work.h"
+
+enum { HOMELESS_DATA_MAX = 64 << 10 }; /* bytes of what the error carries */
 
 /* A request that came with the state of such a call, while the store is asked about it. */
 struct homeless {
@@ -26,6 +30,7 @@ struct homeless {
     struct str name, principal; /* of the target; who asks */
     const struct json *responses;
     struct state state;
+    struct outcome end; /* it has ended */
 };
 
 static void homeless_gone(struct response *response)
@@ -54,6 +59,24 @@ static int homeless_error(struct homeless *homeless, int status, int64_t code, s
     return status;
 }
 
+/* The call has ended without a result: the error carries its code, and the steps that were done. */
+static int homeless_over(struct homeless *homeless, const struct outcome *outcome)
+{
+    struct buf *out = &homeless->work.server->out;
+    struct json_writer w;
+    struct buf data;
+
+    buf_init(&data, HOMELESS_DATA_MAX);
+    json_writer_init(&w, &data);
+    jw_object(&w);
+    failure_facts2026(&w, outcome);
+    jw_end(&w);
+    rpc_write_error(out, homeless->id, RPC_INVALID_PARAMS, outcome->message,
+                    json_writer_done(&w) ? buf_str(&data) : STR_NONE);
+    buf_finish(&data);
+    return 200;
+}
+
 static int homeless_refuse(struct homeless *homeless)
 {
     return homeless_error(homeless, 400, RPC_INVALID_PARAMS, STR(CALLER_STATE_REFUSED));
@@ -68,15 +91,15 @@ static int homeless_ended(struct homeless *homeless, const struct call_record *r
         outcome.status == NOD_E_CANCELLED)
         return homeless_refuse(homeless);
     if (record->state == CALL_STORED_CANCELLED)
-        return homeless_error(homeless, 200, RPC_INVALID_PARAMS, outcome.message);
+        return homeless_over(homeless, &outcome);
     return result_respond(&server->out, &server->opts, homeless->id, homeless->part, &outcome);
 }
 
 /* Others may have its target, or it runs here with the one it began with. */
-static bool may_still_end(const struct mcp_server *server, struct str call_id)
+static bool may_still_end(struct mcp_server *server, const struct call_record *record)
 {
-    return server->opts.portable_states || engine_store(server->opts.engine)->ops->shared ||
-           engine_find(server->opts.engine, call_id);
+    return server->opts.portable_states || !record ||
+           engine_find(server->opts.engine, record->id) || !gone_for_good(server, record);
 }
 
 static int homeless_later(struct homeless *homeless)
@@ -108,25 +131,32 @@ static void homeless_stored(void *data, nod_status status)
     int http = 0;
 
     if (homeless->work.server) {
-        struct outcome outcome = outcome_gone(&homeless->arena, homeless->name);
         buf_clear(&homeless->work.server->out);
         if (status == NOD_OK)
-            http = homeless_error(homeless, 200, RPC_INVALID_PARAMS, outcome.message);
+            http = homeless_over(homeless, &homeless->end);
         else
             http = homeless_later(homeless); /* it had ended before, or the store is away */
     }
     homeless_respond(homeless, http);
 }
 
-/* 0: the reply comes when the end is stored; it may be gone by now. */
-static int homeless_not_ended(struct homeless *homeless)
+/* 0: the reply comes when the end is stored; it may be gone by now. No record: it is with a state
+ * that no store knows. */
+static int homeless_not_ended(struct homeless *homeless, const struct call_record *record)
 {
     struct mcp_server *server = homeless->work.server;
-    struct outcome outcome = outcome_gone(&homeless->arena, homeless->name);
+    const struct so_far so_far = {
+        .entries = record ? record->entries : homeless->state.entries,
+        .count = record ? record->entry_count : homeless->state.entry_count,
+        .answered = record && record->state != CALL_STORED_WAITING,
+        .interrupted = record && record->state == CALL_STORED_RUNNING,
+    };
 
-    if (may_still_end(server, homeless->state.call_id))
+    homeless->end = outcome_gone(&homeless->arena, homeless->name, &so_far);
+    if (may_still_end(server, record))
         return homeless_later(homeless);
-    engine_end(server->opts.engine, homeless->state.call_id, &outcome, homeless_stored, homeless);
+    engine_end(server->opts.engine, homeless->state.call_id, &homeless->end, homeless_stored,
+               homeless);
     return 0;
 }
 
@@ -141,7 +171,7 @@ static int homeless_found(struct homeless *homeless, const struct call_record *r
                          &homeless->arena))
         return homeless_error(homeless, 400, RPC_INVALID_PARAMS, str_of(resume_other_answers));
     return record->state == CALL_STORED_FINISHED ? homeless_ended(homeless, record)
-                                                 : homeless_not_ended(homeless);
+                                                 : homeless_not_ended(homeless, record);
 }
 
 static void homeless_loaded(void *data, nod_status status, const struct store_reply *reply)
@@ -158,7 +188,7 @@ static void homeless_loaded(void *data, nod_status status, const struct store_re
     if (status == NOD_OK)
         http = homeless_found(homeless, reply->call);
     else if (status == NOD_E_NOT_FOUND && server->opts.portable_states)
-        http = homeless_not_ended(homeless);
+        http = homeless_not_ended(homeless, NULL);
     else if (status == NOD_E_NOT_FOUND)
         http = homeless_refuse(homeless);
     else

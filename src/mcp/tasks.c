@@ -67,6 +67,11 @@ bool tasks_offered(const struct mcp_server *server)
     return false;
 }
 
+bool tasks_may_be(const struct mcp_server *server)
+{
+    return tasks_offered(server) || server_survives(server);
+}
+
 /* --- coming and going --- */
 
 static struct task_owner *owner_of(struct tasks *tasks, struct str name)
@@ -154,6 +159,7 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
     task->args = arena_str(&task->arena, spec->args);
     task->client = client_shown(spec->client, &task->arena);
     task->can = spec->can;
+    task->caller.roles = spec->roles;
     task->created_ms = task->updated_ms = task_now(server);
     task->ttl_ms = ttl_within(server->opts.task_ttl_ms);
     map_set(&tasks->by_id, id_str(&task->id), task);
@@ -431,7 +437,8 @@ static enum caller_way task_asked(struct caller *caller, struct call *call)
 
     task->asked = true;
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
-        if (!ask2026_can(task->can, ask_record(ask)) || !ask_is_clients_turn(ask))
+        if (!ask2026_can(task->server->opts.engine, task->can, ask_record(ask)) ||
+            !ask_is_clients_turn(ask))
             way = CALLER_HOLDS; /* another surface may take it; otherwise it ends there */
     task_refresh(task, true);
     return way;
@@ -511,6 +518,7 @@ void task_count(struct task *task)
 static struct call_spec spec_of(struct task *task, struct target *target, const struct json *args)
 {
     struct caller_record by = { .can = task->can,
+                                .roles = (uint8_t)task->caller.roles,
                                 .asks_until = task_expires(task) + TASK_ASKS_MORE_MS };
     bool survives = server_survives(task->server);
 
@@ -580,8 +588,26 @@ bool task_shows(const struct task *task, const struct ask_record *ask)
 {
     const struct task_note *note = task_note(task, ask->id);
 
-    return ask2026_can(task->can, ask) && engine_asks_client_this(task->server->opts.engine, ask) &&
+    return ask2026_can(task->server->opts.engine, task->can, ask) &&
+           engine_asks_client_this(task->server->opts.engine, ask, task->caller.roles) &&
            !(note && note->opened);
+}
+
+void task_visited(struct task *task, role_set roles)
+{
+    struct engine *engine = task->server->opts.engine;
+    struct call *call = task->caller.call;
+    struct ask *next;
+
+    task->caller.roles = roles;
+    if (!call || !task->asked || !call_waiting(call))
+        return;
+    for (struct ask *ask = call_ask_first(call); ask; ask = next) {
+        next = call_ask_next(call, ask);
+        if (!ask_is_for_client(ask) &&
+            engine_can_elsewhere(engine, call, ask_record(ask), task->server->mrtr))
+            ask_client_unheard(ask);
+    }
 }
 
 struct str task_key(struct arena *arena, const struct ask_record *ask)

@@ -110,6 +110,8 @@ bool tasks_full(const struct mcp_server *server, struct str principal);
 void tasks_sweep(struct mcp_server *server);
 /* Does some tool have tasks? */
 bool tasks_offered(const struct mcp_server *server);
+/* Is there one, or may the store have one? Its tool may be gone, or at other nodes only. */
+bool tasks_may_be(const struct mcp_server *server);
 
 /* The methods. */
 void tasks_get(struct request *request);
@@ -155,6 +157,7 @@ struct task_spec {
     struct str principal, tool, args;
     const struct json *client; /* clientInfo; NULL: it is known to its call, or to nobody */
     uint8_t can;
+    role_set roles; /* of the token that made it */
 };
 /* NULL: there are too many tasks. */
 struct task *task_create(struct mcp_server *server, const struct task_spec *spec);
@@ -194,6 +197,9 @@ extern const struct str task_time_over;
 int64_t task_now(const struct mcp_server *server);
 void task_fail(struct task *task, int64_t code, struct str message);
 void task_say(struct task *task, struct str message);
+/* A request with these roles looks at it. What its client cannot be asked any more is asked
+ * elsewhere, if it can be. */
+void task_visited(struct task *task, role_set roles);
 /* Does it wait for input? Tells listeners if that has changed, or if `tell` is true. */
 void task_refresh(struct task *task, bool tell);
 struct task_note *task_note(const struct task *task, struct str ask_id);
@@ -238,8 +244,8 @@ typedef void task_loaded(void *data, struct task *task, nod_status status);
  * none. If the store is ours alone, the task is worked on here from then on, or has ended. If other
  * nodes share the store, or with `look`, it is a view.
  */
-void task_load(struct mcp_server *server, struct str id, struct str principal, bool look,
-               task_loaded *done, void *data);
+void task_load(struct mcp_server *server, struct str id, struct str principal, role_set roles,
+               bool look, task_loaded *done, void *data);
 void task_view_free(struct task *view);
 
 /* --- requests that wait (tasks_rpc.c) --- */
@@ -252,6 +258,7 @@ struct task_wait {
     void (*go_on)(struct task_wait *wait, struct task *task);
     struct arena arena;
     struct str request_id, principal;
+    role_set roles;               /* of the token that the request came with */
     struct task *view;            /* the request's own view, or NULL */
     const struct json *responses; /* inputResponses */
     struct target *target;        /* tools/call: held */
@@ -261,6 +268,7 @@ struct task_wait {
     void *unknown; /* tasks_update.c: responses whose keys nothing waits for */
     size_t unknown_count;
     nod_status failed;     /* the status of an answer that could not be stored */
+    const char *unheard;   /* why one does not count: see answer_unheard */
     struct buf late;       /* the keys of answers that came too late, as JSON strings */
     struct str late_state; /* how the question of the first of them ended */
 };

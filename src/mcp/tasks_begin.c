@@ -18,7 +18,8 @@
 #include "mcp/shares.h"
 #include "mcp/tasks.h"
 
-static const struct str not_stored = STR_INIT("The task could not be stored; try again later.");
+static const struct str not_stored = STR_INIT(
+    "The task could not be stored, so it was not begun, and no step was done; try again later.");
 static const struct str not_read =
     STR_INIT("The store did not say whether this call is a task; try again later.");
 
@@ -132,7 +133,8 @@ static void begin(struct request *request, struct target *target, const struct j
                                                                  .tool = target->name,
                                                                  .args = buf_str(&text),
                                                                  .client = request->meta->client,
-                                                                 .can = request->meta->can });
+                                                                 .can = request->meta->can,
+                                                                 .roles = request->roles });
     buf_finish(&text);
     if (!task) {
         bool own = tasks_full(server, request->principal);
@@ -222,7 +224,8 @@ bool tasks_take(struct caller2026 *caller, struct call *call)
                                                          .principal = caller->principal,
                                                          .tool = caller->target->name,
                                                          .args = call_args(call),
-                                                         .can = caller->can });
+                                                         .can = caller->can,
+                                                         .roles = caller->caller.roles });
 
     if (!task)
         return false;
@@ -265,5 +268,6 @@ void tasks_resumed(struct caller2026 *caller, struct str id,
 
     *resumed = (struct resumed){ caller, done };
     caller->busy++;
-    task_load(caller->server, id, caller->principal, true, resumed_loaded, resumed);
+    task_load(caller->server, id, caller->principal, caller->caller.roles, true, resumed_loaded,
+              resumed);
 }

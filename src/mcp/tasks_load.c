@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/drain.h"
+#include "mcp/gone.h"
 #include "mcp/request_state.h"
 #include "mcp/tasks.h"
 #include "mcp/work.h"
@@ -33,12 +34,12 @@ enum {
 
 static const struct str forgotten =
     STR_INIT("The task has ended, but its result is no longer known.");
-static const struct str tool_gone = STR_INIT("The tool of this task no longer exists.");
 
 struct loading {
     struct server_work work; /* first */
     struct arena arena;
     struct str id, principal;
+    role_set roles;
     bool look;
     const struct json *record;
     uint64_t version;
@@ -85,16 +86,26 @@ static void read_notes(struct task *task, const struct json *notes)
     }
 }
 
+/* Of the request that looks at it, or else of the one that made it. A task of an older nod has
+ * none: whether its client may answer is looked at when it does. */
+static role_set roles_of(const struct loading *loading)
+{
+    role_set made = (role_set)number(loading->record, STR("roles")) & ROLES_ALL;
+
+    return loading->roles ? loading->roles : made ? made : ROLES_ALL;
+}
+
 /* A task as it was when its record was written; not ended yet. */
 static struct task *task_of_record(struct loading *loading)
 {
     const struct json *record = loading->record;
-    struct task *task = task_create(
-        loading->work.server, &(struct task_spec){ .id = loading->id,
-                                                   .principal = loading->principal,
-                                                   .tool = json_get_str(record, STR("tool")),
-                                                   .args = json_get_str(record, STR("args")),
-                                                   .can = (uint8_t)number(record, STR("can")) });
+    struct task *task = task_create(loading->work.server,
+                                    &(struct task_spec){ .id = loading->id,
+                                                         .principal = loading->principal,
+                                                         .tool = json_get_str(record, STR("tool")),
+                                                         .args = json_get_str(record, STR("args")),
+                                                         .can = (uint8_t)number(record, STR("can")),
+                                                         .roles = roles_of(loading) });
 
     if (!task)
         return NULL;
@@ -157,6 +168,7 @@ static struct task *view_create(const struct loading *loading)
     view->tool = arena_str(&view->arena, json_get_str(record, STR("tool")));
     view->args = arena_str(&view->arena, json_get_str(record, STR("args")));
     view->can = (uint8_t)number(record, STR("can"));
+    view->caller.roles = roles_of(loading);
     view->created_ms = number(record, STR("created"));
     view->updated_ms = number(record, STR("updated"));
     view->ttl_ms = number(record, STR("ttl"));
@@ -299,6 +311,21 @@ static struct target *target_of(const struct loading *loading)
     return catalog_find(loading->work.server->opts.catalog, TARGET_TOOL, loading->call.target);
 }
 
+/* Why nobody can go on with its call. */
+static struct outcome why_ended(struct loading *loading)
+{
+    const struct target *target = target_of(loading);
+    const struct so_far so_far = {
+        .entries = loading->call.entries,
+        .count = loading->call.entry_count,
+        .answered = loading->call.state != CALL_STORED_WAITING,
+        .interrupted = loading->call.state == CALL_STORED_RUNNING,
+    };
+
+    return target ? outcome_changed(&loading->arena, target->name, &so_far)
+                  : outcome_gone(&loading->arena, loading->call.target, &so_far);
+}
+
 /* Nobody can go on with its call, and that is stored. */
 static void end_stored(void *data, nod_status status)
 {
@@ -312,14 +339,12 @@ static void end_stored(void *data, nod_status status)
         return;
     }
     if (server && !task && status == NOD_OK && (task = task_of_record(loading))) {
-        struct target *target = target_of(loading);
+        struct outcome outcome = why_ended(loading);
         task->kept = true;
-        if (target) {
-            struct outcome outcome = outcome_changed(&loading->arena, target->name);
+        if (target_of(loading))
             task_end_outcome(task, &outcome);
-        } else {
-            task_fail(task, RPC_INTERNAL_ERROR, tool_gone);
-        }
+        else
+            task_fail(task, RPC_INTERNAL_ERROR, outcome.message);
     }
     loaded(loading, task, task ? NOD_OK : NOD_E_STORE);
 }
@@ -329,14 +354,13 @@ static void adopt(struct loading *loading)
     struct mcp_server *server = loading->work.server;
     struct target *target = target_of(loading);
 
-    if (!target && engine_store(server->opts.engine)->ops->shared) {
-        show(loading); /* another node has the tool, and may be running it */
+    if (!target && !gone_for_good(server, &loading->call)) {
+        show(loading); /* another node may have the tool, and be running it */
         return;
     }
     bool waits = loading->call.state == CALL_STORED_WAITING;
     if (!target || (waits && target_has_changed(target, &loading->call))) {
-        struct outcome outcome = target ? outcome_changed(&loading->arena, target->name)
-                                        : outcome_gone(&loading->arena, loading->call.target);
+        struct outcome outcome = why_ended(loading);
         engine_end(server->opts.engine, loading->id, &outcome, end_stored, loading);
         return;
     }
@@ -515,8 +539,8 @@ static void record_loaded(void *data, nod_status status, const struct store_repl
     }
 }
 
-void task_load(struct mcp_server *server, struct str id, struct str principal, bool look,
-               task_loaded *done, void *data)
+void task_load(struct mcp_server *server, struct str id, struct str principal, role_set roles,
+               bool look, task_loaded *done, void *data)
 {
     struct store *store = engine_store(server->opts.engine);
     struct loading *loading = MEM_NEW(struct loading);
@@ -524,6 +548,7 @@ void task_load(struct mcp_server *server, struct str id, struct str principal, b
     arena_init(&loading->arena, LOAD_ARENA_MAX);
     loading->id = arena_str(&loading->arena, id);
     loading->principal = arena_str(&loading->arena, principal);
+    loading->roles = roles;
     loading->look = look;
     loading->done = done;
     loading->data = data;

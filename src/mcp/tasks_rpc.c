@@ -46,6 +46,7 @@ struct task_wait *task_wait_create(struct request *request)
     list_init(&wait->work.link);
     wait->request_id = arena_str(&wait->arena, request->id);
     wait->principal = arena_str(&wait->arena, request->principal);
+    wait->roles = request->roles;
     if (!pipe_add(request, &wait->in_flight, wait->request_id, wait_cancelled)) {
         arena_finish(&wait->arena);
         mem_free(wait);
@@ -104,8 +105,11 @@ static void wait_loaded(void *data, struct task *task, nod_status status)
     else if (status == NOD_E_NOT_FOUND)
         task_wait_fail(wait, 200, RPC_INVALID_PARAMS, task_unknown, STR_NONE);
     else
-        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR,
-                       STR("The store cannot be reached; try again later."), STR_NONE);
+        task_wait_fail(
+            wait, 200, RPC_INTERNAL_ERROR,
+            STR("The store cannot be reached, and nothing was done for this request; the task "
+                "goes on. Try again later."),
+            STR_NONE);
 }
 
 /* Does this node know everything there is to know of the task? */
@@ -124,6 +128,8 @@ struct task *task_of_request(struct request *request, const struct json *respons
     if (!request_text(request, STR("taskId"), &id))
         return NULL;
     struct task *task = task_find(server, id, request->principal);
+    if (task)
+        task_visited(task, request->roles);
     if (task && known_here(server, task))
         return task;
     if (!server_survives(server) || id.len != ID_LEN) {
@@ -135,7 +141,8 @@ struct task *task_of_request(struct request *request, const struct json *respons
         return NULL;
     wait->go_on = go_on;
     wait->responses = responses ? json_copy(&wait->arena, responses) : NULL;
-    task_load(server, arena_str(&wait->arena, id), wait->principal, false, wait_loaded, wait);
+    task_load(server, arena_str(&wait->arena, id), wait->principal, wait->roles, false, wait_loaded,
+              wait);
     return NULL;
 }
 

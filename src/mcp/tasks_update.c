@@ -71,11 +71,16 @@ static void check_key(struct task_wait *wait, struct task *task, const struct ca
             came_late(wait, key, ask_state_name(entry->state));
         return;
     }
-    for (const struct ask_record *ask; (ask = task_asks_next(&walk));)
-        if (str_eq(ask->key, base) && ask->attempt > 1) {
+    for (const struct ask_record *ask; (ask = task_asks_next(&walk));) {
+        if (!str_eq(ask->key, base))
+            continue;
+        wait->unheard =
+            answer_unheard(task->server->opts.engine, ask, task->server->mrtr, wait->roles);
+        if (!wait->unheard && ask->attempt > 1)
             came_late(wait, key, STR("asked again"));
+        if (wait->unheard || ask->attempt > 1)
             return;
-        }
+    }
     if (task_over(task)) /* withdrawn, or never given out: nothing is asked any more */
         came_late(wait, key, STR("over"));
 }
@@ -91,6 +96,8 @@ static void update_end(struct task_wait *wait)
     } else if (wait->failed == NOD_E_STORE) {
         task_wait_fail(wait, 200, RPC_INTERNAL_ERROR,
                        STR("The store cannot be reached; send the answers again later."), STR_NONE);
+    } else if (wait->unheard) {
+        task_wait_fail(wait, 200, RPC_INVALID_PARAMS, str_of(wait->unheard), STR_NONE);
     } else if (wait->failed != NOD_OK) {
         task_wait_fail(
             wait, 200, RPC_INVALID_PARAMS,
@@ -133,6 +140,11 @@ static void fed_one(struct task_wait *wait)
 
 /* --- answers one by one --- */
 
+static void passed_on(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)status, (void)reply; /* if it failed, the next answer tries again */
+}
+
 static void note_result(struct task *task, const struct feed *feed,
                         const struct answer_result *result)
 {
@@ -152,6 +164,26 @@ static void note_result(struct task *task, const struct feed *feed,
         task_view_store(task);
     else
         task_store(task);
+}
+
+/* The client's word does not count: whoever follows is asked. */
+static void pass_on(struct task_wait *wait, struct str ask_id)
+{
+    struct engine *engine = wait->work.server ? wait->work.server->opts.engine : NULL;
+    struct ask *live = engine ? engine_ask(engine, ask_id) : NULL;
+    struct task *task = engine ? task_here(wait) : NULL;
+    struct task_asks walk = { .task = task };
+    const struct ask_record *ask = NULL;
+
+    if (live && call_waiting(ask_call(live))) {
+        ask_client_unheard(live);
+        return;
+    }
+    while (task && !live && (ask = task_asks_next(&walk)) && !str_eq(ask->id, ask_id))
+        ;
+    if (ask && engine_asks_on(engine, ask, wait->work.server->mrtr) &&
+        !engine_client_refused(engine, ask, passed_on, NULL))
+        ask_unsupported(engine, ask->id, NULL, NULL);
 }
 
 /* The store has taken this answer, or refused it. */
@@ -175,6 +207,10 @@ static void fed(void *data, const struct answer_result *result)
     else if (result->status != NOD_OK && result->status != NOD_E_INVALID &&
              result->status != NOD_E_STALE && !refused)
         wait->failed = result->status;
+    if (result->unheard) {
+        wait->unheard = result->unheard;
+        pass_on(wait, id_str(&feed->ask));
+    }
     fed_one(wait);
 }
 
@@ -192,6 +228,7 @@ static void feed_one(struct feed *feed, struct task *task)
         return;
     }
     answer.by = feed->wait->principal;
+    answer.roles = feed->wait->roles;
     answer.attempt = ask->attempt; /* the key has named the offer */
     answer.surface = server->mrtr;
     ask_answer(server->opts.engine, id_str(&feed->ask), &answer, fed, feed);

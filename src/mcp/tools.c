@@ -8,6 +8,7 @@
 #include "mcp/headers.h"
 #include "mcp/lists.h"
 #include "mcp/caller2025.h"
+#include "mcp/repeat2025.h"
 #include "mcp/tasks.h"
 
 enum { TOOL_NAME_SHOWN_MAX = 128 };
@@ -25,7 +26,10 @@ void tools_call(struct request *request)
     if (!request_name(request, &name) || !request_arguments(request, &args))
         return;
     struct target *target = catalog_find(request->server->opts.catalog, TARGET_TOOL, name);
-    if (!target && resume_gone(request, STR("tools/call"), name, args))
+    if (!target &&
+        (resume_gone(request, STR("tools/call"), name, args) ||
+         repeat2025_gone(request,
+                         &(struct repeat_of){ .kind = TARGET_TOOL, .target = name, .args = args })))
         return;
     if (!target || !lists_allow(request, target)) {
         if (name.len > TOOL_NAME_SHOWN_MAX)

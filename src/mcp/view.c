@@ -1,12 +1,12 @@
 /*
  * mcp/view: the surface of clients that show views: see view.h.
  *
- * A question is offered by a record in the store, which views of its principal fetch from whatever
- * node, in whatever session. If none has within VIEW_SEEN_MS, the host shows no view while the call
- * is held: some open it only with a result. So the call returns its pending result at once, and the
- * question stays up here for the view that is opened then. It is up in the next place as well, for
- * hosts whose views cannot fetch. A view of the author's own that does not fetch is taken for one
- * that never will: then the question goes to the next place.
+ * A question is offered by a record in the store, which views of its chat fetch from whatever node
+ * (view_is_own). If none has within VIEW_SEEN_MS, the host shows no view while the call is held, or
+ * its view cannot say which chat it is of: a second session, and every request of 2026 over HTTP.
+ * So the call returns its pending result, whose handle opens the question, and the question stays
+ * up here for the view that has the handle then. It is up in the next place as well, for hosts
+ * whose views cannot fetch, and for views of the author's own that do not.
  *
  * Holds always: while a question is up here, its record is in the store, or being written.
  */
@@ -188,16 +188,10 @@ static void offer_unseen(struct view_offer *offer)
 {
     struct views *views = offer->views;
     struct ask *ask = offer->ask;
-    struct call *call = ask_call(ask);
 
-    if (call_target(call)->view.len) {
-        view_over(views, &offer->record);
-        ask_offered(ask, &views->surface, OFFER_REFUSED);
-        return;
-    }
     offer->seen = true; /* decided */
     ask_offered(ask, &views->surface, OFFER_UNSEEN);
-    end_wait(call);
+    end_wait(ask_call(ask));
 }
 
 /* An offer that may be gone when the store has replied: it is found again by its ask. */
@@ -318,6 +312,7 @@ static struct view_offer *offer_make(struct views *views, struct ask *ask)
     offer->record.tool = str_place(&text, record->target);
     offer->record.request = str_place(&text, request);
     args_of(ask_call(ask), offer->record.args);
+    view_chat(views, ask_call(ask), record->principal, offer->record.chat);
     if (map_set(&views->offers, view_ask_id(&offer->record), offer))
         return offer;
     mem_free(offer);
@@ -361,6 +356,18 @@ static void view_withdraw(struct surface *surface, struct ask *ask, struct str w
         view_over(views, &offer->record);
 }
 
+/* Over HTTP without tokens any process of the machine could open a session and be its view. */
+static bool view_consents(const struct surface *surface, struct str principal)
+{
+    const struct views *views = (const struct views *)(const void *)surface;
+    const struct mcp_opts *opts = &views->server->opts;
+
+    for (const char *const *name = opts->no_view_consent; name && *name; name++)
+        if (str_eq(str_of(*name), principal))
+            return false;
+    return opts->view_consent || !views->server->front || server_has_tokens(views->server);
+}
+
 static const struct surface_ops view_ops = {
     .name = "view",
     .can = view_can,
@@ -369,6 +376,7 @@ static const struct surface_ops view_ops = {
     .withdraw = view_withdraw,
     .client = true,
     .apart = true,
+    .consents = view_consents,
 };
 
 bool views_show(const struct mcp_server *server, const struct call *call)
@@ -403,9 +411,26 @@ static void tool_cancelled(struct provider *provider, struct run *run)
         view_answer_cancelled(run);
 }
 
-static const struct provider_ops provider_ops = { .name = "view",
-                                                  .start = tool_start,
-                                                  .cancelled = tool_cancelled };
+/* While the store is away a call of these tools may outlive the server, and with it its target. */
+static void views_free(struct views *views)
+{
+    if (!views->gone || views->questions.in_use || views->answer.in_use || views->page.in_use)
+        return;
+    schema_destroy((struct schema *)(uintptr_t)views->questions.input);
+    schema_destroy((struct schema *)(uintptr_t)views->answer.input);
+    buf_finish(&views->html);
+    mem_free(views);
+}
+
+static void tool_released(struct provider *provider, struct target *target)
+{
+    (void)target;
+    views_free(LIST_OF(provider, struct views, provider));
+}
+
+static const struct provider_ops provider_ops = {
+    .name = "view", .start = tool_start, .cancelled = tool_cancelled, .released = tool_released
+};
 
 static bool is_listed(const struct target *target, const struct audience *audience)
 {
@@ -524,8 +549,6 @@ void views_destroy(struct views *views)
         catalog_remove(catalog, &views->answer);
     if (views->has_page)
         catalog_remove(catalog, &views->page);
-    schema_destroy((struct schema *)(uintptr_t)views->questions.input);
-    schema_destroy((struct schema *)(uintptr_t)views->answer.input);
-    buf_finish(&views->html);
-    mem_free(views);
+    views->gone = true;
+    views_free(views);
 }

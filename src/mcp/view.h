@@ -14,8 +14,9 @@
  *     view_page.c       the view as a resource, and the tools that are listed with it
  *
  * Holds always: an answer counts for the principal that was asked, with the nonce of the question,
- * once, in whatever session it comes. What a view says is its client's word: the server cannot tell
- * a host's model from its view.
+ * once, in whatever session it comes. That nonce is given to the chat whose call it is, and to
+ * whoever shows the handle of its pending result. What a view says is its client's word: the server
+ * cannot tell a host's model from its view.
  */
 #ifndef NOD_MCP_VIEW_H
 #define NOD_MCP_VIEW_H
@@ -42,7 +43,8 @@ bool views_ask(const struct target *target, unsigned can);
 /* The listing of a tool, with the view that belongs to it for such a client. */
 struct str views_listing(struct arena *arena, const struct target *target, unsigned can,
                          struct str descriptor);
-/* Writes members of the _meta of a pending result: the view in which its question can be answered. */
+/* Writes members of the _meta of a pending result: the view in which its question can be answered.
+ */
 void views_write_meta(struct json_writer *w, const struct call *call);
 /* One of the questions of the call is up in views. */
 bool views_show(const struct mcp_server *server, const struct call *call);

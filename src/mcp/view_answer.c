@@ -86,7 +86,9 @@ static void answering_fail(struct answering *answering, nod_status status, const
 
 static void store_failed(struct answering *answering)
 {
-    answering_fail(answering, NOD_E_STORE, NULL, "The store cannot be reached; try again later.");
+    answering_fail(answering, NOD_E_STORE, NULL,
+                   "The store cannot be reached, so it is not known whether the answer was taken; "
+                   "send the same answer again later.");
 }
 
 static void refuse(struct answering *answering)
@@ -402,9 +404,8 @@ static void say_why(struct answering *answering, const struct answer_result *res
     }
     if (result->message.len)
         jw_key_str(&w, STR("detail"), result->message);
-    else if (result->status == NOD_E_REFUSED)
-        jw_key_str(&w, STR("detail"),
-                   STR("This server takes no consent from its client: it is given in the inbox."));
+    else if (result->unheard)
+        jw_key_str(&w, STR("detail"), str_of(result->unheard));
     jw_end(&w);
     acknowledge(answering, false,
                 json_writer_done(&w) ? buf_str(&facts) : STR("{\"taken\":false}"));
@@ -415,10 +416,15 @@ static void answered(void *data, const struct answer_result *result)
 {
     struct answering *answering = data;
     struct views *views = answering->views;
+    struct ask *ask = result->unheard && answering->run
+                          ? engine_ask(views->server->opts.engine, view_ask_id(&answering->record))
+                          : NULL;
     bool taken = result->status == NOD_OK || (result->status == NOD_E_STALE && result->same);
 
     if (result->status == NOD_OK && !result->pending && answering->run)
         view_over(views, &answering->record);
+    if (ask) /* whoever follows is asked as well */
+        ask_offered(ask, &views->surface, OFFER_UNSEEN);
     if (answering->run && taken) {
         CRASH_POINT(attach_after);
         answering->same = result->same;
@@ -457,6 +463,7 @@ static void record_known(struct mcp_server *server, void *data, nod_status statu
                                      .too_large = answering->too_large,
                                      .reason = json_get_str(run->args, STR("reason")),
                                      .by = run->principal,
+                                     .roles = run->roles,
                                      .surface = &answering->views->surface },
                    answered, answering);
         return; /* which is busy as this was */

@@ -17,6 +17,7 @@ enum {
     VIEW_OVER_KEEP_MS = 60000,   /* how long views are told how a question ended */
     VIEW_REQUEST_ID_MAX = 256,   /* bytes of the id of a request that are remembered */
     VIEW_ARGS_LEN = ID_LEN,      /* a digest of the arguments of a call */
+    VIEW_CHAT_LEN = ID_LEN,      /* a digest of what only the requests of one chat have */
 };
 
 #define VIEW_KIND STR("view")
@@ -31,6 +32,7 @@ struct views {
     struct list waits;                        /* requests of nodQuestions */
     struct list answers;                      /* requests of nodAnswer */
     struct buf html;
+    bool gone; /* it is freed with the last call of its tools */
 };
 
 /* --- view_record.c --- */
@@ -42,6 +44,7 @@ struct view_record {
     struct str tool;
     struct str request; /* JSON: the id of the request that the call came with; may be empty */
     char args[VIEW_ARGS_LEN + 1]; /* what the call was made with: see view_args; may be empty */
+    char chat[VIEW_CHAT_LEN + 1]; /* whose call it is: see view_chat; may be empty */
     int64_t fetched_ms;           /* a view was given it; 0: none was */
     bool over;                    /* it has ended */
     uint64_t version;
@@ -56,6 +59,15 @@ bool view_nonce_is(const struct view_record *record, struct str nonce);
 /* The arguments of a call, as far as they are compared: alike if they mean the same. Empty if they
  * are too large for that. */
 void view_args(const struct json *args, char out[VIEW_ARGS_LEN + 1]);
+/*
+ * The chat that a call is of: its session (2025), or the pipe that it came by. Empty: requests of
+ * 2026 over HTTP have nothing by which one chat could be told from another.
+ */
+void view_chat(const struct views *views, const struct call *call, struct str principal,
+               char out[VIEW_CHAT_LEN + 1]);
+/* May a request of this chat have the question, that shows this as the handle of its call? Tool,
+ * arguments and the id of a request can be guessed, and show nothing. */
+bool view_is_own(const struct view_record *record, const char *chat, struct str call_id);
 /* Reads one as the store has it; texts are in the arena. */
 bool view_record_read(struct arena *arena, struct str key, struct str value, uint64_t version,
                       struct view_record *out);
@@ -95,7 +107,6 @@ enum view_rank {
     VIEW_RANK_KNOWN,   /* the view has it */
     VIEW_RANK_OTHER,
     VIEW_RANK_ASIDE, /* the view has it, and is for another call: it is not given again */
-    VIEW_RANKS
 };
 
 struct view_shown {

@@ -3,6 +3,11 @@
  *
  *     {tool, arguments, requestId, callId, known, now} ▶ {now, questions, ended, waiting}
  *
+ * A question is given to requests of the chat whose call it is, to those that name that call by the
+ * handle in its pending result (callId), and to those that know its nonce: see view_is_own. So any
+ * other process that speaks for the same principal is given nothing, and a request of 2026 over
+ * HTTP nothing before the pending result.
+ *
  * What the host has told the view narrows the list: only questions of that tool, with those
  * arguments, of that call. If the id of the host's request is among them, only those of that id:
  * a host behind a proxy has other ids than we see, so an id that nobody has narrows nothing. All of
@@ -53,6 +58,7 @@ struct wait {
     const struct json *known;
     char owner[VIEW_OWNER_LEN + 1];
     char args[VIEW_ARGS_LEN + 1]; /* empty: the host has told none */
+    char chat[VIEW_CHAT_LEN + 1]; /* that the request is of; may be empty */
     struct timer timer;
     int64_t until;
     int64_t looked_ms; /* when the last look began */
@@ -61,7 +67,7 @@ struct wait {
     struct arena arena;
     struct view_shown *shown;
     size_t count, unknown, loading, pages;
-    size_t order[VIEW_KEPT_MAX], next; /* by rank; which call is read next */
+    size_t order[VIEW_KEPT_MAX], next; /* see comes_before; which call is read next */
     size_t given, read, bytes;         /* what is given; bytes of what was read, and is given */
     bool more;                         /* something waits that is not given */
     bool cut;                          /* there are records that were not read */
@@ -196,8 +202,8 @@ static void write_all(struct json_writer *w, const struct wait *wait)
     jw_key(w, STR("questions"));
     jw_array(w);
     for (size_t i = 0; i < wait->count; i++)
-        if (!wait->shown[i].hidden)
-            view_write_question(w, wait->views, &wait->shown[i]);
+        if (!wait->shown[wait->order[i]].hidden)
+            view_write_question(w, wait->views, &wait->shown[wait->order[i]]);
     jw_end(w);
     jw_key(w, STR("ended"));
     jw_array(w);
@@ -292,7 +298,8 @@ static void looked(struct wait *wait)
     struct mcp_server *server = wait->views->server;
     int64_t left = wait->until - loop_now(server->opts.loop);
     if (wait->failed) {
-        wait_fail(wait, NOD_E_STORE, "The store cannot be reached; try again later.");
+        wait_fail(wait, NOD_E_STORE,
+                  "The store cannot be reached, and nothing was done; try again later.");
         wait_settle(wait);
     } else if (left <= 0 || (!wait->quiet && is_news(wait, true))) {
         reply(wait);
@@ -345,14 +352,24 @@ static void next_call(struct wait *wait)
     look_done(wait);
 }
 
+/* By rank, and of the same rank in the order in which they were asked. */
+static bool comes_before(const struct view_shown *a, const struct view_shown *b)
+{
+    if (a->rank != b->rank)
+        return a->rank < b->rank;
+    if (a->ask.asked_ms != b->ask.asked_ms)
+        return a->ask.asked_ms < b->ask.asked_ms;
+    return str_cmp(a->ask.id, b->ask.id) < 0;
+}
+
 static void load_calls(struct wait *wait)
 {
-    size_t count = 0;
-
-    for (enum view_rank rank = 0; rank < VIEW_RANKS; rank++)
-        for (size_t i = 0; i < wait->count; i++)
-            if (wait->shown[i].rank == rank)
-                wait->order[count++] = i;
+    for (size_t i = 0; i < wait->count; i++) {
+        size_t at = i;
+        for (; at > 0 && comes_before(&wait->shown[i], &wait->shown[wait->order[at - 1]]); at--)
+            wait->order[at] = wait->order[at - 1];
+        wait->order[at] = i;
+    }
     if (wait->run)
         wait->quiet =
             !is_news(wait, false) && wait->until > loop_now(wait->views->server->opts.loop);
@@ -432,7 +449,8 @@ static void keep(struct wait *wait, struct view_shown *read)
     struct view_shown *to;
 
     read->known = is_known(wait, &read->record);
-    if (!read->known && (!mine || read->record.over))
+    if (!read->known &&
+        (!mine || read->record.over || !view_is_own(&read->record, wait->chat, wait->call)))
         return;
     read->rank = !mine ? VIEW_RANK_ASIDE : read->known ? VIEW_RANK_KNOWN : VIEW_RANK_OTHER;
     if (mine && wait->request.len && str_eq(read->record.request, wait->request))
@@ -540,6 +558,7 @@ void view_questions_start(struct views *views, struct run *run)
     wait->request = rpc_id_of(&run->arena, json_get(args, STR("requestId")));
     if (json_get(args, STR("arguments")))
         view_args(json_get(args, STR("arguments")), wait->args);
+    view_chat(views, run->call, run->principal, wait->chat);
     wait->known = json_get(args, STR("known"));
     wait->until = loop_now(views->server->opts.loop) +
                   (json_true(json_get(args, STR("now"))) ? 0 : VIEW_HOLD_MS);

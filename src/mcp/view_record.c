@@ -4,10 +4,12 @@
  * A key is a digest of the principal and the id of the ask. So a principal's questions are listed
  * by their prefix, on every node, and nobody finds those of another. The nonce is the id and a
  * secret that is in this record alone: whoever knows a question from elsewhere, such as the inbox,
- * cannot answer it here.
+ * cannot answer it here. It is given to whoever is of the chat whose call it is, or shows the
+ * handle of that call, which the chat was given with its pending result (view_is_own).
  */
 #include "base/mem.h"
 #include "core/json_digest.h"
+#include "mcp/pending.h"
 #include "mcp/view_inside.h"
 
 enum {
@@ -42,13 +44,31 @@ struct str view_ask_id(const struct view_record *record)
 
 bool view_nonce_is(const struct view_record *record, struct str nonce)
 {
-    unsigned differs = 0;
+    return secret_eq(nonce, str_n(record->nonce, VIEW_NONCE_LEN));
+}
 
-    if (nonce.len != VIEW_NONCE_LEN)
-        return false;
-    for (size_t i = 0; i < VIEW_NONCE_LEN; i++)
-        differs |= (unsigned char)(nonce.at[i] ^ record->nonce[i]);
-    return differs == 0;
+/* --- whose it is --- */
+
+void view_chat(const struct views *views, const struct call *call, struct str principal,
+               char out[VIEW_CHAT_LEN + 1])
+{
+    enum { BYTES = 16 };
+    bool session = !str_eq(call_scope(call), principal);
+    struct str parts[] = { session ? STR("session") : STR("pipe"),
+                           session ? call_scope(call) : id_str(&views->server->pending->self) };
+    struct digest whole;
+
+    memset(out, '\0', VIEW_CHAT_LEN + 1);
+    if (!session && views->server->front)
+        return;
+    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &whole);
+    base64url_encode(str_n((const char *)whole.bytes, BYTES), out);
+}
+
+bool view_is_own(const struct view_record *record, const char *chat, struct str call_id)
+{
+    return (chat[0] && secret_eq(str_of(chat), str_of(record->chat))) ||
+           secret_eq(call_id, id_str(&record->call));
 }
 
 void view_args(const struct json *args, char out[VIEW_ARGS_LEN + 1])
@@ -70,6 +90,7 @@ bool view_record_read(struct arena *arena, struct str key, struct str value, uin
     struct str nonce = json_get_str(record, STR("nonce"));
     struct str call = json_get_str(record, STR("call"));
     struct str args = json_get_str(record, STR("arguments"));
+    struct str chat = json_get_str(record, STR("chat"));
     int64_t written;
 
     *out = (struct view_record){ .version = version };
@@ -81,6 +102,8 @@ bool view_record_read(struct arena *arena, struct str key, struct str value, uin
     memcpy(out->call.text, call.at, ID_LEN);
     if (args.len == VIEW_ARGS_LEN)
         memcpy(out->args, args.at, VIEW_ARGS_LEN);
+    if (chat.len == VIEW_CHAT_LEN)
+        memcpy(out->chat, chat.at, VIEW_CHAT_LEN);
     out->tool = json_get_str(record, STR("tool"));
     out->request = rpc_id_of(arena, json_get(record, STR("request")));
     json_i64(json_get(record, STR("fetched")), &out->fetched_ms);
@@ -163,6 +186,8 @@ void view_record_put(struct mcp_server *server, const struct view_record *record
         jw_key_raw(&w, STR("request"), record->request);
     if (record->args[0])
         jw_key_str(&w, STR("arguments"), str_of(record->args));
+    if (record->chat[0])
+        jw_key_str(&w, STR("chat"), str_of(record->chat));
     if (record->fetched_ms)
         jw_key_i64(&w, STR("fetched"), record->fetched_ms);
     if (record->over)

@@ -5,6 +5,7 @@
  * number changes on the way.
  */
 #include "core/catalog.h"
+#include "core/grant.h"
 #include "mcp/tasks.h"
 #include "mcp/view_inside.h"
 
@@ -20,12 +21,20 @@ size_t view_question_size(const struct ask_record *ask, const struct call_record
 static void write_tool(struct json_writer *w, const struct views *views,
                        const struct view_shown *shown)
 {
-    const struct target *tool =
-        catalog_find(views->server->opts.catalog, TARGET_TOOL, shown->ask.target);
+    const struct catalog *catalog = views->server->opts.catalog;
+    const struct target *tool = catalog_find(catalog, TARGET_TOOL, shown->ask.target);
+    struct arena arena;
 
+    arena_init(&arena, VIEW_ROW_BYTES);
+    struct str path = grant_path(&shown->ask, &arena);
+    const struct target *other = path.len ? catalog_find(catalog, TARGET_TOOL, path) : NULL;
     jw_key_str(w, STR("tool"), shown->ask.target);
     jw_key_str(w, STR("title"), tool && tool->title.len ? tool->title : shown->ask.target);
-    jw_key_bool(w, STR("destructive"), tool && tool->destructive);
+    jw_key_bool(w, STR("destructive"),
+                (tool && tool->destructive) || (other && other->destructive));
+    if (path.len)
+        jw_key_str(w, STR("approves"), path);
+    arena_finish(&arena);
 }
 
 static void raw_or(struct json_writer *w, struct str key, struct str json, struct str or)

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/curl_words.h"
 #include "net/fetch_url.h"
 #include "net/fetch_wiped.h"
 
@@ -73,7 +74,6 @@ struct fetch {
     char *port;
     char refused_address[PEER_TEXT_MAX];
     char refused_target[PEER_TEXT_MAX + TARGET_MORE]; /* with its port */
-    char error[CURL_ERROR_SIZE];                      /* libcurl's words */
     char why[FETCH_WHY_MAX];
 };
 
@@ -141,8 +141,11 @@ static void too_late(void *data)
 {
     struct fetch *fetch = data;
 
-    snprintf(fetch->why, sizeof(fetch->why), "no answer within %lld ms",
-             (long long)fetch->timeout_ms);
+    bool seconds = fetch->timeout_ms % 1000 == 0;
+
+    snprintf(fetch->why, sizeof(fetch->why), "it did not answer within %lld %s",
+             (long long)(seconds ? fetch->timeout_ms / 1000 : fetch->timeout_ms),
+             seconds ? "s" : "ms");
     fail(fetch, FETCH_TOO_LATE);
 }
 
@@ -174,8 +177,7 @@ static void transferred(struct fetch *fetch, CURLcode code)
                  "%s is not a public address, and is not named as allowed", fetch->refused_address);
         fail(fetch, FETCH_REFUSED);
     } else {
-        snprintf(fetch->why, sizeof(fetch->why), "%s",
-                 fetch->error[0] ? fetch->error : curl_easy_strerror(code));
+        snprintf(fetch->why, sizeof(fetch->why), "%s", curl_words(fetch->easy, code));
         fail(fetch, FETCH_FAILED);
     }
 }
@@ -409,7 +411,6 @@ static bool set_rules(struct fetch *fetch)
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)fetch->timeout_ms);
     SET(CURLOPT_SSL_VERIFYPEER, 1L);
     SET(CURLOPT_SSL_VERIFYHOST, 2L);
-    SET(CURLOPT_ERRORBUFFER, fetch->error);
     SET(CURLOPT_PRIVATE, fetch);
     SET(CURLOPT_CURLU, fetch->url);
     if (ca_file) {
@@ -462,8 +463,7 @@ static void on_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *foun
     if (!fetch->fetcher) {
         release(fetch);
     } else if (status != 0) {
-        snprintf(fetch->why, sizeof(fetch->why), "the name cannot be looked up: %s",
-                 uv_strerror(status));
+        snprintf(fetch->why, sizeof(fetch->why), "%s", lookup_words(status));
         fail(fetch, FETCH_FAILED);
     } else if (!set_addresses(fetch, found) || !launch(fetch)) {
         snprintf(fetch->why, sizeof(fetch->why), "the name has no address that can be used");

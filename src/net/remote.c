@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "net/curl_words.h"
 #include "net/remote_inside.h"
 
 enum { REMOTE_TOKEN_FILE_MAX = 4096 }; /* bytes of a file with a token */
@@ -124,26 +125,18 @@ void remote_close(struct remote *remote)
 void remote_explain(const struct remote *remote, CURL *easy, CURLcode code, const char *error,
                     char why[REMOTE_WHY_MAX])
 {
-    const char *words = error[0] ? error : curl_easy_strerror(code);
     const char *named = remote->named, *how = "cannot be reached: ";
-    long number = 0;
+    const char *words = curl_words(easy, code);
 
-    curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
     switch (code) {
-    case CURLE_COULDNT_CONNECT:
-        words = number ? strerror((int)number) : words;
-        break;
-    case CURLE_COULDNT_RESOLVE_HOST:
-        words = "nobody knows this name";
-        break;
     case CURLE_SSL_CONNECT_ERROR:
-        if (strstr(words, "wrong version number")) {
+        if (strstr(error, "wrong version number")) {
             how = "does not speak TLS: ";
             words = "write http:// instead of https://";
         }
         break;
     case CURLE_PEER_FAILED_VERIFICATION:
-        how = "has a certificate that is not trusted; --ca-file names whose are: ";
+        how = "cannot be trusted, unless --ca-file names who signed for it: ";
         break;
     case CURLE_GOT_NOTHING:
     case CURLE_RECV_ERROR:

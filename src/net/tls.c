@@ -11,10 +11,15 @@
 #include "net/tls.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/buf.h"
@@ -423,11 +428,32 @@ const char *tls_why(const struct stream *stream)
 
 /* --- contexts --- */
 
+/* OpenSSL says "system lib" for a file that is not there, and "no start line" for one that is not
+ * PEM. */
+static const char *file_problem(const char *file)
+{
+    int fd = file ? open(file, O_RDONLY | O_CLOEXEC) : -1;
+    struct stat about;
+
+    if (!file)
+        return NULL;
+    if (fd < 0)
+        return strerror(errno);
+    bool folder = fstat(fd, &about) == 0 && S_ISDIR(about.st_mode);
+    close(fd);
+    return folder ? "it is a folder" : NULL;
+}
+
 static bool refuse(char *why, const char *what, const char *file)
 {
-    unsigned long code = ERR_peek_last_error();
-    const char *reason = code ? ERR_reason_error_string(code) : NULL;
+    unsigned long first = ERR_peek_error(), code = ERR_peek_last_error();
+    const char *reason = file_problem(file);
 
+    if (!reason && first && ERR_GET_LIB(first) == ERR_LIB_PEM &&
+        ERR_GET_REASON(first) == PEM_R_NO_START_LINE)
+        reason = "it has nothing of the kind in PEM";
+    if (!reason && code)
+        reason = ERR_reason_error_string(code);
     snprintf(why, TLS_WHY_MAX, "%s: %s: %s", what, file ? file : "the system's",
              reason ? reason : "it cannot be read");
     ERR_clear_error();

@@ -147,11 +147,13 @@ static bool state_named(struct str name, enum account_state *state)
 /* Does the record stand where it says that it belongs? */
 static bool is_at(const struct account *account, struct str kind, struct str key)
 {
-    char expected[OAUTH_KEY_MAX];
+    char expected[OAUTH_KEY_MAX + 1 + ID_LEN];
 
-    return str_eq(key, str_eq(kind, OAUTH_KIND_HELD)
-                           ? account->ask_id
-                           : account_key(expected, account->principal, account->service));
+    if (str_eq(kind, OAUTH_KIND_HELD))
+        return str_eq(key, account->ask_id);
+    if (str_eq(kind, OAUTH_KIND_REPLACED))
+        return str_eq(key, replaced_key(expected, account));
+    return str_eq(key, account_key(expected, account->principal, account->service));
 }
 
 bool account_read(struct oauth *oauth, struct arena *arena, struct str kind, struct str key,

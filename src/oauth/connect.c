@@ -13,6 +13,10 @@
  * (RFC 9207). The caller has checked `state`, and that the person who comes back is the one who
  * went.
  *
+ * Two pages may be open at once, for different scopes. Whoever comes back second finds the account
+ * of the first, and would replace it with a token that can do less: the code of the second is not
+ * used then, and the person goes to the service once more, for the scopes of both.
+ *
  * Nothing is connected here. The tokens are held for the question (held.c), and whoever has called
  * answers it then, and says how it ended (oauth_keep, oauth_drop).
  *
@@ -42,6 +46,7 @@ struct connecting {
     struct service *service;
     struct oauth_flow flow; /* its texts are in the arena */
     struct str scopes;      /* all that are asked for */
+    struct str connected;   /* those of the account that is there */
     struct str verifier;
     uint64_t version; /* of the flow's record */
     struct account account;
@@ -335,7 +340,9 @@ static void return_with(struct connecting *c, const struct json *record)
         damaged(c);
         return;
     }
-    c->scopes = json_get_str(record, STR("scopes"));
+    struct str asked = json_get_str(record, STR("scopes"));
+    struct str redirect = c->flow.redirect_uri;
+    c->scopes = asked;
     c->flow.redirect_uri = json_get_str(record, STR("redirect"));
     if (!issuer_fits(c))
         over_with(c, OAUTH_FLOW_REFUSED,
@@ -348,8 +355,14 @@ static void return_with(struct connecting *c, const struct json *record)
                   STR_ARG(c->service->spec.title));
     else if (!c->flow.code.len || c->flow.code.len > CODE_MAX)
         over_with(c, OAUTH_FLOW_REFUSED, "There is no code in what came back.");
-    else
+    else if (oauth_scopes_within(c->connected, asked))
         flow_use(&c->work);
+    else { /* another page was faster: this code is not used, and the person is asked for both */
+        c->scopes = scopes_join(&c->work.arena, asked, c->connected);
+        c->flow.redirect_uri = redirect;
+        make_verifier(c);
+        flow_keep(&c->work);
+    }
 }
 
 /* --- both ways --- */
@@ -450,6 +463,7 @@ static void account_came(void *data, nod_status status, const struct store_reply
             return;
         }
         /* What was agreed to before is asked for again, so that nothing is lost by it. */
+        c->connected = account.scopes;
         c->scopes = scopes_join(&c->work.arena, c->scopes, account.scopes);
     }
     held_look(&c->work);

@@ -6,7 +6,8 @@
  * time is over. So these tokens are no account yet. They are kept by the id of the question (kind
  * "credential-held"), the question is answered, and how it ended decides about them:
  *
- *     held_keep:   accepted   read ─▶ what is connected now ─▶ the account is replaced ─▶ removed
+ *     held_keep:   accepted   read ─▶ what is connected now ─▶ that is kept (replaced.c) ─▶ the
+ *                             account is replaced ─▶ removed
  *     oauth_drop:  otherwise  read ─▶ the service is told (RFC 7009) ─▶ removed
  *
  * Holds always: nothing is connected by a question that was not accepted, and what another question
@@ -30,7 +31,9 @@ struct holding {
     struct str ask_id;
     struct account account; /* that is held */
     struct service *service;
-    uint64_t version; /* of the account that it replaces */
+    uint64_t version;   /* of the account that it replaces */
+    struct account old; /* which is that, if its service is to be told */
+    int64_t old_due_ms; /* from now; -1: it is not */
     int rounds;
     bool keeps;
     char key[OAUTH_KEY_MAX];
@@ -42,6 +45,7 @@ struct holding {
 static void held_read(struct work *work);
 static void account_look(struct work *work);
 static void account_replace(struct work *work);
+static void old_keep(struct work *work);
 static void held_remove(struct work *work);
 
 static struct holding *holding_of(struct work *work)
@@ -99,6 +103,8 @@ static void replaced(void *data, nod_status status, const struct store_reply *re
         over(h, NOD_E_STORE);
         return;
     }
+    if (h->old_due_ms >= 0)
+        replaced_later(h->work.oauth, h->old_due_ms);
     LOG_INFO("an account was connected", LOG_STR("service", h->account.service),
              LOG_STR("principal", h->account.principal), LOG_STR("scopes", h->account.scopes));
     held_remove(&h->work);
@@ -111,21 +117,29 @@ static void account_replace(struct work *work)
     account_put(work->oauth, OAUTH_KIND, key_of(h), &h->account, h->version, 0, replaced, h);
 }
 
-/* Has this question led to the account that is there, or was there until a moment ago? */
-static bool is_kept(const struct holding *h, struct str value)
+static void old_is_kept(void *data, nod_status status, const struct store_reply *reply)
 {
-    struct arena scratch;
-    struct account there;
+    struct holding *h = data;
 
-    arena_init(&scratch, OAUTH_ARENA_MAX);
-    scratch.wiped = true;
-    bool kept = account_read(h->work.oauth, &scratch, OAUTH_KIND, key_of(h), value, &there) &&
-                str_eq(there.ask_id, h->ask_id);
-    arena_finish(&scratch);
-    return kept;
+    (void)reply;
+    CRASH_POINT(connect_replaces);
+    if (work_retry(&h->work, status, OAUTH_KEEP_TRIES, old_keep))
+        return;
+    if (status == NOD_OK)
+        account_replace(&h->work);
+    else
+        over(h, NOD_E_STORE);
 }
 
-/* Whatever another question has led to is replaced: the person has agreed to this one as well. */
+static void old_keep(struct work *work)
+{
+    struct holding *h = holding_of(work);
+
+    h->old_due_ms = replaced_put(work->oauth, &h->old, old_is_kept, h);
+}
+
+/* Whatever another question has led to is replaced: the person has agreed to this one as well. Has
+ * this question led to the account that is there, or was there until a moment ago, that is kept. */
 static void account_came(void *data, nod_status status, const struct store_reply *reply)
 {
     struct holding *h = data;
@@ -137,8 +151,14 @@ static void account_came(void *data, nod_status status, const struct store_reply
         return;
     }
     h->version = status == NOD_OK ? reply->version : STORE_NEW;
-    if (status == NOD_OK && is_kept(h, reply->value))
+    h->old_due_ms = -1;
+    bool there = status == NOD_OK && account_read(h->work.oauth, &h->work.arena, OAUTH_KIND,
+                                                  key_of(h), reply->value, &h->old);
+    if (there && str_eq(h->old.ask_id, h->ask_id))
         held_remove(&h->work);
+    else if (there &&
+             replaced_counts(&h->old, &h->account, service_find(h->work.oauth, h->account.service)))
+        old_keep(&h->work);
     else
         account_replace(&h->work);
 }

@@ -117,7 +117,8 @@ bool oauth_add(struct oauth *oauth, const struct oauth_service_spec *spec, const
     }
     if (service->spec.revocation_endpoint.len)
         service->revocation = str_dup(service->spec.revocation_endpoint);
-    oauth->service_count++;
+    if (!oauth->service_count++)
+        replaced_start(oauth);
     return true;
 }
 
@@ -241,6 +242,7 @@ void oauth_destroy(struct oauth *oauth)
 {
     if (!oauth)
         return;
+    timer_stop(oauth->opts.loop, &oauth->replaced_timer);
     LIST_EACH (at, &oauth->works)
         work_end(LIST_OF(at, struct work, link));
     for (size_t i = 0; i < oauth->service_count; i++)

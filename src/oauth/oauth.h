@@ -15,6 +15,7 @@
  * held.c       what came of it, until its question has ended
  * token.c      the access token of an account, refreshed in time, once
  * source.c     access tokens as what a run needs
+ * replaced.c   tokens that another one has taken the place of
  * revoke.c     accounts are listed, and disconnected (RFC 7009)
  *
  * Holds always:
@@ -56,6 +57,7 @@ enum {
     OAUTH_PAGE_MAX = 200,         /* accounts on one page of a list */
     OAUTH_CURSOR_MAX = 1024,      /* bytes of where a list goes on */
     OAUTH_REVOKED_MS = 604800000, /* the service is told of a revoke for at most so long */
+    OAUTH_REPLACED_MS = 3600000,  /* a replaced token is given back to its service after that */
     OAUTH_HELD_MS = 604800000,    /* tokens are kept so long for the question that led to them */
 };
 
@@ -76,6 +78,7 @@ struct oauth_service_spec { /* copied */
     struct str resource;   /* RFC 8707; several between spaces */
     struct str parameters; /* further ones of the authorization request: a=b&c=d */
     struct str allow;      /* ADDRESS:PORT, between spaces, that may be reached (net/reach) */
+    bool revokes_all;      /* with one token it ends all that the person has granted */
 };
 
 struct oauth;
@@ -142,7 +145,7 @@ struct oauth_flow {       /* copied */
     struct str service;
     struct str scopes;       /* that are wanted, besides the service's own */
     struct str redirect_uri; /* where the person comes back to */
-    struct str state;        /* and with what; for oauth_begin */
+    struct str state;        /* and with what */
     /* What came back, decoded; for oauth_return. */
     struct str code, error, iss;
     bool has_iss;   /* it says which issuer it is from */
@@ -150,7 +153,7 @@ struct oauth_flow {       /* copied */
 };
 
 enum oauth_flow_end {
-    OAUTH_FLOW_GO,       /* oauth_begin: the person goes to `url` */
+    OAUTH_FLOW_GO,       /* the person goes to `url`: at first, or for more scopes */
     OAUTH_FLOW_AGREED,   /* the account was connected before, or is once the question is accepted */
     OAUTH_FLOW_DECLINED, /* the person did not agree */
     OAUTH_FLOW_REFUSED,  /* what came back is not what was begun; nothing has happened */

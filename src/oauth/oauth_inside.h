@@ -4,6 +4,7 @@
 #ifndef NOD_OAUTH_OAUTH_INSIDE_H
 #define NOD_OAUTH_OAUTH_INSIDE_H
 
+#include "base/id.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "core/need.h"
@@ -23,9 +24,10 @@ enum {
     OAUTH_PAUSE_MOST_MS = 2000, /* and are never longer */
 };
 
-#define OAUTH_KIND      STR("credential")
-#define OAUTH_KIND_FLOW STR("credential-flow")
-#define OAUTH_KIND_HELD STR("credential-held")
+#define OAUTH_KIND          STR("credential")
+#define OAUTH_KIND_FLOW     STR("credential-flow")
+#define OAUTH_KIND_HELD     STR("credential-held")
+#define OAUTH_KIND_REPLACED STR("credential-replaced")
 
 /* --- services --- */
 
@@ -64,6 +66,8 @@ struct oauth {
     struct list works;               /* struct work, under way */
     size_t work_count;
     size_t wait_count;
+    struct timer replaced_timer; /* replaced.c */
+    int64_t replaced_due_ms;     /* loop_now when it comes; 0: it is not set */
 };
 
 /* As oauth_add. */
@@ -127,8 +131,8 @@ struct account {
 struct str account_key(char out[OAUTH_KEY_MAX], struct str principal, struct str service);
 /* The part of the key that is the same for all accounts of a principal. */
 struct str account_owner(char out[OAUTH_OWNER_LEN], struct str principal);
-/* `kind` is OAUTH_KIND, or OAUTH_KIND_HELD with the id of the question as its key. False: it is
- * damaged, or cannot be opened. */
+/* `kind` is OAUTH_KIND, or OAUTH_KIND_HELD with the id of the question as its key, or
+ * OAUTH_KIND_REPLACED. False: it is damaged, or cannot be opened. */
 bool account_read(struct oauth *oauth, struct arena *arena, struct str kind, struct str key,
                   struct str value, struct account *out);
 void account_put(struct oauth *oauth, struct str kind, struct str key,
@@ -173,5 +177,22 @@ void revoke_stray(struct service *service, struct str token, bool refresh);
 void held_keep(struct oauth *oauth, struct str ask_id, struct str key,
                void (*done)(void *data, nod_status status), void *data);
 void text_wipe(struct str text);
+/* Tells the service that a token is at its end (RFC 7009). NULL: it cannot be sent. */
+struct fetch *revoke_send(struct service *service, struct str token, bool refresh, fetch_done *done,
+                          void *data);
+
+/* --- tokens that were replaced (replaced.c) --- */
+
+/* The key of the record of what was replaced. */
+struct str replaced_key(char out[OAUTH_KEY_MAX + 1 + ID_LEN], const struct account *account);
+/* Is `old`, which `by` takes the place of, to be given back to its service? */
+bool replaced_counts(const struct account *old, const struct account *by,
+                     const struct service *service);
+/* Keeps it until it is due: in so many ms, after which replaced_later is to be called. */
+int64_t replaced_put(struct oauth *oauth, const struct account *old, store_done *done, void *data);
+void replaced_later(struct oauth *oauth, int64_t after_ms);
+void replaced_start(struct oauth *oauth);
+/* The account of this key was disconnected: what it has replaced ends as well, at once. */
+void replaced_end_all(struct oauth *oauth, struct str key);
 
 #endif

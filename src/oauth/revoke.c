@@ -105,8 +105,8 @@ static void told(void *data, const struct fetch_result *result)
 }
 
 /* With the refresh token, a service ends all that came of it (RFC 7009, 2.1). */
-static struct fetch *send_revocation(struct service *service, struct str token, bool refresh,
-                                     fetch_done *done, void *data)
+struct fetch *revoke_send(struct service *service, struct str token, bool refresh, fetch_done *done,
+                          void *data)
 {
     struct fetch *fetch;
     struct buf form;
@@ -127,7 +127,7 @@ static void endpoint_known(void *data, const char *why)
     struct str token = refresh ? r->account.refresh : r->account.access;
 
     if (!why && r->service->revocation && token.len)
-        r->work.fetch = send_revocation(r->service, token, refresh, told, r);
+        r->work.fetch = revoke_send(r->service, token, refresh, told, r);
     if (!r->work.fetch)
         revoke_remove(&r->work);
 }
@@ -160,6 +160,7 @@ static void marked(void *data, nod_status status, const struct store_reply *repl
              LOG_STR("principal", r->account.principal));
     r->version = reply->version;
     tell(r, NOD_OK);
+    replaced_end_all(r->work.oauth, key_of(r));
     tell_service(r);
 }
 
@@ -251,7 +252,7 @@ void revoke_stray(struct service *service, struct str token, bool refresh)
     if (!service->revocation)
         return;
     work = work_begin(service->oauth, sizeof(struct stray));
-    work->fetch = send_revocation(service, token, refresh, stray_told, work);
+    work->fetch = revoke_send(service, token, refresh, stray_told, work);
     if (!work->fetch)
         work_end(work);
 }

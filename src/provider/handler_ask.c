@@ -404,5 +404,5 @@ bool nod_supports(nod_call *call, nod_mode mode)
                                            [NOD_MODE_ROOTS] = ASK_ROOTS };
 
     return (size_t)mode < sizeof(kinds) / sizeof(kinds[0]) &&
-           (call->run->supports & 1u << kinds[mode]);
+           run_supports_kind(call->run, kinds[mode]);
 }

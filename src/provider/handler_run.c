@@ -278,7 +278,8 @@ static void run_again_init(struct run *again, const struct run *run)
     again->supports = run->supports;
     again->client = run->client;
     again->supports_consent = run->supports_consent;
-    again->supports_gate = run->supports_gate;
+    again->lacks_role = run->lacks_role;
+    again->roles = run->roles;
     again->model = run->model;
     again->notices_sent = UINT32_MAX;
     again->ask_ttl_ms = run->ask_ttl_ms;

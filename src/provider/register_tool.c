@@ -35,6 +35,10 @@ static nod_status tool_check(const nod_tool *tool)
         return register_refuse("tool", name, NOD_E_USAGE, "it has no handler");
     if (tool->input && tool->input_schema)
         return register_refuse("tool", name, NOD_E_USAGE, "it has both .input and .input_schema");
+    if (tool->strict && tool->input_schema)
+        return register_refuse("tool", name, NOD_E_USAGE,
+                               "it has .strict and .input_schema: say \"additionalProperties\": "
+                               "false in the schema instead");
     if (tool->timeout_ms < 0)
         return register_refuse("tool", name, NOD_E_USAGE, "its timeout_ms is negative");
     const char *wrong = engine_journal_wrong(tool->journal_entries, tool->journal_bytes);
@@ -53,10 +57,12 @@ static nod_status tool_check(const nod_tool *tool)
                                "its remember has bits that are no NOD_REMEMBER_...");
     if (tool->soft_deadline_ms < 0)
         return register_refuse("tool", name, NOD_E_USAGE, "its soft_deadline_ms is negative");
-    if (tool->consent && *tool->consent && strcmp(tool->consent, "inbox") != 0)
-        return register_refuse("tool", name, NOD_E_USAGE,
-                               "its consent is \"%s\"; it can be \"inbox\", or left out",
-                               tool->consent);
+    enum consent_from consent;
+    if (tool->consent && *tool->consent && !consent_named(str_of(tool->consent), &consent))
+        return register_refuse(
+            "tool", name, NOD_E_USAGE,
+            "its consent is \"%s\"; it can be \"roles\", \"inbox\" or \"any\", or left out",
+            tool->consent);
     if (tool->view && strncmp(tool->view, "ui://", 5) != 0)
         return register_refuse("tool", name, NOD_E_USAGE, "its view does not begin with ui://");
     if ((unsigned)tool->task > NOD_TASK_REQUIRED)
@@ -84,6 +90,13 @@ static struct json *parse_text(struct local_target *t, const char *name, const c
     return value;
 }
 
+static struct json *closed(struct local_target *t, const nod_tool *tool, struct json *form)
+{
+    if (form && tool->strict)
+        json_set(&t->arena, form, STR("additionalProperties"), json_new_bool(&t->arena, false));
+    return form;
+}
+
 static struct json *tool_input(struct local_target *t, const nod_tool *tool)
 {
     static const nod_form nothing = { sizeof(nod_field), NULL, 0 };
@@ -95,7 +108,7 @@ static struct json *tool_input(struct local_target *t, const nod_tool *tool)
     if (!schema)
         register_refuse("tool", tool->name, NOD_E_BAD_SCHEMA, "its input cannot be used: " STR_FMT,
                         STR_ARG(why));
-    return schema;
+    return closed(t, tool, schema);
 }
 
 static bool is_object_schema(const struct json *schema)
@@ -300,7 +313,7 @@ static bool tool_listing(struct local_target *t, const nod_tool *tool)
         }
     }
     if (tool->input)
-        input = form_build_plain(tool->input, &t->arena, &why);
+        input = closed(t, tool, form_build_plain(tool->input, &t->arena, &why));
     if (!write_descriptor(t, tool, input, output, meta) ||
         !register_version(t, input, tool->version)) {
         register_refuse("tool", tool->name, NOD_E_LIMIT, "its listing is larger than %d bytes",
@@ -310,18 +323,26 @@ static bool tool_listing(struct local_target *t, const nod_tool *tool)
     return true;
 }
 
-/* The names are checked when it is known which surfaces there are. */
-static bool tool_surfaces(struct local_target *t, const nod_tool *tool)
+/* A copy of names, NULL-terminated; NULL: there are none. */
+static const char *const *names_copy(struct arena *arena, const char *const *names)
 {
     size_t count = 0;
 
-    while (tool->surfaces && tool->surfaces[count])
+    while (names && names[count])
         count++;
-    const char **copy = arena_zalloc(&t->arena, (count + 1) * sizeof(*copy));
+    const char **copy = arena_zalloc(arena, (count + 1) * sizeof(*copy));
     for (size_t i = 0; copy && i < count; i++)
-        copy[i] = arena_str(&t->arena, str_of(tool->surfaces[i])).at;
-    t->base.surfaces = count ? copy : NULL;
-    t->base.consent_elsewhere = tool->consent && *tool->consent;
+        copy[i] = arena_str(arena, str_of(names[i])).at;
+    return count ? copy : NULL;
+}
+
+/* Surfaces are checked when it is known which there are. */
+static bool tool_names(struct local_target *t, const nod_tool *tool)
+{
+    t->base.surfaces = names_copy(&t->arena, tool->surfaces);
+    t->base.approves = names_copy(&t->arena, tool->approves);
+    if (tool->consent && *tool->consent)
+        consent_named(str_of(tool->consent), &t->base.consent);
     return !t->arena.exhausted;
 }
 
@@ -339,7 +360,7 @@ static struct local_target *tool_build(struct local *local, const void *table, s
         return NULL;
     struct local_target *t = local_target_new(local, TARGET_TOOL);
     *status = NOD_E_USAGE;
-    if (!tool_texts(t, &tool) || !tool_surfaces(t, &tool))
+    if (!tool_texts(t, &tool) || !tool_names(t, &tool))
         goto refused;
     *status = NOD_E_BAD_SCHEMA;
     if (!tool_listing(t, &tool))

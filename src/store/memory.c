@@ -281,6 +281,8 @@ static void running_move(struct memory_store *memory, struct stored_call *call,
     journal_add(call, park->entries, park->entry_count);
     call->is.notices = park->notices;
     call->is.handed |= park->handed;
+    if (park->entry_count || park->ask_count)
+        call->is.deaths = 0;
     memory_keep_for(memory, &call->is, park->keep_for_ms);
 }
 
@@ -317,6 +319,20 @@ static void memory_park(struct store *store, const struct park_spec *park, store
     memory_sweep(memory);
 }
 
+static nod_status memory_clear(struct memory_store *memory, const struct append_spec *append)
+{
+    struct call_facts *call = idmap_get(&memory->calls, append->call_id);
+
+    if (!call)
+        return gone(memory, append->call_id);
+    if (call->epoch != append->epoch || call->state != CALL_STORED_RUNNING)
+        return NOD_E_STALE;
+    struct deaths deaths = deaths_unpack(call->deaths);
+    deaths.probation = false;
+    call->deaths = (uint16_t)deaths_pack(&deaths);
+    return NOD_OK;
+}
+
 static void memory_append(struct store *store, const struct append_spec *append, store_done *done,
                           void *data)
 {
@@ -336,6 +352,11 @@ static void memory_append(struct store *store, const struct append_spec *append,
 
     if (memory_fails_before(memory, "append", &fault, done, data))
         return;
+    if (append->clears) {
+        status = memory_clear(memory, append);
+        memory_finish_reply(memory_reply(memory, done, data, status), fault);
+        return;
+    }
     struct stored_call *call = running_call(memory, &park, false, &said, &status);
     if (call)
         running_move(memory, call, &park);
@@ -346,31 +367,39 @@ void memory_call_start(struct memory_store *memory, struct stored_call *call)
 {
     idle_leave(memory, call);
     call->is.state = CALL_STORED_RUNNING;
+    call->is.gone = false;
     call->is.epoch++;
 }
 
-static void memory_take(struct store *store, struct str token, struct str call_id, struct str node,
-                        store_done *done, void *data)
+static void memory_take(struct store *store, const struct take_spec *take, store_done *done,
+                        void *data)
 {
     struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
     nod_status status = NOD_OK;
+    bool suspect = false;
 
-    (void)node;
     if (memory_fails_before(memory, "take", &fault, done, data))
         return;
-    struct call_facts *call = idmap_get(&memory->calls, call_id);
+    struct call_facts *call = idmap_get(&memory->calls, take->call_id);
     if (!call) {
-        status = gone(memory, call_id);
-    } else if (!memory_id_is(&call->token, token)) {
-        if (call->state == CALL_STORED_RUNNABLE) {
-            memory_call_start(memory, memory_stored_call(call));
-            memory_id_set(&call->token, token);
-        } else {
+        status = gone(memory, take->call_id);
+    } else if (!memory_id_is(&call->token, take->token)) {
+        struct deaths deaths = deaths_unpack(call->deaths);
+        bool lost = call->state == CALL_STORED_RUNNING && call->gone;
+        bool given_back = call->state == CALL_STORED_RUNNABLE && deaths.probation;
+        suspect = take->why == TAKE_PLAIN && (lost || given_back);
+        if (suspect || !(lost || call->state == CALL_STORED_RUNNABLE)) {
             status = NOD_E_STALE;
+        } else {
+            deaths = deaths_taken(deaths, take->why, lost);
+            call->deaths = (uint16_t)deaths_pack(&deaths);
+            memory_call_start(memory, memory_stored_call(call));
+            memory_id_set(&call->token, take->token);
         }
     }
     struct reply *reply = memory_reply(memory, done, data, status);
+    reply->reply.suspect = suspect;
     if (status == NOD_OK) {
         memory_hold(reply, call);
         reply->with_call = true;
@@ -551,6 +580,14 @@ void memory_store_orphan(struct store *store)
     for (struct call_facts *call; (call = idmap_next(&memory->calls, &calls));)
         if (call->state == CALL_STORED_RUNNING)
             memory_call_runnable(memory, memory_stored_call(call));
+}
+
+void memory_store_lose(struct store *store, struct str call_id, bool is_gone)
+{
+    struct call_facts *call = idmap_get(&memory_of(store)->calls, call_id);
+
+    if (call && call->state == CALL_STORED_RUNNING)
+        call->gone = is_gone;
 }
 
 size_t memory_store_calls(const struct store *store)

@@ -40,6 +40,10 @@ struct store *memory_store_create(const struct memory_opts *opts);
  */
 void memory_store_orphan(struct store *store);
 
+/* For tests: this call, if it runs, does so on a node that is gone, by the name "gone"; or no longer
+ * does. */
+void memory_store_lose(struct store *store, struct str call_id, bool gone);
+
 /* For tests and figures. */
 size_t memory_store_calls(const struct store *store);
 size_t memory_store_asks(const struct store *store);

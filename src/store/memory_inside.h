@@ -125,6 +125,8 @@ struct call_facts { /* what is kept of every call, ended or not */
     unsigned char kind : 6; /* enum target_kind: KIND_BITS */
     bool handed : 1;
     bool packed : 1; /* it has ended, and is a struct ended_call; otherwise a struct stored_call */
+    bool gone : 1;   /* it runs on a node that is gone: see memory_store_lose */
+    uint16_t deaths; /* see deaths_pack */
     struct id id;
     struct id token; /* of the newest operation */
 };

@@ -113,7 +113,9 @@ static void scan_runnable(struct reply *reply, size_t most)
     struct idmap_walk walk = { 0 };
 
     for (struct call_facts *call; most > 0 && (call = idmap_next(&memory->calls, &walk));) {
-        if (call->state != CALL_STORED_RUNNABLE || !call->handed)
+        bool runs = call->state == CALL_STORED_RUNNING && !call->gone;
+        if (runs || call->state == CALL_STORED_WAITING || !call->handed ||
+            call->state >= CALL_STORED_FINISHED)
             continue;
         struct call_view view;
         memory_call_view(call, &view);
@@ -121,6 +123,52 @@ static void scan_runnable(struct reply *reply, size_t most)
         memory_call_view_finish(&view);
         most--;
     }
+}
+
+/* Calls are in no order, so a page is those with the smallest ids after the cursor. */
+static void scan_calls(struct reply *reply, size_t most)
+{
+    struct memory_store *memory = reply->memory;
+    struct scanning *scanning = reply->scanning;
+    struct id *page = mem_alloc((most + 1) * sizeof(*page));
+    struct idmap_walk walk = { 0 };
+    size_t count = 0;
+
+    for (const struct call_facts *call; (call = idmap_next(&memory->calls, &walk));) {
+        size_t at = count;
+        if (scanning->cursor.given && memcmp(call->id.text, scanning->cursor.name.at, ID_LEN) <= 0)
+            continue;
+        while (at > 0 && memcmp(call->id.text, page[at - 1].text, ID_LEN) < 0)
+            at--;
+        if (at > most)
+            continue;
+        memmove(page + at + 1, page + at, ((count > most ? most : count) - at) * sizeof(*page));
+        page[at] = call->id;
+        count += count <= most;
+    }
+    for (size_t i = 0; i < count && i < most; i++) {
+        struct call_facts *call = idmap_get(&memory->calls, id_str(&page[i]));
+        struct call_view view;
+        if (!call)
+            continue; /* the callback of a row has dropped it */
+        memory_call_view(call, &view);
+        struct call_record record = { .id = view.record.id,
+                                      .principal = view.record.principal,
+                                      .kind = view.record.kind,
+                                      .target = view.record.target,
+                                      .state = view.record.state,
+                                      .epoch = view.record.epoch,
+                                      .opened_ms = view.record.opened_ms,
+                                      .handed = view.record.handed,
+                                      .node = view.record.node,
+                                      .deaths = view.record.deaths };
+        size_t pending = call->packed ? 0 : ((struct stored_call *)call)->pending;
+        scanning->row(reply->data, &(struct store_row){ .call = &record, .pending = pending });
+        memory_call_view_finish(&view);
+    }
+    if (count > most)
+        reply->reply.cursor = cursor_write(scanning->next, 0, id_str(&page[most - 1]));
+    mem_free(page);
 }
 
 static void scan_asks_of_call(struct reply *reply, size_t most)
@@ -165,6 +213,9 @@ void memory_scan_rows(struct reply *reply)
     case STORE_ASKS_PENDING:
     case STORE_ASKS_ENDED:
         memory_index_scan(reply, most);
+        break;
+    case STORE_CALLS:
+        scan_calls(reply, most);
         break;
     }
 }

@@ -249,6 +249,8 @@ void memory_call_view(struct call_facts *call, struct call_view *view)
     record->kind = (enum target_kind)call->kind;
     record->keep_until_ms = call->keep_until;
     record->handed = call->handed;
+    record->node = call->gone ? STR("gone") : STR_NONE; /* it knows one node alone */
+    record->deaths = deaths_unpack(call->deaths);
     record->forgotten = false;
     record->notices = call->notices;
     record->state = (enum call_state)call->state;

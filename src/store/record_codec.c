@@ -307,11 +307,13 @@ static void get_digest(struct reader *reader, unsigned char *digest)
         memcpy(digest, s.at, DIGEST_BYTES);
 }
 
-static bool told_before(struct codec *codec, struct str id)
+static bool told_before(struct codec *codec, const char *record, struct str id)
 {
     uint64_t hash = 14695981039346656037u; /* FNV-1a; only a log line depends on it */
     size_t most = codec->told_count < CODEC_TOLD_MOST ? codec->told_count : CODEC_TOLD_MOST;
 
+    for (; *record; record++)
+        hash = (hash ^ (unsigned char)*record) * 1099511628211u;
     for (size_t i = 0; i < id.len; i++)
         hash = (hash ^ (unsigned char)id.at[i]) * 1099511628211u;
     for (size_t i = 0; i < most; i++)
@@ -324,7 +326,7 @@ static bool told_before(struct codec *codec, struct str id)
 void codec_tell(struct codec *codec, const char *record, struct str id, const char *why)
 {
     codec->why = why;
-    if (!codec->store || (codec->again && told_before(codec, id)))
+    if (!codec->store || (codec->again && told_before(codec, record, id)))
         return;
     LOG_ERROR("a record in the store was refused", LOG_CSTR("store", codec->store),
               LOG_CSTR("record", record), LOG_STR("id", id), LOG_CSTR("why", why));
@@ -362,18 +364,74 @@ static nod_status open_head(struct codec *codec, enum codec_kind kind, struct st
     return NOD_OK;
 }
 
+static void name_keep(char to[CODEC_FOREIGN_NAME], struct str name)
+{
+    bool fits = name.len < CODEC_FOREIGN_NAME && (!name.len || !memchr(name.at, '\0', name.len));
+
+    snprintf(to, CODEC_FOREIGN_NAME, STR_FMT, STR_ARG(fits && name.len ? name : STR("")));
+}
+
+void foreign_keep(struct foreign_record *foreign, const char *key, enum codec_kind kind,
+                  struct str id, struct str scope)
+{
+    if (foreign->key[0])
+        return;
+    snprintf(foreign->key, sizeof(foreign->key), "%s", key);
+    foreign->kind = kind;
+    name_keep(foreign->id, id);
+    name_keep(foreign->scope, scope);
+}
+
+/* Sealed, and not with a secret of the ring. */
+static bool is_foreign(struct codec *codec, enum codec_kind kind, struct str id, struct str scope,
+                       struct str body)
+{
+    char key[SEAL_KEY_TEXT];
+
+    if (!seal_key(body, key) || keyring_has(codec->ring, key))
+        return false;
+    foreign_keep(&codec->foreign, key, kind, id, scope);
+    return true;
+}
+
+/* Logged once, because the store looks again whether it is still there. */
+static nod_status refuse_foreign(struct codec *codec, enum codec_kind kind, struct str id)
+{
+    bool again = codec->again;
+
+    codec->again = true;
+    refuse(codec, NOD_E_REFUSED, kind, id,
+           codec->ring ? "it was sealed with a secret that is not set"
+                       : "it is sealed, and no secret is set: set the one it was written with");
+    codec->again = again;
+    return NOD_E_REFUSED;
+}
+
+bool codec_key(struct str bytes, char key[SEAL_KEY_TEXT], bool *plain)
+{
+    struct reader reader = { .rest = str_skip(bytes, bytes.len < 3 ? bytes.len : 3) };
+
+    key[0] = '\0';
+    *plain = bytes.len >= 3 && bytes.at[2] == FLAG_PLAIN;
+    if (bytes.len < 3 || bytes.at[2] != FLAG_SEALED)
+        return false;
+    get_text(&reader); /* the scope */
+    return seal_key(reader.rest, key);
+}
+
 static nod_status unseal(struct codec *codec, enum codec_kind kind, struct str id, struct str scope,
                          struct arena *arena, struct str *body)
 {
     struct str bound[] = { str_of(kind_names[kind]), scope, id };
-    nod_status status = seal_open_bytes(
-        codec->ring, &(struct seal_for){ STR("record"), scope, bound, 3 }, *body, arena, body);
+    struct str sealed = *body;
 
-    if (status != NOD_OK)
-        return refuse(codec, NOD_E_REFUSED, kind, id,
-                      "its seal does not fit: changed, moved from another record, or written with "
-                      "a secret that is not set");
-    return NOD_OK;
+    if (seal_open_bytes(codec->ring, &(struct seal_for){ STR("record"), scope, bound, 3 }, sealed,
+                        arena, body) == NOD_OK)
+        return NOD_OK;
+    if (is_foreign(codec, kind, id, scope, sealed))
+        return refuse_foreign(codec, kind, id);
+    return refuse(codec, NOD_E_REFUSED, kind, id,
+                  "its seal does not fit: it was changed, or moved from another record");
 }
 
 static nod_status refuse_plain(struct codec *codec, enum codec_kind kind, struct str id)
@@ -395,9 +453,10 @@ static nod_status open_body(struct codec *codec, enum codec_kind kind, struct st
         return status;
     if (!sealed && codec->ring)
         return refuse_plain(codec, kind, id);
-    if (sealed && !codec->ring)
-        return refuse(codec, NOD_E_REFUSED, kind, id,
-                      "it is sealed, and no secret is set: set the one it was written with");
+    if (sealed && !codec->ring) {
+        is_foreign(codec, kind, id, *scope, reader->rest);
+        return refuse_foreign(codec, kind, id);
+    }
     return sealed ? unseal(codec, kind, id, *scope, arena, &reader->rest) : NOD_OK;
 }
 

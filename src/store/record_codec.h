@@ -30,6 +30,7 @@ enum {
     CODEC_ENTRIES_MAX = 65536,         /* entries in one record */
     CODEC_SCOPE_MAX = SEAL_NAME_MAX,
     CODEC_TOLD_MOST = 256, /* unreadable records that are remembered, so that each is logged once */
+    CODEC_FOREIGN_NAME = 512, /* bytes of the name of a foreign record, with its NUL */
 };
 
 enum codec_kind {
@@ -41,14 +42,35 @@ enum codec_kind {
     CODEC_VALUE = 7, /* 6 is not used any more */
 };
 
+/*
+ * A record whose secret the keyring does not have. It is not damaged, and whoever has the secret
+ * can read it: this node was given too few secrets, or another node seals with one that this node
+ * was not told of.
+ */
+struct foreign_record {
+    char key[SEAL_KEY_TEXT]; /* of its secret; "": none was met */
+    enum codec_kind kind;
+    /* What it is bound to, to look at it again; "": it is too long to be kept. Small records have a
+     * kind, which is their scope. */
+    char id[CODEC_FOREIGN_NAME];
+    char scope[CODEC_FOREIGN_NAME];
+};
+
 struct codec {            /* belongs to one thread, as does its keyring */
     struct keyring *ring; /* NULL: records are not sealed */
     const char *store;    /* for the log; NULL: nothing is logged */
     const char *why;      /* of the last refusal */
     bool again;           /* the same records are read again and again: log each refusal once */
+    struct foreign_record foreign; /* the first that was met since it was last emptied */
     size_t told_count;
     uint64_t told[CODEC_TOLD_MOST]; /* logged while `again`; the newest replace the oldest */
 };
+
+/* Fills it in, unless it is already. */
+void foreign_keep(struct foreign_record *foreign, const char *key, enum codec_kind kind,
+                  struct str id, struct str scope);
+/* The secret that a record is sealed with. False: it is plain, or no record. *plain says which. */
+bool codec_key(struct str bytes, char key[SEAL_KEY_TEXT], bool *plain);
 
 /* Logs a refusal, unless it was logged before. */
 void codec_tell(struct codec *codec, const char *record, struct str id, const char *why);

@@ -18,8 +18,9 @@
 
 enum {
     OPEN_TURN_MS = 20,
-    SWEEP_LOOKS = 64,  /* records of each index that one step of a sweep looks at */
-    SWEEPS_MOST = 256, /* steps of one sweep of a shard, as long as there is more to remove */
+    OPEN_QUIET_MS = 1000, /* without an answer, before it is said that nothing answers */
+    SWEEP_LOOKS = 64,     /* records of each index that one step of a sweep looks at */
+    SWEEPS_MOST = 256,    /* steps of one sweep of a shard, as long as there is more to remove */
 };
 
 /* --- small records --- */
@@ -257,6 +258,7 @@ static void sweep_due(void *data)
     if (!redis_lanes_ready(store, &why))
         return;
     sweep_begin(store);
+    redis_mark_look(store);
 }
 
 /* --- the whole --- */
@@ -325,6 +327,7 @@ static const struct store_ops redis_ops = {
     .announce = redis_announce,
     .watch_announced = redis_watch_announced,
     .ready = op_ready,
+    .opens = redis_opens,
     .now = op_now,
     .destroy = destroy,
 };
@@ -333,11 +336,24 @@ static const struct store_ops redis_ops = {
 static bool first_greeting(struct redis_store *store, char *why)
 {
     int64_t until = loop_now(store->loop) + store->url.timeout_ms;
+    int64_t quiet_for = store->url.timeout_ms - OPEN_QUIET_MS;
     const char *reason = "";
+    bool said = false;
 
     while (!redis_lanes_ready(store, &reason) && !store->lanes[0]->hopeless &&
-           loop_now(store->loop) < until)
+           loop_now(store->loop) < until) {
         loop_turn(store->loop, OPEN_TURN_MS);
+        const char *why_not = store->lanes[0]->why;
+        bool failed =
+            (store->lanes[0]->settled && *why_not) || loop_now(store->loop) > until - quiet_for;
+        if (said || !failed || redis_lanes_ready(store, &reason) || store->lanes[0]->hopeless)
+            continue;
+        said = true;
+        LOG_ERROR("Redis cannot be reached; it is tried again for a while",
+                  LOG_CSTR("where", store->url.shown),
+                  LOG_CSTR("why", *why_not ? why_not : "it has not answered yet"),
+                  LOG_INT("for_ms", store->url.timeout_ms));
+    }
     bool ready = redis_lanes_ready(store, &reason);
     if (!ready)
         snprintf(why, REDIS_WHY_MAX, "%.80s: %.400s", store->url.shown,
@@ -389,6 +405,7 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
     map_init(&store->known, REDIS_KNOWN_MOST);
     list_init(&store->tally_order);
     map_init(&store->tallies, REDIS_TALLIES_MOST);
+    store->mark = opts->mark;
     store->pending_asks = opts->pending_asks;
     store->pending_asks_per_principal = opts->pending_asks_per_principal;
     snprintf(store->channels_text, sizeof(store->channels_text), "%swake:%d:", store->url.prefix,
@@ -401,7 +418,7 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
                                             &redis_command_events, store);
         store->lanes[i]->lane = i;
     }
-    if (!first_greeting(store, why)) {
+    if (!first_greeting(store, why) || !redis_mark_check(store, why)) {
         destroy(&store->store);
         return NULL;
     }

@@ -22,6 +22,7 @@
 #define NOD_STORE_REDIS_H
 
 #include "core/store.h"
+#include "store/mark.h"
 #include "store/reseal.h"
 
 struct keyring;
@@ -42,13 +43,14 @@ struct redis_opts {
     int64_t abandoned_ms;              /* 0: STORE_ABANDONED_MS */
     size_t pending_asks;               /* questions that may wait, in all; 0: no bound */
     size_t pending_asks_per_principal; /* the same for one principal */
+    enum mark_rule mark;               /* which secrets may open it: store/mark.h */
 };
 
 /*
  * Connects, and turns the loop until that has succeeded or failed. Call it before the loop runs.
- * NULL, and a message in `why`: nothing answers, the password is wrong, it is a replica, or
- * `strict` is set and its settings cannot keep the promise. Later the store reconnects by itself,
- * as often as needed.
+ * NULL, and a message in `why`: nothing answers, the password is wrong, it is a replica, it is
+ * sealed with a secret that is not set, or `strict` is set and its settings cannot keep the
+ * promise. Later the store reconnects by itself, as often as needed.
  */
 struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY_MAX]);
 

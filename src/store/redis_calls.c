@@ -18,6 +18,7 @@ enum { TAKE_FIRST, TAKE_ALIVE, TAKE_FROM_GONE };
 
 struct taking {
     struct str token, node;
+    enum take_why why;
     struct str owner, epoch; /* the node it is taken from */
 };
 
@@ -25,8 +26,10 @@ static void take_say(struct redis_op *op, const struct taking *taking, bool gone
 {
     struct str call = id_str(&op->call);
     struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE) };
-    struct str words[] = { taking->token, taking->node,  call,          gone ? STR("1") : STR("0"),
-                           taking->owner, taking->epoch, redis_used(op) };
+    struct str words[] = { taking->token,  taking->node,
+                           call,           gone ? STR("1") : STR("0"),
+                           taking->owner,  taking->epoch,
+                           redis_used(op), redis_digits(op, taking->why) };
 
     redis_op_script(op, SCRIPT_TAKE, keys, 2, words, sizeof(words) / sizeof(words[0]));
 }
@@ -54,7 +57,10 @@ static void take_reply(struct redis_op *op, size_t at, const struct redis_value 
 {
     (void)at;
     if (op->phase == TAKE_ALIVE) {
-        if (redis_number(value) != 0) {
+        const struct taking *taking = op->with;
+        bool alive = redis_number(value) != 0;
+        if (alive || taking->why == TAKE_PLAIN) {
+            op->reply.suspect = !alive;
             op->status = NOD_E_STALE;
             return;
         }
@@ -62,8 +68,10 @@ static void take_reply(struct redis_op *op, size_t at, const struct redis_value 
         take_say(op, op->with, true);
         return;
     }
-    if (!redis_op_said(op, value))
+    if (!redis_op_said(op, value)) {
+        op->reply.suspect = op->status == NOD_E_STALE && redis_number(redis_item(value, 2)) == 1;
         return;
+    }
     if (redis_number(redis_item(value, 0)) == SAID_RUNS) {
         take_runs(op, value);
         return;
@@ -84,20 +92,46 @@ static void take_reply(struct redis_op *op, size_t at, const struct redis_value 
 
 static const struct redis_verb take_verb = { "take", take_reply };
 
-void redis_take(struct store *base, struct str token, struct str call_id, struct str node,
-                store_done *done, void *data)
+void redis_take(struct store *base, const struct take_spec *take, store_done *done, void *data)
 {
     struct redis_op *op = redis_op_new(redis_of(base), &take_verb, done, data);
     struct taking *taking = ARENA_NEW(&op->arena, struct taking);
 
-    if (!redis_is_id(call_id) || !taking || !redis_plain(token, node)) {
-        redis_op_end(op, redis_is_id(call_id) ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
+    if (!redis_is_id(take->call_id) || !taking || !redis_plain(take->token, take->node)) {
+        redis_op_end(op, redis_is_id(take->call_id) ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
         return;
     }
-    redis_id_set(&op->call, call_id);
-    *taking = (struct taking){ .token = redis_copy(op, token), .node = redis_copy(op, node) };
+    redis_id_set(&op->call, take->call_id);
+    *taking = (struct taking){ .token = redis_copy(op, take->token),
+                               .node = redis_copy(op, take->node),
+                               .why = take->why };
     op->with = taking;
     take_say(op, taking, false);
+    redis_op_send_or_end(op);
+}
+
+/* --- a run that is no longer on probation --- */
+
+static void clear_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    (void)at;
+    redis_op_said(op, value);
+}
+
+static const struct redis_verb clear_verb = { "append", clear_reply };
+
+void redis_clear(struct store *base, const struct append_spec *append, store_done *done, void *data)
+{
+    struct redis_op *op = redis_op_new(redis_of(base), &clear_verb, done, data);
+
+    if (!redis_is_id(append->call_id)) {
+        redis_op_end(op, NOD_E_NOT_FOUND);
+        return;
+    }
+    redis_id_set(&op->call, append->call_id);
+    redis_op_script(op, SCRIPT_CLEAR,
+                    (struct str[]){ redis_key(op, append->call_id, "c:", append->call_id) }, 1,
+                    (struct str[]){ redis_digits(op, (int64_t)append->epoch) }, 1);
     redis_op_send_or_end(op);
 }
 

@@ -9,8 +9,10 @@
  *     redis_quota.c     how many questions wait
  *     redis_scan.c      load, scan
  *     redis_live.c      calls that could be run
+ *     redis_all.c       all calls, for operators
  *     redis_list.c      asks and small records by page
  *     redis_reseal.c    seals every record with the newest secret
+ *     redis_mark.c      which secret the store is sealed with, and records of another
  *     redis_known.c     what is remembered of calls and asks
  *     redis_op.c        operations on their way: queue, deadlines, delivery
  *     redis_link.c      one connection: connecting, greeting, reconnecting
@@ -139,6 +141,7 @@ enum redis_script {
     SCRIPT_SAVE,
     SCRIPT_CLAIM,
     SCRIPT_TAKE,
+    SCRIPT_CLEAR,
     SCRIPT_FINISH,
     SCRIPT_PUT,
     SCRIPT_DEL,
@@ -301,6 +304,12 @@ struct redis_store {
     int64_t lapsed_ms; /* the last search for asks that have run out */
     uint64_t commands_sent;
 
+    enum mark_rule mark;         /* what was asked of the secrets */
+    bool foreign_told;           /* it was logged that codec.foreign was met */
+    bool foreign_asked;          /* whether it is still there is being looked up */
+    bool misfit;                 /* the mark is of another secret, since we began */
+    char mark_why[MARK_WHY_MAX]; /* why this node is not fit for requests */
+
     struct redis_link *announcements; /* NULL: nobody here listens to announcements */
     char *announce_channel;
     void (*announced)(void *data, struct str text);
@@ -399,6 +408,24 @@ struct str redis_shard_key(struct redis_op *op, unsigned shard, const char *lett
 unsigned redis_shard(struct str of);
 struct str redis_channel(const struct redis_store *store, struct arena *arena, struct str node);
 
+/* --- redis_reseal.c --- */
+
+/* For SCAN: the keys of a letter in every shard. */
+struct str redis_pattern(struct redis_op *op, const char *letter);
+
+/* --- redis_mark.c --- */
+
+/* Once the store is greeted: do the secrets fit? If there is no mark, one is made. Turns the
+ * loop. */
+bool redis_mark_check(struct redis_store *store, char why[REDIS_WHY_MAX]);
+/* All records are sealed with the newest secret now. Turns the loop. */
+bool redis_mark_renew(struct redis_store *store);
+/* Logs that a record of a secret that is not set was met, if it was, and was not logged yet. */
+void redis_mark_met(struct redis_store *store);
+/* Now and then: looks at the mark, and at the record that was met. */
+void redis_mark_look(struct redis_store *store);
+bool redis_opens(struct store *base, struct str *why);
+
 /* --- redis_announce.c --- */
 
 void redis_announce(struct store *base, struct str text);
@@ -449,8 +476,9 @@ void redis_park(struct store *store, const struct park_spec *park, store_done *d
 void redis_append(struct store *store, const struct append_spec *append, store_done *done,
                   void *data);
 void redis_claim(struct store *store, const struct claim_spec *claim, store_done *done, void *data);
-void redis_take(struct store *store, struct str token, struct str call_id, struct str node,
-                store_done *done, void *data);
+void redis_take(struct store *store, const struct take_spec *take, store_done *done, void *data);
+void redis_clear(struct store *store, const struct append_spec *append, store_done *done,
+                 void *data);
 void redis_finish(struct store *store, const struct finish_spec *finish, store_done *done,
                   void *data);
 void redis_cancel(struct store *store, struct str token, struct str call_id, struct str why,
@@ -487,6 +515,9 @@ void redis_say_ask(struct redis_op *op, struct str call, struct str ask);
 
 void redis_scan_live(struct store *store, const struct store_scan *scan, store_row_fn *row,
                      store_done *done, void *data);
+/* --- redis_all.c --- */
+void redis_scan_all(struct store *base, const struct store_scan *scan, store_row_fn *row,
+                    store_done *done, void *data);
 
 void redis_scan_asks(struct store *store, const struct store_scan *scan, store_row_fn *row,
                      store_done *done, void *data);
@@ -501,6 +532,9 @@ struct str redis_value_name(struct redis_op *op, struct str kind, struct str key
  * `pairs` is a call's hash as HGETALL gives it. NOD_E_NOT_FOUND if it is empty. With `journal` the
  * entries are read too.
  */
+/* What is beside the record of a call: the text of its head, field x. False: it is damaged. The
+ * node points into the text. */
+bool redis_read_beside(struct str head, struct call_record *call, size_t *pending);
 nod_status redis_read_call(struct codec *codec, struct str id, const struct redis_value *pairs,
                            bool journal, struct arena *arena, struct call_record *out);
 /* meta, record and answer as they are in the call's hash. */

@@ -140,6 +140,7 @@ static void op_tell(struct redis_op *op)
     loop_release(store->loop);
     if (!op->reply.now_ms)
         op->reply.now_ms = redis_now(store);
+    redis_mark_met(store);
     home->telling++;
     if (op->status == NOD_OK)
         for (const struct redis_row *at = op->rows; at && home->store; at = at->next)

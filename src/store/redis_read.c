@@ -136,18 +136,22 @@ static nod_status read_ask_in(struct codec *codec, const struct fields *fields, 
 struct head {
     enum call_state state;
     uint64_t epoch;
+    int64_t pending;
     int64_t items; /* of the journal */
     int64_t keep_until_ms;
     int64_t opened_ms;
     uint32_t notices;
     bool handed;
     struct str asks; /* ids, one after the other */
+    struct str node;
+    struct deaths deaths;
 };
 
 enum {
     HEAD_STATE,
     HEAD_EPOCH,
-    HEAD_ITEMS = 3,
+    HEAD_PENDING,
+    HEAD_ITEMS,
     HEAD_KEEP = 6,
     HEAD_OPENED,
     HEAD_NOTICES,
@@ -161,6 +165,7 @@ static bool read_head(struct str text, struct head *out)
 {
     int64_t numbers[HEAD_NUMBERS];
 
+    *out = (struct head){ 0 };
     for (size_t i = 0; i < HEAD_NUMBERS; i++) {
         struct str field;
         if (!str_cut(text, ' ', &field, &text) || !str_to_i64(field, &numbers[i]) || numbers[i] < 0)
@@ -170,6 +175,7 @@ static bool read_head(struct str text, struct head *out)
         return false;
     out->state = (enum call_state)numbers[HEAD_STATE];
     out->epoch = (uint64_t)numbers[HEAD_EPOCH];
+    out->pending = numbers[HEAD_PENDING];
     out->items = numbers[HEAD_ITEMS];
     out->opened_ms = numbers[HEAD_OPENED];
     out->keep_until_ms = numbers[HEAD_KEEP];
@@ -177,8 +183,30 @@ static bool read_head(struct str text, struct head *out)
         out->keep_until_ms += out->opened_ms;
     out->notices = (uint32_t)numbers[HEAD_NOTICES];
     out->handed = numbers[HEAD_HANDED];
-    struct str skipped;
-    return str_cut(text, ' ', &skipped, &text) && str_cut(text, ' ', &out->asks, &text);
+    struct str skipped, deaths;
+    int64_t packed;
+    if (!str_cut(text, ' ', &skipped, &text) || !str_cut(text, ' ', &out->asks, &text))
+        return false;
+    bool lines = str_cut(text, '\n', &skipped, &text) && str_cut(text, '\n', &out->node, &text);
+    if (lines && str_cut(text, '\n', &skipped, &deaths) && str_to_i64(deaths, &packed))
+        out->deaths = deaths_unpack((uint64_t)packed);
+    return true;
+}
+
+bool redis_read_beside(struct str text, struct call_record *call, size_t *pending)
+{
+    struct head head;
+
+    if (!read_head(text, &head))
+        return false;
+    call->state = head.state;
+    call->epoch = head.epoch;
+    call->opened_ms = head.opened_ms;
+    call->handed = head.handed;
+    call->node = head.node;
+    call->deaths = head.deaths;
+    *pending = (size_t)head.pending;
+    return true;
 }
 
 /* --- the journal --- */
@@ -281,6 +309,8 @@ static nod_status read_call(struct codec *codec, struct str id, const struct fie
     out->opened_ms = head->opened_ms;
     out->keep_until_ms = head->keep_until_ms;
     out->handed = head->handed;
+    out->node = arena_str(arena, head->node);
+    out->deaths = head->deaths;
     return NOD_OK;
 }
 

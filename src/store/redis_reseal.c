@@ -8,6 +8,9 @@
  * newest secret adds no work. One that does not might do so for ever, so the number of tries is
  * bounded.
  *
+ * When all is done the mark of the store is renewed (store/mark.h), unless a record was met whose
+ * secret is missing: from then on the newest secret alone will do.
+ *
  * Holds always: a record is replaced only by itself, bound to what it was bound to, and lives no
  * longer than before. A record that does not open stays as it is, is named in the log, and is still
  * refused by the servers. Records are counted in the last reading of their key; a key that SCAN
@@ -322,8 +325,7 @@ static void names_reply(struct redis_op *op, size_t at, const struct redis_value
 
 static const struct redis_verb names_verb = { "reseal: name the keys", names_reply };
 
-/* Keys of the letter in every shard. Special characters of patterns are escaped. */
-static struct str pattern(struct redis_op *op, const char *letter)
+struct str redis_pattern(struct redis_op *op, const char *letter)
 {
     char prefix[2 * REDIS_PREFIX_MAX + 1];
     size_t len = 0;
@@ -346,7 +348,7 @@ static void names_begin(struct resealing *work)
     work->busy++;
     arena_reset(&work->naming);
     redis_op_say(op,
-                 (struct str[]){ STR("SCAN"), cursor, STR("MATCH"), pattern(op, walk->letter),
+                 (struct str[]){ STR("SCAN"), cursor, STR("MATCH"), redis_pattern(op, walk->letter),
                                  STR("COUNT"), redis_digits(op, RESEAL_KEYS_MOST), STR("TYPE"),
                                  str_of(walk->type) },
                  8);
@@ -382,7 +384,9 @@ bool redis_store_reseal(const struct redis_opts *opts, bool plain, struct reseal
         snprintf(why, REDIS_WHY_MAX, "no secret is set: there is nothing to seal with");
         return false;
     }
-    struct store *store = redis_store_open(opts, why);
+    struct redis_opts with = *opts;
+    with.mark = MARK_RESEALS;
+    struct store *store = redis_store_open(&with, why);
     if (!store)
         return false;
     struct resealing work = { .store = redis_of(store), .counts = counts, .plain = plain };
@@ -393,6 +397,8 @@ bool redis_store_reseal(const struct redis_opts *opts, bool plain, struct reseal
     work_on(&work);
     while (work.busy)
         loop_turn(opts->loop, RESEAL_TURN_MS);
+    if (work.status == NOD_OK && !work.store->codec.foreign.key[0] && !redis_mark_renew(work.store))
+        work.status = NOD_E_STORE;
     if (work.status != NOD_OK)
         snprintf(why, REDIS_WHY_MAX, "%s", reason(work.status));
     arena_finish(&work.naming);

@@ -359,5 +359,9 @@ void redis_append(struct store *store, const struct append_spec *append, store_d
                              .keep_for_ms = append->keep_for_ms,
                              .handed = append->handed };
 
+    if (append->clears) {
+        redis_clear(store, append, done, data);
+        return;
+    }
     save(store, &append_verb, append->call_id, &saving, done, data);
 }

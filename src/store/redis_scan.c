@@ -346,6 +346,8 @@ void redis_scan(struct store *base, const struct store_scan *scan, store_row_fn 
 {
     if (scan->index == STORE_RUNNABLE)
         redis_scan_live(base, scan, row, done, data);
+    else if (scan->index == STORE_CALLS)
+        redis_scan_all(base, scan, row, done, data);
     else if (scan->index == STORE_ASKS_PENDING || scan->index == STORE_ASKS_ENDED)
         redis_scan_asks(base, scan, row, done, data);
     else

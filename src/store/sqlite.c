@@ -219,6 +219,7 @@ static void op_save(struct store *store, const struct sqlite_verb *verb,
 
 static const struct sqlite_verb verb_park = { "park", sqlite_park };
 static const struct sqlite_verb verb_append = { "append", sqlite_append };
+static const struct sqlite_verb verb_clear = { "append", sqlite_clear };
 static const struct sqlite_verb verb_claim = { "claim", sqlite_claim };
 static const struct sqlite_verb verb_take = { "take", sqlite_take };
 static const struct sqlite_verb verb_finish = { "finish", sqlite_finish };
@@ -240,6 +241,13 @@ static void op_park(struct store *store, const struct park_spec *park, store_don
 static void op_append(struct store *store, const struct append_spec *append, store_done *done,
                       void *data)
 {
+    if (append->clears) {
+        struct sqlite_op *op = op_new(of(store), &verb_clear, done, data);
+        op->id = copy(op, append->call_id);
+        op->epoch = append->epoch;
+        op_submit(of(store), &of(store)->writer, op);
+        return;
+    }
     op_save(store, &verb_append,
             &(struct park_spec){ .token = append->token,
                                  .open = append->open,
@@ -278,14 +286,14 @@ static void op_claim(struct store *store, const struct claim_spec *claim, store_
     op_submit(of(store), &of(store)->writer, op);
 }
 
-static void op_take(struct store *store, struct str token, struct str call_id, struct str node,
-                    store_done *done, void *data)
+static void op_take(struct store *store, const struct take_spec *take, store_done *done, void *data)
 {
     struct sqlite_op *op = op_new(of(store), &verb_take, done, data);
 
-    op->token = copy(op, token);
-    op->id = copy(op, call_id);
-    op->node = copy(op, node);
+    op->token = copy(op, take->token);
+    op->id = copy(op, take->call_id);
+    op->node = copy(op, take->node);
+    op->why = take->why;
     op_submit(of(store), &of(store)->writer, op);
 }
 
@@ -429,6 +437,7 @@ static void look_due(void *data)
     op_submit(store, &store->writer, op_new(store, &verb_look, NULL, NULL));
     if (atomic_load(&store->unreadable))
         op_submit(store, &store->reader, op_new(store, &verb_look, NULL, NULL));
+    sqlite_mark_look(store);
     timer_set(store->loop, &store->look, LITE_LOOK_EVERY_MS, look_due, store);
 }
 
@@ -493,6 +502,7 @@ static void destroy(struct store *base)
     side_finish(&store->writer); /* the last connection moves the whole log into the file */
     sqlite_file_finish(store);
     mailbox_unref(store->mailbox);
+    pthread_mutex_destroy(&store->foreign_lock);
     mem_free(store->vfs);
     mem_free(store);
 }
@@ -522,19 +532,20 @@ static const struct store_ops sqlite_ops = {
     .watch = set_watch,
     .watch_asks = sqlite_watch_asks,
     .ready = ready,
+    .opens = sqlite_opens,
     .now = now,
     .destroy = destroy,
 };
 
-static bool begin_writer(struct sqlite_store *store, char *why)
+static bool begin_writer(struct sqlite_store *store, enum mark_rule mark, char *why)
 {
     return sqlite_file_lock(store, why) && sqlite_connect(&store->writer, why) &&
-           sqlite_migrate(&store->writer, why);
+           sqlite_migrate(&store->writer, why) && sqlite_mark_check(&store->writer, mark, why);
 }
 
-static bool begin(struct sqlite_store *store, char *why)
+static bool begin(struct sqlite_store *store, enum mark_rule mark, char *why)
 {
-    if (!begin_writer(store, why) || !sqlite_connect(&store->reader, why))
+    if (!begin_writer(store, mark, why) || !sqlite_connect(&store->reader, why))
         return false;
     if (!sqlite_file_is_there(&store->writer)) {
         sqlite_file_say_lost(&store->writer);
@@ -566,6 +577,7 @@ static struct sqlite_store *make(const struct sqlite_opts *opts, char *why)
     store->mailbox = MEM_NEW(struct sqlite_mailbox);
     store->mailbox->store = store;
     atomic_store(&store->mailbox->refs, 1);
+    pthread_mutex_init(&store->foreign_lock, NULL);
     side_init(store, &store->writer, true, opts->ring);
     side_init(store, &store->reader, false, opts->ring);
     why[0] = '\0';
@@ -576,7 +588,7 @@ struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WH
 {
     struct sqlite_store *store = make(opts, why);
 
-    if (!begin(store, why)) {
+    if (!begin(store, opts->mark, why)) {
         destroy(&store->store);
         return NULL;
     }
@@ -589,7 +601,7 @@ struct sqlite_store *sqlite_store_offline(const struct sqlite_opts *opts, char *
     struct sqlite_store *store = make(opts, why);
 
     store->loop = NULL;
-    if (begin_writer(store, why))
+    if (begin_writer(store, opts->mark, why))
         return store;
     destroy(&store->store);
     return NULL;

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "core/store.h"
+#include "store/mark.h"
 #include "store/reseal.h"
 
 struct keyring;
@@ -37,12 +38,13 @@ struct sqlite_opts {
     int64_t abandoned_ms;              /* 0: STORE_ABANDONED_MS */
     size_t pending_asks;               /* questions that may wait, in all; 0: no bound */
     size_t pending_asks_per_principal; /* the same for one principal */
+    enum mark_rule mark;               /* which secrets may open it: store/mark.h */
     const char *vfs;                   /* tests; NULL: SQLite's own */
 };
 
 /*
  * NULL, and a message in `why`: another process owns the file, it is something else, it was written
- * by a newer nod, or it cannot be read or written.
+ * by a newer nod, it is sealed with a secret that is not set, or it cannot be read or written.
  */
 struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WHY_MAX]);
 

@@ -20,12 +20,17 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { LOCK_TEXT_MAX = 32 }; /* bytes of a process id */
+enum {
+    LOCK_TEXT_MAX = 32,   /* bytes of a process id */
+    LOCK_DYING_MS = 2000, /* how long a lock is waited for whose process may be dying */
+    LOCK_LOOK_MS = 20,
+};
 
 static const struct {
     const char *tail;
@@ -52,6 +57,23 @@ void sqlite_file_names(struct sqlite_store *store, const char *path)
 
 /* --- the lock --- */
 
+/* A process that was killed holds its locks until the system has taken it down, which takes a
+ * moment. */
+static bool lock_soon(int fd)
+{
+    const struct timespec pause = { .tv_nsec = LOCK_LOOK_MS * 1000000L };
+
+    for (int waited = 0; waited < LOCK_DYING_MS; waited += LOCK_LOOK_MS) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    errno = EWOULDBLOCK;
+    return false;
+}
+
 static bool say_owner(int fd, const char *path, char *why)
 {
     char pid[LOCK_TEXT_MAX] = { 0 };
@@ -60,7 +82,8 @@ static bool say_owner(int fd, const char *path, char *why)
         snprintf(pid, sizeof(pid), "unknown");
     pid[strcspn(pid, "\n")] = '\0';
     snprintf(why, LITE_WHY_MAX,
-             "%s is in use by process %s; give each server its own file, or let them share a Redis",
+             "%s is in use by process %s: stop it first, or give each server its own file, or let "
+             "servers share a Redis",
              path, pid);
     return false;
 }
@@ -80,8 +103,7 @@ static bool open_lock(struct sqlite_store *store, char *why)
         snprintf(why, LITE_WHY_MAX, "%s cannot be made: %s", name, strerror(errno));
         return false;
     }
-    return flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0 ||
-           say_owner(store->lock_fd, store->path, why);
+    return lock_soon(store->lock_fd) || say_owner(store->lock_fd, store->path, why);
 }
 
 /* The descriptor stays open until SQLite has closed its own: closing any descriptor of the file
@@ -94,7 +116,7 @@ static bool open_file(struct sqlite_store *store, char *why)
         snprintf(why, LITE_WHY_MAX, "%s cannot be opened: %s", store->path, strerror(errno));
         return false;
     }
-    if (flock(store->file_fd, LOCK_EX | LOCK_NB) == 0)
+    if (lock_soon(store->file_fd))
         return true;
     if (errno == EWOULDBLOCK)
         return say_owner(-1, store->path, why); /* by another name, or without its .lock file */

@@ -10,6 +10,7 @@
  *     sqlite_read.c    turns rows into records; load, scan, get, list
  *     sqlite_hints.c   tells a watcher of the asks what an operation has changed
  *     sqlite_reseal.c  seals every record with the newest secret
+ *     sqlite_mark.c    which secret the file is sealed with, and records of another
  *     sqlite_file.c    the files on the disk: their lock, and whether they are there
  *     sqlite_log.c     keeps the log short
  *     sqlite_schema.c  what is in the file: pragmas, tables, migrations
@@ -35,7 +36,7 @@
 #include "store/sqlite.h"
 
 enum {
-    LITE_SCHEMA = 5,            /* the newest version of the tables */
+    LITE_SCHEMA = 6,            /* the newest version of the tables */
     LITE_QUEUE_MOST = 200000,   /* operations that wait for a thread */
     LITE_BATCH_MOST = 1024,     /* operations in one commit */
     LITE_OP_BYTES = 96 << 20,   /* memory of one operation with what it reads */
@@ -92,6 +93,7 @@ struct sqlite_op {
     uint32_t notices;
     int64_t keep_for_ms;
     bool handed;
+    enum take_why why;
     const struct call_record *open;
     struct entry *entries;
     size_t entry_count;
@@ -128,6 +130,7 @@ enum sql {
     SQL_SAVE_UNDO,
     SQL_CALL_FIND,
     SQL_CALL_ADD,
+    SQL_CALL_CLEAR,
     SQL_CALL_PARK,
     SQL_CALL_MOVE,
     SQL_CALL_CLAIMED,
@@ -135,6 +138,7 @@ enum sql {
     SQL_CALL_LOAD,
     SQL_CALL_LOAD_NUMBER,
     SQL_CALLS_RUNNABLE,
+    SQL_CALLS_ALL,
     SQL_CALLS_OVER,
     SQL_CALLS_ABANDONED,
     SQL_CALLS_ORPHANED,
@@ -272,6 +276,11 @@ struct sqlite_store {
     void (*told)(void *data, const struct ask_hint *hint); /* NULL: nobody watches the asks */
     void *told_data;
     atomic_ullong commits;
+
+    pthread_mutex_t foreign_lock;
+    struct foreign_record foreign;  /* a record whose secret is not set; guarded by the lock */
+    bool foreign_asked;             /* whether it is still there is being looked up; loop thread */
+    char foreign_why[MARK_WHY_MAX]; /* loop thread */
 };
 
 struct query;
@@ -318,6 +327,17 @@ bool sqlite_migrate(struct sqlite_side *side, char *why);
 bool sqlite_settle(struct sqlite_side *side);
 void sqlite_disconnect(struct sqlite_side *side);
 
+/* sqlite_mark.c */
+/* Once the tables are up to date: do the secrets fit? If there is no mark, one is made. */
+bool sqlite_mark_check(struct sqlite_side *side, enum mark_rule rule, char *why);
+/* All records are sealed with the newest secret now. */
+void sqlite_mark_renew(struct sqlite_side *side);
+/* From a side's thread, after a batch: has it met a record of a secret that is not set? */
+void sqlite_mark_met(struct sqlite_side *side);
+/* On the loop, now and then. */
+void sqlite_mark_look(struct sqlite_store *store);
+bool sqlite_opens(struct store *store, struct str *why);
+
 /* sqlite_write.c */
 struct sqlite_call_row {
     int64_t n;
@@ -332,6 +352,7 @@ struct sqlite_call_row {
     int64_t idle_ms; /* only if it is runnable */
     int64_t owner;   /* its principal, as sqlite_quota.c counts it */
     bool sensitive;  /* one of its questions is sensitive */
+    struct deaths deaths;
 };
 
 /* Reads the columns of ROW_COLUMNS. */
@@ -345,6 +366,7 @@ void sqlite_journal_add(struct sqlite_side *side, const struct sqlite_call_row *
 void sqlite_query_idle(struct query *q, const struct sqlite_call_row *row);
 void sqlite_park(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_append(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_clear(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_take(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_finish(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_cancel(struct sqlite_side *side, struct sqlite_op *op);

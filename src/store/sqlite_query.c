@@ -8,14 +8,15 @@
 #include "store/sqlite_inside.h"
 
 #define CALL_COLUMNS                                                                               \
-    "n, id, state, epoch, notices, keep_until_ms, handed, opened_ms, record, result"
+    "n, id, state, epoch, notices, keep_until_ms, handed, opened_ms, record, result, node, deaths"
 #define ASK_COLUMNS "id, state, asked_ms, expires_ms, ended_ms, record, answer, attempt, via"
 #define ROW_COLUMNS                                                                                \
     "n, state, epoch, pending, token, keep_until_ms, handed, scope, node, idle_ms, owner, "        \
-    "sensitive"
+    "sensitive, deaths"
 #define ROW_OF_CALL                                                                                \
     "calls.n, calls.state, calls.epoch, calls.pending, calls.token, calls.keep_until_ms,"          \
-    " calls.handed, calls.scope, calls.node, calls.idle_ms, calls.owner, calls.sensitive"
+    " calls.handed, calls.scope, calls.node, calls.idle_ms, calls.owner, calls.sensitive,"         \
+    " calls.deaths"
 
 static const char *const texts[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -33,10 +34,11 @@ static const char *const texts[SQL_COUNT] = {
         " VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (id) DO NOTHING",
     [SQL_CALL_PARK] = "UPDATE calls SET sensitive = ?, state = ?, pending = ?, token = ?,"
-                      " notices = ?, node = ?, keep_until_ms = ?, handed = ?, idle_ms = ?"
-                      " WHERE n = ?",
+                      " notices = ?, node = ?, keep_until_ms = ?, handed = ?, idle_ms = ?,"
+                      " deaths = ? WHERE n = ?",
     [SQL_CALL_MOVE] = "UPDATE calls SET state = 0, epoch = epoch + 1, token = ?, node = ?,"
-                      " idle_ms = NULL WHERE n = ?",
+                      " idle_ms = NULL, deaths = ? WHERE n = ?",
+    [SQL_CALL_CLEAR] = "UPDATE calls SET deaths = ? WHERE n = ?",
     [SQL_CALL_CLAIMED] = "UPDATE calls SET state = ?, epoch = ?, pending = ?, node = ?,"
                          " handed = ?, idle_ms = ? WHERE n = ?",
     [SQL_CALL_END] = "UPDATE calls SET state = ?, token = ?, result = ?, pending = 0,"
@@ -49,6 +51,8 @@ static const char *const texts[SQL_COUNT] = {
         " AND handed = 1 AND (state = 2 OR NOT EXISTS (SELECT 1 FROM nodes"
         " WHERE nodes.node = calls.node AND nodes.expires_ms > ?)) ORDER BY random() LIMIT -1)"
         " CROSS JOIN calls ON calls.n = m",
+    [SQL_CALLS_ALL] = "SELECT n, id, state, epoch, handed, opened_ms, node, deaths, pending, record"
+                      " FROM calls WHERE n > ? ORDER BY n",
     [SQL_CALLS_OVER] =
         "SELECT n, pending, owner FROM calls WHERE drop_ms <= ? ORDER BY drop_ms LIMIT ?",
     [SQL_CALLS_ABANDONED] = "SELECT n, pending, owner FROM calls WHERE idle_ms <= ?"

@@ -88,6 +88,8 @@ static bool read_call(struct query *q, struct arena *arena, struct call_record *
     int64_t opened_ms = query_get_int(q);
     struct str record = query_get_bytes(q, arena);
     struct str result = query_get_bytes(q, arena);
+    struct str node = query_get_bytes(q, arena);
+    struct deaths deaths = deaths_unpack((uint64_t)query_get_int(q));
 
     if (side->error || !refused(side, codec_read_call(&side->codec, id, record, arena, out)))
         return false;
@@ -100,6 +102,8 @@ static bool read_call(struct query *q, struct arena *arena, struct call_record *
     out->opened_ms = opened_ms;
     out->keep_until_ms = keep_until_ms;
     out->handed = handed;
+    out->node = node;
+    out->deaths = deaths;
     return true;
 }
 
@@ -329,6 +333,56 @@ static void scan_page(struct sqlite_side *side, struct sqlite_op *op, size_t mos
     page_rows(&q, op, most);
 }
 
+/* What an operator is shown of a call. Its record is opened beside the rows, which keep little. */
+static void call_shown(struct query *q, struct sqlite_op *op, struct arena *opened, int64_t *n)
+{
+    struct codec quiet = { .ring = q->side->codec.ring };
+    struct call_record *call = ARENA_NEW(&op->arena, struct call_record), record = { 0 };
+    struct store_row row = { .call = call };
+
+    if (!call)
+        return;
+    arena_reset(opened);
+    *n = query_get_int(q);
+    call->id = query_get_bytes(q, &op->arena);
+    call->state = (enum call_state)query_get_int(q);
+    call->epoch = (uint64_t)query_get_int(q);
+    call->handed = query_get_int(q);
+    call->opened_ms = query_get_int(q);
+    call->node = query_get_bytes(q, &op->arena);
+    call->deaths = deaths_unpack((uint64_t)query_get_int(q));
+    row.pending = (size_t)query_get_int(q);
+    struct str bytes = query_get_bytes(q, opened);
+    row.closed = codec_read_call(&quiet, call->id, bytes, opened, &record) != NOD_OK;
+    if (!row.closed) {
+        call->kind = record.kind;
+        call->principal = arena_str(&op->arena, record.principal);
+        call->target = arena_str(&op->arena, record.target);
+    }
+    row_add(op, row);
+}
+
+static void scan_all_calls(struct sqlite_side *side, struct sqlite_op *op, size_t most)
+{
+    struct arena opened;
+    int64_t at, n;
+
+    if (!page_bound(op, false, &at, &n)) {
+        op->status = NOD_E_USAGE;
+        return;
+    }
+    struct query q = query(side, SQL_CALLS_ALL);
+    query_int(&q, n);
+    arena_init(&opened, LITE_OP_BYTES);
+    bool there = query_row(&q);
+    for (; there && room_left(op, most); there = query_row(&q))
+        call_shown(&q, op, &opened, &n);
+    query_end(&q);
+    arena_finish(&opened);
+    if (there)
+        page_ends(op, 0, n);
+}
+
 void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
 {
     static const enum sql statements[] = {
@@ -361,6 +415,9 @@ void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
     case STORE_ASKS_PENDING:
     case STORE_ASKS_ENDED:
         scan_page(side, op, most);
+        break;
+    case STORE_CALLS:
+        scan_all_calls(side, op, most);
         break;
     }
     side->codec.again = false;

@@ -5,6 +5,9 @@
  * transaction. A record that is sealed with the newest secret is left alone, so a run that was
  * stopped is simply begun again. The file is locked in the meantime, as by a server.
  *
+ * When all is done the mark of the file is renewed (store/mark.h), unless a record was met whose
+ * secret is missing: from then on the newest secret alone will do.
+ *
  * Holds always: a record is replaced only by itself, bound to what it was bound to. A record that
  * does not open stays as it is, and is still refused by the server.
  */
@@ -135,13 +138,17 @@ bool sqlite_store_reseal(const struct sqlite_opts *opts, bool plain, struct rese
         snprintf(why, LITE_WHY_MAX, "no secret is set: there is nothing to seal with");
         return false;
     }
-    struct sqlite_store *store = sqlite_store_offline(opts, why);
+    struct sqlite_opts with = *opts;
+    with.mark = MARK_RESEALS;
+    struct sqlite_store *store = sqlite_store_offline(&with, why);
     if (!store)
         return false;
     struct resealing work = { .side = &store->writer, .counts = counts, .plain = plain };
     arena_init(&work.arena, LITE_OP_BYTES);
     for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]) && !work.side->error; i++)
         reseal_column(&work, &columns[i]);
+    if (!work.side->error && !work.side->codec.foreign.key[0])
+        sqlite_mark_renew(work.side);
     bool done = !work.side->error;
     if (!done)
         snprintf(why, LITE_WHY_MAX, "%s cannot be written: %s", opts->path,

@@ -84,6 +84,8 @@ static const struct migration steps[LITE_SCHEMA] = {
       "CREATE INDEX asks_pending_of ON asks (owner, asked_ms) WHERE state = 0;"
       "CREATE INDEX asks_ended ON asks (ended_ms) WHERE state <> 0;"
       "CREATE INDEX asks_ended_of ON asks (owner, ended_ms) WHERE state <> 0;" },
+    { "how often processes died that ran a call",
+      "ALTER TABLE calls ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;" },
 };
 
 /* --- connections --- */

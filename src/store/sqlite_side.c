@@ -375,6 +375,7 @@ static void work(struct sqlite_side *side, struct list *ops, bool move_log)
     } else if (!list_empty(ops)) {
         read_batch(side, ops);
     }
+    sqlite_mark_met(side);
     if (!list_empty(ops))
         sqlite_deliver(side->store, ops);
     if (side->writes)

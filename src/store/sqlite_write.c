@@ -26,6 +26,7 @@ void sqlite_row_read(struct query *q, struct arena *arena, struct sqlite_call_ro
     row->idle_ms = query_get_int(q);
     row->owner = query_get_int(q);
     row->sensitive = query_get_int(q);
+    row->deaths = deaths_unpack((uint64_t)query_get_int(q));
 }
 
 static bool call_find(struct sqlite_side *side, struct sqlite_op *op, struct str id,
@@ -145,6 +146,7 @@ static bool call_parked(struct sqlite_side *side, struct sqlite_op *op,
     query_int(&q, row->keep_until_ms);
     query_int(&q, row->handed);
     sqlite_query_idle(&q, row);
+    query_int(&q, (int64_t)deaths_pack(&row->deaths));
     query_int(&q, row->n);
     return query_run(&q);
 }
@@ -213,6 +215,8 @@ static void row_set(struct sqlite_side *side, struct sqlite_op *op, struct sqlit
         row->sensitive |= op->asks[i].sensitive;
     for (size_t i = 0; i < op->entry_count; i++)
         row->sensitive |= op->entries[i].sensitive;
+    if (op->entry_count || op->ask_count)
+        row->deaths = (struct deaths){ 0 };
     if (op->verb->run != sqlite_park) {
         row->state = CALL_STORED_RUNNING;
         return;
@@ -321,6 +325,26 @@ void sqlite_append(struct sqlite_side *side, struct sqlite_op *op)
         save_call(side, op);
 }
 
+/* The run is no longer on probation. */
+void sqlite_clear(struct sqlite_side *side, struct sqlite_op *op)
+{
+    struct sqlite_call_row row;
+
+    if (!call_find(side, op, op->id, &row)) {
+        op->status = NOD_E_NOT_FOUND;
+        return;
+    }
+    if (row.epoch != op->epoch || row.state != CALL_STORED_RUNNING) {
+        op->status = NOD_E_STALE;
+        return;
+    }
+    row.deaths.probation = false;
+    struct query q = query(side, SQL_CALL_CLEAR);
+    query_int(&q, (int64_t)deaths_pack(&row.deaths));
+    query_int(&q, row.n);
+    query_run(&q);
+}
+
 /* --- take --- */
 
 static bool node_alive(struct sqlite_side *side, struct str node, int64_t now)
@@ -343,15 +367,18 @@ void sqlite_take(struct sqlite_side *side, struct sqlite_op *op)
         return;
     }
     if (!str_eq(row.token, op->token)) {
-        bool free = row.state == CALL_STORED_RUNNABLE ||
-                    (row.state == CALL_STORED_RUNNING && !node_alive(side, row.node, op->now));
-        if (!free) {
+        bool gone = row.state == CALL_STORED_RUNNING && !node_alive(side, row.node, op->now);
+        bool given_back = row.state == CALL_STORED_RUNNABLE && row.deaths.probation;
+        op->reply.suspect = op->why == TAKE_PLAIN && (gone || given_back);
+        if (op->reply.suspect || !(gone || row.state == CALL_STORED_RUNNABLE)) {
             op->status = NOD_E_STALE;
             return;
         }
+        row.deaths = deaths_taken(row.deaths, op->why, gone);
         struct query q = query(side, SQL_CALL_MOVE);
         query_text(&q, op->token);
         query_text(&q, op->node);
+        query_int(&q, (int64_t)deaths_pack(&row.deaths));
         query_int(&q, row.n);
         query_run(&q);
     }

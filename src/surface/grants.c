@@ -16,6 +16,7 @@ static void write_grant(void *data, const struct grant *grant)
     struct owned *owned = data;
     struct json_writer *w = &owned->w;
     struct arena *arena = &owned->shown.arena;
+    const char *sleeps = grant_sleeps(owned->shown.inbox->opts.engine, grant, arena);
 
     jw_object(w);
     jw_key_str(w, STR("id"), grant->id);
@@ -30,6 +31,11 @@ static void write_grant(void *data, const struct grant *grant)
     api_key_time(w, STR("createdAt"), grant->at_ms);
     api_key_time_or_null(w, STR("expiresAt"), grant->until_ms);
     jw_key_i64(w, STR("uses"), grant->uses);
+    jw_key(w, STR("sleeps"));
+    if (sleeps)
+        jw_str(w, str_of(sleeps));
+    else
+        jw_null(w);
     jw_end(w);
 }
 

@@ -12,12 +12,14 @@
 #include "base/mem.h"
 #include "core/answerable.h"
 #include "crypto/page_token.h"
+#include "front/public_url.h"
 #include "surface/api.h"
 #include "surface/page.h"
 
 struct hosted {
     struct hosted_opts opts;
     struct store *store;
+    bool lasting; /* its links outlive this process: the operator has given a secret */
     struct list visits;
     size_t visit_count; /* of those whose browsers wait */
 };
@@ -43,8 +45,17 @@ struct hosted_opts *hosted_opts(struct hosted *hosted)
 
 #define NO_SUCH_PAGE                                                                               \
     STR("There is no such page for you. The link may be incomplete, or for somebody else.")
+/* Without a secret each process has keys of its own, and cannot tell its own old links from none.
+ */
+#define NO_SUCH_LINK                                                                               \
+    STR("This link does not open a page. This server has no secret of its operator's, so its "     \
+        "links end when it is started again, and are good at the node that made them only. The "   \
+        "question may still wait: open it from the inbox, where it has a new link.")
 
 /* --- links --- */
+
+_Static_assert(ENGINE_PAGE_URL_MAX > PUBLIC_URL_MAX + PAGE_TOKEN_TEXT_MAX + ID_LEN,
+               "every link fits, whatever address this server has");
 
 static bool link_make(void *data, const struct ask_record *ask, int64_t expires_ms, struct buf *url)
 {
@@ -210,9 +221,8 @@ void hosted_redirect(struct hosted_visit *visit, struct str url)
 static bool is_consent(const struct hosted_visit *visit)
 {
     const struct ask_record *ask = &visit->ask;
-    const struct target *tool = catalog_find(visit->hosted->opts.catalog, TARGET_TOOL, ask->target);
 
-    return ask->consent || (tool && tool->destructive) || hosted_kind_of(ask)->signed_in;
+    return page_is_consent(visit->hosted->opts.engine, ask) || hosted_kind_of(ask)->signed_in;
 }
 
 static void lead_to_sign_in(struct hosted_visit *visit)
@@ -230,12 +240,12 @@ static void lead_to_sign_in(struct hosted_visit *visit)
 }
 
 /* Who has not signed in may be somebody else, for whom there is a page. */
-static void not_there(struct hosted_visit *visit)
+static void not_there(struct hosted_visit *visit, struct str why)
 {
     if (visit->by_link)
         lead_to_sign_in(visit);
     else
-        hosted_refuse(visit, 404, NO_SUCH_PAGE);
+        hosted_refuse(visit, 404, why);
 }
 
 /* Is it for this person? The token has said so when it was made; the ask says so now. */
@@ -266,7 +276,7 @@ static void found(void *data, nod_status status, const struct store_reply *reply
     else if (status == NOD_E_STORE)
         hosted_refuse(visit, 503, STR("The store cannot be reached; try again."));
     else if (!seen || visit->arena.exhausted)
-        not_there(visit);
+        not_there(visit, NO_SUCH_PAGE);
     else if (visit->by_link && is_consent(visit))
         lead_to_sign_in(visit);
     else
@@ -281,9 +291,12 @@ static void visit_find(struct hosted_visit *visit, struct str purpose, struct st
     struct page_token token;
 
     visit->next = next;
-    if (page_token_open(hosted->opts.ring, purpose, text, &visit->arena, &token) != NOD_OK ||
-        !page_token_is_for(&token, visit->principal)) {
-        not_there(visit);
+    if (page_token_open(hosted->opts.ring, purpose, text, &visit->arena, &token) != NOD_OK) {
+        not_there(visit, hosted->lasting ? NO_SUCH_PAGE : NO_SUCH_LINK);
+        return;
+    }
+    if (!page_token_is_for(&token, visit->principal)) {
+        not_there(visit, NO_SUCH_PAGE);
         return;
     }
     struct finding *finding = MEM_NEW(struct finding);
@@ -495,7 +508,8 @@ struct hosted *hosted_create(const struct hosted_opts *opts)
     struct hosted *hosted = MEM_NEW(struct hosted);
 
     hosted->opts = *opts;
-    if (!hosted->opts.ring)
+    hosted->lasting = hosted->opts.ring != NULL;
+    if (!hosted->lasting)
         hosted->opts.ring = keyring_random();
     hosted->store = engine_store(opts->engine);
     list_init(&hosted->visits);

@@ -79,20 +79,29 @@ static void done(void *data, const struct oauth_flow_result *result)
     }
 }
 
-static void opened(struct hosted_visit *visit)
+/* The person goes to the service, or comes back and may have to go again: begins, with the state
+ * that they bring back then. */
+static void go(struct hosted_visit *visit, struct oauth_flow *flow,
+               void (*begin)(struct oauth *oauth, const struct oauth_flow *flow,
+                             oauth_flow_done *done, void *data))
 {
-    struct oauth_flow flow = flow_of(visit);
     struct buf state;
 
     buf_init(&state, HOSTED_STATE_MAX);
-    if (!hosted_state(visit, &state)) {
-        buf_finish(&state);
+    if (hosted_state(visit, &state)) {
+        flow->state = buf_str(&state);
+        begin(hosted_opts(visit->hosted)->oauth, flow, done, visit);
+    } else {
         hosted_refuse(visit, 500, STR("The address of the service would be too long."));
-        return;
     }
-    flow.state = buf_str(&state);
-    oauth_begin(hosted_opts(visit->hosted)->oauth, &flow, done, visit);
     buf_finish(&state);
+}
+
+static void opened(struct hosted_visit *visit)
+{
+    struct oauth_flow flow = flow_of(visit);
+
+    go(visit, &flow, oauth_begin);
 }
 
 static struct str member(const struct hosted_visit *visit, struct str name, bool *given)
@@ -115,7 +124,7 @@ static void returned(struct hosted_visit *visit)
     flow.code = member(visit, STR("code"), &given);
     flow.error = member(visit, STR("error"), &given);
     flow.iss = member(visit, STR("iss"), &flow.has_iss);
-    oauth_return(hosted_opts(visit->hosted)->oauth, &flow, done, visit);
+    go(visit, &flow, oauth_return);
 }
 
 static void kept(void *data, nod_status status)

@@ -18,6 +18,7 @@ struct others {
     struct arena arena; /* of the ask that was answered */
     struct arena page;  /* of those that are being looked at */
     struct ask_record mine;
+    bool by_link; /* nobody has signed in: a yes is not theirs to give */
     bool (*same)(struct arena *arena, const struct ask_record *mine,
                  const struct ask_record *other);
     struct id ids[OTHERS_PAGE_MAX];
@@ -58,6 +59,7 @@ static void others_row(void *data, const struct store_row *row)
 
     if (ask->page == mine->page && !str_eq(ask->id, mine->id) && ask->id.len == ID_LEN &&
         str_eq(ask->principal, mine->principal) && others->count < OTHERS_PAGE_MAX &&
+        !(others->by_link && page_is_consent(others->engine, ask)) &&
         others->same(&others->page, mine, ask))
         memcpy(others->ids[others->count++].text, ask->id.at, ID_LEN);
 }
@@ -104,6 +106,7 @@ void hosted_answer_others(const struct hosted_visit *visit,
 
     others->engine = hosted_opts(visit->hosted)->engine;
     others->same = same;
+    others->by_link = visit->by_link;
     arena_init(&others->arena, OTHERS_ARENA);
     arena_init(&others->page, OTHERS_ARENA);
     others->mine = ask_record_copy(&others->arena, &visit->ask);

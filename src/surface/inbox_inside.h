@@ -141,8 +141,6 @@ void search_end(struct search *search);
 /* `all`: what was answered and the call's result are shown as well. */
 void item_write(struct json_writer *w, const struct inbox *inbox, const struct shown_ask *shown,
                 bool all);
-/* The word of the protocol for how an ask ended: "accept", ...; empty if nobody answered. */
-struct str item_action(enum ask_state state);
 
 /* --- events.c --- */
 

@@ -11,28 +11,15 @@
 #include "surface/inbox_inside.h"
 
 enum {
-    ITEM_ARENA_MAX = 24 << 20, /* memory to read the outcome of a call */
-    ITEM_SECRET_MAX = 8192,    /* memory to read which secret is asked for */
-    ITEM_TOOL_MAX = 1 << 20,   /* memory to read the description of a tool */
+    ITEM_ARENA_MAX = 24 << 20,              /* memory to read the outcome of a call */
+    ITEM_SECRET_MAX = 8192,                 /* memory to read which secret is asked for */
+    ITEM_URL_MAX = 2 * ENGINE_PAGE_URL_MAX, /* memory for the link of a page */
+    ITEM_TOOL_MAX = 1 << 20,                /* memory to read the description of a tool */
 };
 
 static struct str kind_name(enum ask_kind kind)
 {
     return kind == ASK_URL ? STR("url") : kind == ASK_APPROVAL ? STR("approval") : STR("form");
-}
-
-struct str item_action(enum ask_state state)
-{
-    switch (state) {
-    case ASK_ACCEPTED:
-        return STR("accept");
-    case ASK_DECLINED:
-        return STR("decline");
-    case ASK_CANCELLED:
-        return STR("cancel");
-    default:
-        return STR_NONE;
-    }
 }
 
 /* Says its author so? A tool that says nothing may be destructive, but is not called so. */
@@ -49,14 +36,24 @@ static bool is_destructive(const struct target *tool)
     return so;
 }
 
+/* Whoever asks; and what the yes is for, if that is another tool. The colour is of the more
+ * dangerous of both. */
 static void write_tool(struct json_writer *w, const struct inbox *inbox,
                        const struct ask_record *ask)
 {
     const struct target *tool = catalog_find(inbox->opts.catalog, TARGET_TOOL, ask->target);
+    struct arena arena;
 
+    arena_init(&arena, ITEM_TOOL_MAX);
+    struct str path = grant_path(ask, &arena);
+    const struct target *other =
+        path.len ? catalog_find(inbox->opts.catalog, TARGET_TOOL, path) : NULL;
     jw_key_str(w, STR("tool"), ask->target);
     jw_key_str(w, STR("title"), tool && tool->title.len ? tool->title : ask->target);
-    jw_key_bool(w, STR("destructive"), is_destructive(tool));
+    jw_key_bool(w, STR("destructive"), is_destructive(tool) || is_destructive(other));
+    if (path.len)
+        jw_key_str(w, STR("approves"), path);
+    arena_finish(&arena);
 }
 
 static void key_raw_or(struct json_writer *w, struct str key, struct str json, struct str or)
@@ -76,7 +73,23 @@ static void write_secret(struct json_writer *w, const struct ask_record *ask)
     arena_finish(&arena);
 }
 
-static void write_question(struct json_writer *w, const struct shown_ask *shown)
+static void write_urls(struct json_writer *w, const struct inbox *inbox,
+                       const struct ask_record *ask)
+{
+    struct arena arena;
+
+    if (ask->kind != ASK_URL)
+        return;
+    arena_init(&arena, ITEM_URL_MAX);
+    struct str url = ask_url(inbox->opts.engine, ask, &arena);
+    jw_key_str(w, STR("url"), url);
+    if (ask->page) /* it is answered there, and not here */
+        jw_key_str(w, STR("page"), url);
+    arena_finish(&arena);
+}
+
+static void write_question(struct json_writer *w, const struct inbox *inbox,
+                           const struct shown_ask *shown)
 {
     const struct ask_record *ask = &shown->ask;
 
@@ -84,10 +97,7 @@ static void write_question(struct json_writer *w, const struct shown_ask *shown)
     jw_key_str(w, STR("message"), ask->message);
     key_raw_or(w, STR("schema"), ask->page ? STR_NONE : ask->detail, STR("null"));
     key_raw_or(w, STR("arguments"), shown->args, shown->found ? STR("{}") : STR("null"));
-    if (ask->kind == ASK_URL)
-        jw_key_str(w, STR("url"), ask->url);
-    if (ask->page) /* it is answered there, and not here */
-        jw_key_str(w, STR("page"), ask->url);
+    write_urls(w, inbox, ask);
     if (ask->page == PAGE_SECRET)
         write_secret(w, ask);
     jw_key_str(w, STR("principal"), ask->principal);
@@ -103,12 +113,21 @@ static void key_str_or_null(struct json_writer *w, struct str key, struct str s)
         jw_null(w);
 }
 
-static void write_reason(struct json_writer *w, const struct ask_record *ask)
+/* What was written beside the answer; if nobody answered because the call has ended, how it did. */
+static void write_reason(struct json_writer *w, const struct shown_ask *shown)
 {
+    struct outcome outcome = { 0 };
     struct arena arena;
 
-    arena_init(&arena, ITEM_TOOL_MAX);
-    key_str_or_null(w, STR("reason"), note_reason(ask->note, &arena));
+    arena_init(&arena, ITEM_ARENA_MAX);
+    struct str reason = note_reason(shown->ask.note, &arena);
+    if (shown->ask.state == ASK_WITHDRAWN && !reason.len) {
+        if (shown->result.len && outcome_read(&arena, shown->result, &outcome) == NOD_OK)
+            reason = outcome.message;
+        if (!reason.len)
+            reason = STR("The call has ended without this answer.");
+    }
+    key_str_or_null(w, STR("reason"), reason);
     arena_finish(&arena);
 }
 
@@ -138,15 +157,17 @@ static void write_remember(struct json_writer *w, const struct ask_record *ask)
     arena_finish(&arena);
 }
 
-static void write_answer(struct json_writer *w, const struct ask_record *ask, bool all)
+static void write_answer(struct json_writer *w, const struct shown_ask *shown, bool all)
 {
+    const struct ask_record *ask = &shown->ask;
+
     jw_key(w, STR("answer"));
     jw_object(w);
-    key_str_or_null(w, STR("action"), item_action(ask->state));
+    key_str_or_null(w, STR("action"), ask_action(ask->state));
     jw_key_str(w, STR("by"), ask->by);
     jw_key_str(w, STR("via"), ask_via_shown(ask->via));
     api_key_time(w, STR("at"), ask->ended_ms);
-    write_reason(w, ask);
+    write_reason(w, shown);
     jw_key_i64(w, STR("tookMs"), ask->ended_ms - ask->asked_ms);
     if (all && !ask->sensitive && ask->state == ASK_ACCEPTED && ask->content.len)
         jw_key_raw(w, STR("content"), ask->content);
@@ -212,14 +233,14 @@ void item_write(struct json_writer *w, const struct inbox *inbox, const struct s
     jw_key_str(w, STR("kind"), kind_name(ask->kind));
     jw_key_str(w, STR("state"), ask_state_name(ask->state));
     write_tool(w, inbox, ask);
-    write_question(w, shown);
+    write_question(w, inbox, shown);
     jw_key_str(w, STR("server"), inbox->opts.name);
     api_key_time(w, STR("askedAt"), ask->asked_ms);
     api_key_time(w, STR("expiresAt"), ask->expires_ms);
     jw_key_i64(w, STR("attempt"), ask->attempt);
     write_remember(w, ask);
     if (ask->state != ASK_PENDING) {
-        write_answer(w, ask, all);
+        write_answer(w, shown, all);
         if (shown->found)
             write_call(w, shown, all);
         else

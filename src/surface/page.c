@@ -156,6 +156,41 @@ static void page_drawn(struct shown *shown, bool more)
     buf_finish(&list);
 }
 
+/* --- who is refused --- */
+
+/* What a person who is refused can do: the inbox, another sign-in, or the same again. */
+static void refusal_draw(void *data, struct buf *body, int status, struct str why, struct str next)
+{
+    const struct inbox *inbox = data;
+    struct arena arena;
+
+    arena_init(&arena, PAGE_MAX);
+    struct str base = page_base(inbox->opts.front, &arena);
+    struct str in = arena_fmt(&arena, "<a href=\"" STR_FMT "/login" STR_FMT "\">", STR_ARG(base),
+                              STR_ARG(as_text(&arena, next)));
+    struct str heading, ways;
+    if (status == 404) {
+        heading = STR("There is nothing here");
+        ways = arena_fmt(&arena, "<a href=\"" STR_FMT "/\">To the inbox</a>", STR_ARG(base));
+    } else if (status == 401 || status == 403) {
+        heading = status == 401 ? STR("Please sign in") : STR("This is not open to you");
+        ways = arena_fmt(&arena, STR_FMT "%s</a>", STR_ARG(in),
+                         status == 401 ? "Sign in" : "Sign in as somebody else");
+    } else {
+        heading = STR("This did not work");
+        ways = arena_fmt(&arena,
+                         "<a href=\"\">Try again</a>, or <a href=\"" STR_FMT "/\">to the inbox</a>",
+                         STR_ARG(base));
+    }
+    const struct place places[] = {
+        { STR("base"), base },       { STR("title"), title_of(inbox, &arena) },
+        { STR("heading"), heading }, { STR("why"), page_as_text(&arena, why, PAGE_WHY_MAX) },
+        { STR("ways"), ways },
+    };
+    page_fill(body, STR("refused.html"), places, sizeof(places) / sizeof(places[0]));
+    arena_finish(&arena);
+}
+
 static void page_serve(const struct front_request *request, void *data)
 {
     listing_draw(request, data, PAGE_DRAWN, page_drawn);
@@ -220,6 +255,8 @@ bool page_routes(struct inbox *inbox)
                                          "/grants", "/secrets",  "/accounts" };
     struct front *front = inbox->opts.front;
     bool added = true;
+
+    front_refuse_with(front, refusal_draw, inbox);
 
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
         added &= front_route(front, &(struct route){ .method = STR("GET"),

@@ -20,6 +20,7 @@ enum {
     PAGE_DRAWN = 50,      /* asks that are drawn into the page */
     PAGE_TITLE_MAX = 200, /* bytes of a title in the list */
     PAGE_GIST_MAX = 160,  /* bytes of a message in the list */
+    PAGE_WHY_MAX = 2048,  /* bytes of why somebody is refused */
 };
 
 /* A place such as {name} in a file of web/, and what it is filled with: HTML. */

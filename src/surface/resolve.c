@@ -52,7 +52,7 @@ static void resolve_taken(struct resolve *resolve, bool pending)
     jw_key_bool(&w, STR("approved"), yes);
     if (yes && answer->content)
         jw_key_value(&w, STR("data"), answer->content);
-    jw_key_str(&w, STR("action"), item_action(answer->action));
+    jw_key_str(&w, STR("action"), ask_action(answer->action));
     if (pending) /* a page was opened, and has to say that it is done */
         jw_key_bool(&w, STR("pending"), true);
     jw_end(&w);
@@ -68,7 +68,7 @@ static void write_winner(struct json_writer *w, void *data)
     jw_key(w, STR("answer"));
     jw_object(w);
     jw_key(w, STR("action"));
-    struct str action = item_action(ask->state);
+    struct str action = ask_action(ask->state);
     if (action.len)
         jw_str(w, action);
     else
@@ -274,7 +274,7 @@ static bool read_action(const struct json *body, struct answer *answer)
 
     if (json_get(body, STR("action"))) {
         for (enum ask_state state = ASK_ACCEPTED; state <= ASK_CANCELLED; state++)
-            if (str_eq(action, item_action(state))) {
+            if (str_eq(action, ask_action(state))) {
                 answer->action = state;
                 return !approved;
             }

@@ -10,6 +10,8 @@
  * Holds always: a request is freed when its last reply of the store has come, or with the inbox,
  * never before. If its client has gone away, nothing is sent.
  */
+#include <stdlib.h>
+
 #include "base/mem.h"
 #include "surface/inbox_inside.h"
 
@@ -197,6 +199,15 @@ void shown_load(struct shown *shown)
 
 /* --- asks by their ids --- */
 
+static int in_order_asked(const void *left, const void *right)
+{
+    const struct ask_record *a = &((const struct shown_ask *)left)->ask;
+    const struct ask_record *b = &((const struct shown_ask *)right)->ask;
+
+    return a->asked_ms != b->asked_ms ? (a->asked_ms < b->asked_ms ? -1 : 1)
+                                      : memcmp(a->id.at, b->id.at, ID_LEN);
+}
+
 static void ask_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct shown *shown = data;
@@ -204,8 +215,11 @@ static void ask_loaded(void *data, nod_status status, const struct store_reply *
     shown->failed |= status == NOD_E_STORE;
     if (status == NOD_OK && (shown->everybody || viewer_may_see(&shown->viewer, reply->ask)))
         shown_add(shown, reply->ask);
-    if (--shown->waiting == 0)
-        shown_load(shown);
+    if (--shown->waiting)
+        return;
+    if (shown->count > 1)
+        qsort(shown->asks, shown->count, sizeof(*shown->asks), in_order_asked);
+    shown_load(shown);
 }
 
 void shown_find(struct shown *shown, struct str id)

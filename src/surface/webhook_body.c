@@ -41,10 +41,7 @@ static void write_link(struct json_writer *w, const struct front *front, struct 
 
 static void write_answer(struct json_writer *w, const struct ask_record *ask)
 {
-    struct str action = ask->state == ASK_ACCEPTED    ? STR("accept")
-                        : ask->state == ASK_DECLINED  ? STR("decline")
-                        : ask->state == ASK_CANCELLED ? STR("cancel")
-                                                      : STR_NONE;
+    struct str action = ask_action(ask->state);
 
     jw_key(w, STR("answer"));
     jw_object(w);

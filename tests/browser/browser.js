@@ -9,11 +9,13 @@ import { everyEnd, startHttp, HttpPeer, within, PATIENCE_MS } from '../wire/harn
 import { tokenFile } from '../wire/credentials.js';
 
 // Ada and root, and others who have never been asked anything: each test takes the next.
-const others = Array.from({ length: 30 }, (_, i) => ({ token: `token-of-person-${i}-0123456789`, name: `p${i}`, roles: 'ask answer' }));
+const others = Array.from({ length: 60 }, (_, i) => ({ token: `token-of-person-${i}-0123456789`, name: `p${i}`, roles: 'ask answer' }));
+export const CALLER = { token: 'caller-token-0123456789abcdef', name: 'carl', roles: 'ask' }; // answers nothing
 export const PEOPLE = [
   { token: 'ada-token-0123456789abcdef', name: 'ada', roles: 'ask answer' },
   { token: 'root-token-0123456789abcdef', name: 'root', roles: 'admin' },
   ...others,
+  CALLER,
 ];
 export const SHOTS = path.join(process.env.NOD_BIN_DIR, 'screenshots');
 mkdirSync(SHOTS, { recursive: true });
@@ -86,7 +88,7 @@ export async function client(t, server, name = 'ada') {
 
 // A person: signs in with their token, or with a link.
 export async function person(t, server, name = 'ada', { path: where = '/', link, allow, ...options } = {}) {
-  const context = await (await (browser ??= launch())).newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', ...options });
+  const context = await (await (browser ??= launch())).newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', timezoneId: 'UTC', ...options });
   pagesOf(t).contexts.push(context);
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
@@ -102,7 +104,7 @@ export async function person(t, server, name = 'ada', { path: where = '/', link,
 
 // Somebody with an empty page, who has signed in if there is a name.
 export async function stranger(t, { server, name, allow } = {}) {
-  const context = await (await (browser ??= launch())).newContext({ locale: 'en-GB' });
+  const context = await (await (browser ??= launch())).newContext({ locale: 'en-GB', timezoneId: 'UTC' });
   pagesOf(t).contexts.push(context);
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
@@ -138,5 +140,11 @@ export const ask = (page) => page.locator('article.ask');
 export const asks = (page, text) => ask(page).locator('.message', { hasText: text }).waitFor();
 export const ready = (page) => page.waitForFunction(() => document.querySelector('.ask .primary')?.ariaDisabled === 'false');
 export const button = (page, name) => page.getByRole('button', { name, exact: true });
+// Pressed when it lets itself be: not while it has just moved under the pointer.
+export async function pressed(page, name) {
+  await button(page, name).hover();
+  await page.waitForFunction((name) => [...document.querySelectorAll('.bar button')].find((one) => one.textContent === name)?.ariaDisabled === 'false', name);
+  await button(page, name).click();
+}
 export const shot = (page, name) => page.screenshot({ path: path.join(SHOTS, `${name}.png`) });
 export const soon = (what, promise) => within(PATIENCE_MS, what, promise);

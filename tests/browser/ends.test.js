@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { everyEnd, within } from '../wire/harness.js';
+import { everyEnd, within, PATIENCE_MS } from '../wire/harness.js';
 
 test('whatever was begun is ended, and the first thing that was wrong is told', async () => {
   const ended = [], hooks = [];
@@ -36,7 +36,7 @@ test('a test whose page has logged an error ends without its servers', async () 
   let said = '';
   child.stdout.on('data', (data) => (said += data));
   try {
-    const [code] = await within(60000, 'it ends', once(child, 'close'));
+    const [code] = await within(PATIENCE_MS, 'it ends', once(child, 'close'));
     assert.equal(code, 1, said);
     assert.match(said, /what the page has logged/);
   } finally {

@@ -97,29 +97,19 @@ describe('over time', { concurrency: 2 }, () => {
     await asks(page, 'The second.');
     assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H2');
     await press('Tab', 'Tab');
-    while (!(await page.evaluate(() => document.activeElement.tagName === 'TEXTAREA'))) await press('Tab');
+    while (!(await page.evaluate(() => document.activeElement.tagName === 'INPUT'))) await press('Tab');
     await page.keyboard.type('djk?/ and so on');
     assert.equal(await ask(page).getByLabel('A word').inputValue(), 'djk?/ and so on', 'single keys are off while typing');
     await ready(page);
-    await press('Enter');
-    assert.equal(await page.locator('.outcome').count(), 0, 'Enter in a field does not submit');
-    // The new line moves the buttons, and what moves is inert for half a second: the first press may come too early.
-    for (let tries = 0, answered = false; !answered; tries++) {
-      assert.ok(tries < 10, 'Control+Enter answers');
-      await ready(page);
-      await press('Control+Enter');
-      answered = await ask(page).getByText(/Answered by you/).waitFor({ timeout: 1500 }).then(() => true, () => false);
-    }
+    await press('Control+Enter');
+    await ask(page).getByText(/Answered by you/).waitFor();
     assert.equal(await calls[1].result(), 'Said.');
     await press('Enter'); // on Next, which has the focus
     await asks(page, 'The third.');
     await ready(page);
     await press('d');
-    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Decline');
-    await press('Shift+Tab');
     await page.keyboard.type('No.');
-    await ready(page);
-    await press('Tab', 'Enter');
+    await press('Enter');
     await ask(page).getByText(/Declined by you/).waitFor();
     assert.equal(await calls[2].result(), 'Not said.');
     await press('?');

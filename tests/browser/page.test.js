@@ -1,6 +1,7 @@
 // The page, driven as people use it: a real browser, real servers, the real API. Screenshots of what is seen are left in the
 // build folder (screenshots/). All in one file, because one browser serves all of it.
 import './answering.js';
+import './meant.js';
 import './reading.js';
 import './living.js';
 import './elsewhere.js';

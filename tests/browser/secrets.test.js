@@ -40,7 +40,7 @@ async function openNodes(t, { store, nodes }) {
 const filesBelow = (folder) => readdirSync(folder, { recursive: true }).map((name) => path.join(folder, name)).filter((file) => statSync(file).isFile());
 
 for (const house of houses)
-  test(`${house.store}, ${house.nodes} node(s), ${house.client}: found in the handler's hand, and nowhere else`, { timeout: 240000 }, async (t) => {
+  test(`${house.store}, ${house.nodes} node(s), ${house.client}: found in the handler's hand, and nowhere else`, async (t) => {
     const { servers, first, last, kept, folder, receiver } = await openNodes(t, house);
     const wire = await recorded(t, first);
     const session = await clients[house.client](t, wire.server);
@@ -50,7 +50,7 @@ for (const house of houses)
     const value = plant();
     const until = path.join(folder, 'go on');
 
-    const call = session.call('hold', { until }, { timeout: 200000 });
+    const call = session.call('hold', { until }, { timeout: 2 * PATIENCE_MS });
     const question = await session.question();
     question.accept();
     const page = await person(t, last, 'ada');

@@ -36,10 +36,54 @@ static nod_status fields(nod_call *call)
                         NOD_OPTIONS({ "gift", "Gift wrap" }, { "sign", "Signature" },
                                     { "night", "Overnight" }),
                         .title = "Extras", NOD_MIN(1), NOD_MAX(2), .preset = "[\"gift\"]"),
-            NOD_TEXT("note", .title = "Note", .description = "Printed on the label."))));
+            NOD_TEXT("note", .title = "Note", .description = "Printed on the label.",
+                     NOD_MAX(2000)))));
     if (answer.action != NOD_ACCEPT)
         return nod_reply_text(call, "No parcel.");
     return nod_reply_textf(call, "Shipped: %s", nod_text(call, answer.content));
+}
+
+/* A short form, whose buttons are below it and not at the end of the window. */
+static nod_status label(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "What is on the label?",
+                       .form = NOD_FORM(NOD_TEXT("code", .title = "Code", NOD_MIN(5)),
+                                        NOD_TEXT("text", .title = "Text", NOD_MAX(2000)))));
+    return nod_reply_textf(call, "%s %s", answer.action == NOD_ACCEPT ? "Printed:" : "Not printed:",
+                           answer.action == NOD_ACCEPT ? nod_text(call, answer.content)
+                                                       : nod_answer_reason(call, &answer));
+}
+
+/* Times, one of them with a preset that no picker can show whole. */
+static nod_status meet(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(
+        call, &answer, .message = "When shall we meet?",
+        .form = NOD_FORM(NOD_TEXT("when", .title = "When", .format = "date-time", .required = true),
+                         NOD_TEXT("until", .title = "Until", .format = "date-time",
+                                  .preset = "2026-11-16T12:03:30.5Z"),
+                         NOD_TEXT("day", .title = "Paid by", .format = "date"))));
+    return nod_reply_textf(call, "Met: %s", nod_text(call, answer.content));
+}
+
+/* Six questions in one round, and another one when these are answered. */
+static nod_status tickets(nod_call *call)
+{
+    nod_answer answers[6], last;
+
+    for (int i = 0; i < 6; i++) {
+        const char *ticket = nod_fmt(call, "T-%d", i + 1);
+        NOD_TRY(nod_want(call, &answers[i], .message = ticket, .key = ticket,
+                         .form = NOD_FORM(NOD_TEXT("word", .title = "A word"))));
+    }
+    NOD_TRY(nod_await(call));
+    NOD_TRY(nod_elicit(call, &last, .message = "And who pays?",
+                       .form = NOD_FORM(NOD_TEXT("word", .title = "A word"))));
+    return nod_reply_text(call, "Paid.");
 }
 
 /* Asks with the text that it is given. */
@@ -113,6 +157,9 @@ static nod_status brief(nod_call *call)
 
 static const nod_tool tools[] = {
     { .name = "fields", .handler = fields, .title = "Ship a parcel", .additive = true },
+    { .name = "label", .handler = label, .title = "Print a label", .additive = true },
+    { .name = "meet", .handler = meet, .title = "Meet", .additive = true },
+    { .name = "tickets", .handler = tickets, .title = "Buy tickets", .additive = true },
     { .name = "say", .handler = say, .input_schema = ANYTHING, .additive = true },
     { .name = "transfer",
       .handler = transfer,

@@ -1,6 +1,7 @@
 // Clients that are asked apart from their calls, with tools of nod's own: through their model, or in a view. Their calls return a
 // pending result, and the answer is a request of its own. What the tests of both share is here: such a client, which comes back until
-// it has a reply, and the server that dies at each point, between any two requests, and in turn with another node.
+// it has a reply, and the server that dies at each point, between any two requests, and in turn with another node. Handlers crash
+// beside them, in a soak everywhere.
 //
 //   class ModelClient extends ApartClient { answers(), joined(), rest() }
 //   survives({ what: 'model', Client: ModelClient, args, points, ... })
@@ -10,9 +11,9 @@ import { defaultHeaders, initializeMessage, pause, sseEvents, textOf } from '../
 import { metaOf, VERSION } from '../wire/modern.js';
 import { combinations, keepLog, openHouse, sideBySide, startRedis } from './house.js';
 import { Count, Story, away, connectionFailed, patience } from './clients.js';
+import { CRASHING, SOAK, drawn, letCrash } from './crashers.js';
 
-export const SOAK = process.env.NOD_SOAK === '1';
-const PATIENCE_MS = 10000;
+const ANEW_MS = 10000; // then a request that got no answer is sent again
 const TOOLS = ['deed', 'deed_blocking', 'deed_once', 'deed_pair', 'deed_early'];
 // Points of others that they come by, on every store in every era, with NOD_SOAK=1.
 const MORE = ['answer_before', 'answer_after', 'take_before', 'rerun_before', 'effect_after', 'result_before', 'result_after'];
@@ -40,7 +41,7 @@ export class ApartClient {
   async post(story, url, message) {
     const modern = this.era === '2026' ? { 'MCP-Protocol-Version': VERSION, 'Mcp-Method': message.method, 'Mcp-Name': message.params.name }
       : { 'MCP-Protocol-Version': '2025-11-25', ...(this.session ? { 'Mcp-Session-Id': this.session } : {}) };
-    const response = await fetch(url, { method: 'POST', headers: { ...defaultHeaders, ...modern }, body: JSON.stringify({ jsonrpc: '2.0', ...message }), signal: patience(story, PATIENCE_MS) });
+    const response = await fetch(url, { method: 'POST', headers: { ...defaultHeaders, ...modern }, body: JSON.stringify({ jsonrpc: '2.0', ...message }), signal: patience(story, ANEW_MS) });
     if (away(response.status)) throw new Error(`HTTP ${response.status}`);
     if (!(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
       const text = await response.text();
@@ -113,24 +114,29 @@ export function survives({ what, Client, args, points: own, rounds, killMs }) {
     test(`${name}: killed at each of its points, nothing is lost and nothing done twice`, async (t) => {
       const redis = store === 'redis' ? await startRedis(t) : undefined;
       const ways = (point) => (SOAK ? [[point], [`${point}:2`], [`${point}:5`], [point, `${point}:3`]] : [[`${point}:${1 + Math.floor(Math.random() * 5)}`]]);
-      const cases = points.flatMap((point) => ways(point).map((lives) => ({ point, lives })));
+      const crashing = (CRASHING ? drawn(points) : []).map((point) => ({ point, lives: [point], crash: true })); // first: they take long
+      const cases = [...crashing, ...points.flatMap((point) => ways(point).map((lives) => ({ point, lives })))];
       const total = new Count();
       const reached = new Set();
       let deaths = 0;
-      await sideBySide(SOAK ? 6 : 4, cases, async ({ point, lives }) => {
+      let crashes = 0;
+      await sideBySide(SOAK ? 6 : 4, cases, async ({ point, lives, crash }) => {
         const house = await openHouse(t, store, { redis });
         const [first, ...rest] = lives;
         const node = (await house.node({ crash: first, args })).keep(() => rest.shift());
         const count = new Count();
         const client = await new Client(node.url, era).connect();
+        const crashers = crash && (await letCrash(house, era, node.url));
         await callsOf(house, client, count, '1');
+        if (crashers) count.join(await crashers.end(), `beside ${crashers.tool}`);
         total.join(count, `killed at ${lives}`);
-        if (node.deaths) reached.add(point);
+        if (!crash && node.deaths) reached.add(point);
         deaths += node.deaths;
+        crashes += node.crashes;
         if (count.faults.length) keepLog(house, `${what} ${era} ${store} ${lives}`);
         await house.close();
       });
-      t.diagnostic(`${name}: ${cases.length} cases, killed ${deaths} times`);
+      t.diagnostic(`${name}: ${cases.length} cases, killed ${deaths} times, crashed ${crashes} times`);
       total.check(t, null, name);
       assert.deepEqual(points.filter((point) => !reached.has(point) && !unreached.has(point)), []);
     });
@@ -160,11 +166,14 @@ export function survives({ what, Client, args, points: own, rounds, killMs }) {
           if (going) await nodes[turn % 2].killAndReturn();
         }
       })();
-      const clients = await Promise.all(Array.from({ length: 4 }, () => new Client(nodes.map((node) => node.url), era).connect()));
+      const urls = nodes.map((node) => node.url);
+      const clients = await Promise.all(Array.from({ length: 4 }, () => new Client(urls, era).connect()));
+      const crashers = CRASHING && (await letCrash(house, era, urls));
       for (let round = 0; round < (SOAK ? rounds : 1); round++)
         await Promise.all(clients.map((client, i) => callsOf(house, client, count, `${i}-${round}`)));
       going = false;
       await killing;
+      if (crashers) count.join(await crashers.end(), `beside ${crashers.tool}`);
       t.diagnostic(`${what}, ${era}, redis: killed ${nodes[0].deaths + nodes[1].deaths} times`);
       count.check(t, house, `${what}, ${era}, two nodes`);
       if (count.faults.length) keepLog(house, `${what} nodes ${era}`);

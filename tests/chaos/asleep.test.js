@@ -1,9 +1,11 @@
 // Asleep, not dead: a node is stopped in the middle of a deed, for longer than its heartbeat. Another takes over and
-// finishes. When the first one wakes up, it may write nothing, and the client gets one result.
+// finishes. When the first one wakes up, it may write nothing, and the client gets one result. In a soak handlers crash on the other one
+// meanwhile, and on both afterwards.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { combinations, openHouse, pause, startRedis } from './house.js';
-import { Client2025, Client2026, rightText, wordsOf } from './clients.js';
+import { Client2025, Client2026, Count, rightText, wordsOf } from './clients.js';
+import { CRASHING, letCrash } from './crashers.js';
 import { PATIENCE_MS, sseEvents, textOf, within } from '../wire/harness.js';
 import { retryOf, word } from '../wire/modern.js';
 
@@ -83,3 +85,21 @@ for (const tool of tools.filter(() => combinations.some(({ era, store }) => era 
     await house.close();
     await held;
   });
+
+for (const { era } of combinations.filter(({ store }) => store === 'redis' && CRASHING))
+  for (const tool of tools)
+    test(`${era}, ${tool}: asleep while handlers crash on the other node: the client gets one result, and the deed is done once`, async (t) => {
+      const { house, sleeper, other } = await twoNodes(t);
+      house.nodes.forEach((node) => node.keep());
+      const client = await (era === '2025' ? new Client2025(sleeper.url, { patienceMs: 5000 }) : new Client2026(sleeper.url, { patienceMs: 5000 })).connect();
+      const count = new Count();
+      const call = count.of(house, tool, 's', client.call(tool, 's', { slow_ms: SLOW_MS }));
+      await fallAsleep(house, sleeper, 's');
+      client.urls = [other.url];
+      const crashers = await letCrash(house, era, other.url);
+      await call;
+      sleeper.child.kill('SIGCONT');
+      count.join(await crashers.end(), `beside ${crashers.tool}`);
+      count.check(t, house, `${era}, ${tool}, asleep`);
+      await house.close();
+    });

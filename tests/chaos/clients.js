@@ -16,12 +16,12 @@
 // If the client has no handle to a call (no event id, no requestState, no task id), the call is simply begun again: the
 // promise does not cover it. Any other call that does not come to its end is lost: `Lost` says what was seen last.
 import assert from 'node:assert/strict';
-import { defaultHeaders, initializeMessage, pause, sseEvents, textOf } from '../wire/harness.js';
+import { defaultHeaders, initializeMessage, pause, PATIENCE_MS, sseEvents, textOf } from '../wire/harness.js';
 import { Modern, word } from '../wire/modern.js';
 
 const AGAIN_MS = 25; // before a request that failed is sent again
 const POLL_MS = 25;
-export const CALL_MS = Number(process.env.CHAOS_CALL_MS ?? 30000); // in which a call has to end, whatever is done to the servers
+export const CALL_MS = Number(process.env.CHAOS_CALL_MS ?? PATIENCE_MS); // in which a call has to end, whatever is done to the servers
 const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
 export class Lost extends Error {}
@@ -29,7 +29,7 @@ export class Lost extends Error {}
 export const wordsOf = (tag) => ({ first: `${tag}-a`, second: `${tag}-b` });
 const noWord = { action: 'accept', content: { word: 7 } }; // what deed_retry is told first
 export const rightText = (tool, tag) =>
-  tool.startsWith('word') ? `${tag}: ${tag}-a` : `${tag}: ${tag}-a ${tag}-b`;
+  /^(word|crash(?!_sometimes))/.test(tool) ? `${tag}: ${tag}-a` : `${tag}: ${tag}-a ${tag}-b`;
 
 // What a call has been through.
 export class Story {
@@ -46,7 +46,8 @@ export class Story {
   }
 
   // What this question is told now.
-  wordFor(key) {
+  wordFor(named) {
+    const key = named.split('.').at(-1); // a hook's keys are its own
     if (this.tool !== 'deed_retry' || this.wrong.has(key)) return word(wordsOf(this.tag)[key]);
     this.wrong.add(key);
     return noWord;
@@ -98,6 +99,29 @@ export const away = (status) => status === 502 || status === 503 || status === 5
 // A request gives up by itself, so that a server that is asleep does not hold the client for ever.
 export const patience = (story, ms) => AbortSignal.timeout(Math.max(1, Math.min(ms, story.until - Date.now())));
 
+const tryLater = ({ error }) => error && /try again later/.test(error.message);
+
+// Sends until there is a reply: `once` resolves to one with its status.
+export async function patiently(what, once) {
+  const story = new Story(what, '');
+  for (;;) {
+    try {
+      const reply = await once();
+      if (!away(reply.status) && !tryLater(reply)) return reply;
+      await story.again(`${what}: ${reply.status} ${reply.text}`);
+    } catch (error) {
+      await story.again(`${what}: ${connectionFailed(error)}`);
+    }
+  }
+}
+
+// Requests by hand, each sent until there is a reply.
+export class Patient extends Modern {
+  request(method, params, options) {
+    return patiently(method, () => super.request(method, params, options));
+  }
+}
+
 class Client {
   constructor(urls, { patienceMs = 30000, pick, twice = false, disorder = false, sameId = false, capabilities = { elicitation: {} } } = {}) {
     this.capabilities = capabilities;
@@ -132,7 +156,7 @@ export class Client2026 extends Client {
   // The same once more, to whichever node. What comes of it is looked at when the call has ended.
   twin(story, method, params, options) {
     const reply = this.modern.request(method, params, { url: this.url, signal: patience(story, this.patienceMs), ...options });
-    story.twins.push(reply.then((told) => (away(told.status) || this.tryLater(told) ? null
+    story.twins.push(reply.then((told) => (away(told.status) || tryLater(told) ? null
       : { error: told.error, text: told.result?.resultType === 'complete' && told.result.content ? textOf(told.result) : undefined }),
     (error) => void connectionFailed(error)));
   }
@@ -143,7 +167,7 @@ export class Client2026 extends Client {
       if (this.twice && !options.fragile) this.twin(story, method, params, options);
       try {
         const reply = await this.modern.request(method, params, { url: this.url, signal: patience(story, this.patienceMs), ...options });
-        if (!away(reply.status) && !this.tryLater(reply)) return reply;
+        if (!away(reply.status) && !tryLater(reply)) return reply;
         await story.again(`${method}: ${reply.status} ${reply.text}`);
       } catch (error) {
         if (options.fragile && refused(error)) story.begun--;
@@ -153,13 +177,9 @@ export class Client2026 extends Client {
     }
   }
 
-  tryLater(reply) {
-    return reply.error && /try again later/.test(reply.error.message);
-  }
-
-  async call(tool, tag, { ms, slow_ms, meanwhile } = {}) {
+  async call(tool, tag, { ms, slow_ms, crashes, meanwhile } = {}) {
     const story = new Story(tool, tag, ms);
-    const args = { tag, ...(slow_ms ? { slow_ms } : {}) };
+    const args = { tag, ...(slow_ms ? { slow_ms } : {}), ...(crashes === undefined ? {} : { crashes }) };
     const retries = [];
     let retry;
     let asker;
@@ -189,8 +209,8 @@ export class Client2026 extends Client {
 }
 
 export class TaskClient extends Client2026 {
-  async begin(story, tool, tag, slow_ms) {
-    const args = { tag, ...(slow_ms ? { slow_ms } : {}) };
+  async begin(story, tool, tag, slow_ms, crashes) {
+    const args = { tag, ...(slow_ms ? { slow_ms } : {}), ...(crashes === undefined ? {} : { crashes }) };
     for (;;) {
       const reply = await this.request(story, 'tools/call', { name: tool, arguments: args }, { capabilities: TASKS, fragile: true });
       if (reply && !reply.result?.taskId) throw story.lost(`no task: ${reply.text}`);
@@ -202,9 +222,9 @@ export class TaskClient extends Client2026 {
     return this.request(story, 'tasks/get', { taskId }, { capabilities: TASKS });
   }
 
-  async call(tool, tag, { ms, slow_ms, meanwhile } = {}) {
+  async call(tool, tag, { ms, slow_ms, crashes, meanwhile } = {}) {
     const story = new Story(tool, tag, ms);
-    const taskId = await this.begin(story, tool, tag, slow_ms);
+    const taskId = await this.begin(story, tool, tag, slow_ms, crashes);
     for (;;) {
       const reply = await this.get(story, taskId);
       const task = reply.result;
@@ -273,8 +293,9 @@ export class Client2025 extends Client {
       try {
         this.session = undefined;
         const reply = await this.fetch(story, 'POST', initializeMessage(this.capabilities));
-        await reply.text();
-        assert.equal(reply.status, 200);
+        const text = await reply.text();
+        if (away(reply.status)) throw new Error(`initialize: ${reply.status}`);
+        assert.equal(reply.status, 200, text);
         this.session = reply.headers.get('mcp-session-id');
         const taken = await this.fetch(story, 'POST', { jsonrpc: '2.0', method: 'notifications/initialized' });
         await taken.text();
@@ -357,9 +378,9 @@ export class Client2025 extends Client {
     throw new Error(`resuming: ${response.status}`);
   }
 
-  async call(tool, tag, { ms, slow_ms, onAsk } = {}) {
+  async call(tool, tag, { ms, slow_ms, crashes, onAsk } = {}) {
     const story = new Story(tool, tag, ms);
-    const args = { tag, ...(slow_ms ? { slow_ms } : {}) };
+    const args = { tag, ...(slow_ms ? { slow_ms } : {}), ...(crashes === undefined ? {} : { crashes }) };
     const answers = [];
     let seen = {};
     let id;
@@ -410,7 +431,7 @@ const unknownOutcome = (call) => /OUTCOME_UNKNOWN/.test(JSON.stringify(call.resu
 // Counts a call: right, or lost, or its deed was done twice.
 export class Count {
   constructor() {
-    this.calls = this.lost = this.doubled = this.unknown = this.begunAgain = this.sentAgain = 0;
+    this.calls = this.lost = this.doubled = this.unknown = this.crashed = this.begunAgain = this.sentAgain = 0;
     this.faults = [];
   }
 
@@ -447,14 +468,14 @@ export class Count {
   }
 
   join(other, where) {
-    for (const kind of ['calls', 'lost', 'doubled', 'unknown', 'begunAgain', 'sentAgain']) this[kind] += other[kind];
+    for (const kind of ['calls', 'lost', 'doubled', 'unknown', 'crashed', 'begunAgain', 'sentAgain']) this[kind] += other[kind];
     this.faults.push(...other.faults.map((fault) => `${where}: ${fault}`));
   }
 
   check(t, house, what) {
-    const again = house ? `, second attempts ${house.again().length}` : '';
+    const again = house ? `, second attempts ${house.again().length}, crashes ${house.crashed().length}` : '';
     t.diagnostic(`${what}: calls ${this.calls}, lost ${this.lost}, doubled ${this.doubled}, outcome unknown ${this.unknown}` +
-      `${again}, begun again without a handle ${this.begunAgain}, sent again ${this.sentAgain}`);
+      `, ended by their crashes ${this.crashed}${again}, begun again without a handle ${this.begunAgain}, sent again ${this.sentAgain}`);
     assert.deepEqual({ lost: this.lost, doubled: this.doubled }, { lost: 0, doubled: 0 },
       `${this.faults.slice(0, 3).join('\n\n')}\n\nall of them:\n${this.faults.map((fault) => fault.split('\n')[0]).join('\n')}`);
   }

@@ -5,10 +5,11 @@
 //   const node = await house.node()                a server on it; it comes back on the same port
 //   house.deeds('tag')                             how often the deed of that tag was done
 //
-// A server may die only by the SIGKILL it was given: a sanitizer's report, and every other way to end, fails the test.
+// A server may die only by the SIGKILL it was given, or gives itself where a handler crashes (see server.c), and end only when it is
+// told to: a sanitizer's report, and every other way to end, fails the test.
 import { spawn } from 'node:child_process';
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PATIENCE_MS, environment, freePort, pause, watchStderr, within } from '../wire/harness.js';
@@ -62,7 +63,7 @@ class Node {
   constructor(house, options) {
     this.#house = house;
     this.#options = options;
-    this.deaths = 0;
+    this.deaths = this.crashes = 0; // by others, and by a handler
     this.port = options.port;
     this.log = '';
   }
@@ -76,7 +77,7 @@ class Node {
   }
 
   // `crash` names the point at which this life of the server is to end. While the server is away, another program of this
-  // machine may have its port, for a connection of its own: then it is tried again.
+  // machine may have its port, for a connection of its own, or its Redis may be away: then it is tried again.
   async start(crash, tries = 20) {
     const { program = CHAOS_SERVER, args = [], env = {} } = this.#options;
     const child = spawn(path.join(process.env.NOD_BIN_DIR, program), ['--http', `127.0.0.1:${this.port}`, '--store', this.#house.address, '--log', 'debug', ...args], {
@@ -99,30 +100,49 @@ class Node {
     try {
       await Promise.race([listens, early]);
     } catch (error) {
-      if (tries === 0 || !/the address is taken/.test(this.watched.stderr)) throw error;
+      if (tries === 0 || !/the address is taken|the store cannot be used" store=redis:/.test(this.watched.stderr)) throw error;
       await pause(250);
       return this.start(crash, tries - 1);
     }
     return this;
   }
 
-  // Brings it back whenever it dies; `nextCrash` says where its next life ends.
+  // Brings it back whenever it dies; `nextCrash` says where its next life ends. A life that a handler has ended is lived again.
   keep(nextCrash = () => undefined) {
     this.kept = (async () => {
       for (;;) {
         const end = await this.ended;
         if (this.stopping) return;
-        assert.deepEqual(end, { code: null, signal: 'SIGKILL' }, `the server ended by itself:\n${this.log}`);
-        this.deaths++;
+        const crashed = this.hasCrashed();
+        if (crashed) this.crashes++;
+        else if (!this.leaves) this.deaths++;
+        if (crashed || !this.leaves) assert.deepEqual(end, { code: null, signal: 'SIGKILL' }, `the server ended by itself:\n${this.log}`);
+        else assert.deepEqual(end, { code: 0, signal: null }, this.log);
+        this.leaves = false;
         this.starting = (async () => {
           await this.resting;
-          return this.start(nextCrash());
+          return this.start(crashed ? this.crash : nextCrash());
         })();
         await this.starting;
       }
     })();
     this.kept.catch((error) => (this.failure = error));
     return this;
+  }
+
+  // Whether a handler has ended this life.
+  hasCrashed() {
+    return this.#house.crashed().includes(String(this.child.pid));
+  }
+
+  // Told to stop; resolves when it has ended, by itself and well, unless a handler crashes meanwhile.
+  async leave() {
+    this.leaves = true;
+    this.child.kill('SIGTERM');
+    const end = await within(PATIENCE_MS, 'the server ends', this.ended);
+    assert.doesNotMatch(this.watched.stderr, /Sanitizer|runtime error:/);
+    if (!this.hasCrashed()) assert.deepEqual(end, { code: 0, signal: null }, this.watched.stderr);
+    return end;
   }
 
   // Dies, and is not brought back before `over`.
@@ -186,9 +206,14 @@ export async function openHouse(t, store, { redis } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'nod-chaos-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(path.join(folder, 'deeds'));
+  mkdirSync(path.join(folder, 'crashes'));
   const address = store === 'sqlite' ? `sqlite:${path.join(folder, 'store.db')}`
     : `redis://127.0.0.1:${redis.port}/0?prefix=h${++lastHouse}:`;
   const nodes = [];
+  const linesOf = (name) => {
+    const file = path.join(folder, name);
+    return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+  };
   const house = {
     folder,
     store,
@@ -201,11 +226,13 @@ export async function openHouse(t, store, { redis } = {}) {
       return node.start(options.crash);
     },
     deedsOf: (tag) => readdirSync(path.join(folder, 'deeds')).filter((name) => name.startsWith(`${tag}@`)).length,
-    // Second attempts at a deed, by the names of the deeds.
-    again() {
-      const file = path.join(folder, 'again');
-      return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+    // How often a call has taken its server down.
+    crashesOf: (tag) => {
+      const file = path.join(folder, 'crashes', tag);
+      return existsSync(file) ? statSync(file).size : 0;
     },
+    again: () => linesOf('again'), // second attempts at a deed, by the names of the deeds
+    crashed: () => linesOf('crashed'), // processes that a handler has ended
     deaths: () => nodes.reduce((sum, node) => sum + node.deaths, 0),
     async close() {
       await Promise.all(nodes.map((node) => node.stop()));

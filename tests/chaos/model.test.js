@@ -1,8 +1,9 @@
 // The model is asked, and the server dies: at each point of its own, between any two requests, and through the other of two
 // nodes. Every call gets the right result, and its deed was done once.
 import { textOf } from '../wire/harness.js';
-import { ApartClient, SOAK, survives } from './apart.js';
+import { ApartClient, survives } from './apart.js';
 import { wordsOf } from './clients.js';
+import { SOAK } from './crashers.js';
 
 // A client without elicitation, whose model asks its person.
 class ModelClient extends ApartClient {

@@ -1,11 +1,11 @@
 // Pages, while servers die: each call is asked for its first word on a page of ours and for its second on a foreign one, and
-// then does a deed. The person opens the link again whenever nobody was there.
+// then does a deed. The person opens the link again whenever nobody was there. Handlers crash beside them, in a soak everywhere.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { openHouse, pause, sideBySide, startRedis } from './house.js';
 import { CALL_MS, Client2025, Client2026, Count, wordsOf } from './clients.js';
+import { CRASHING, SOAK, drawn, letCrash } from './crashers.js';
 
-const SOAK = process.env.NOD_SOAK === '1';
 const URL_MODE = { capabilities: { elicitation: { url: {} } } };
 const AGAIN_MS = 30;
 
@@ -79,30 +79,36 @@ for (const era of ['2025', '2026']) {
     const total = new Count();
     const reached = new Set();
     let deaths = 0;
-    await sideBySide(4, points.flatMap((point) => ways(point).map((lives) => ({ point, lives }))), async ({ point, lives }) => {
+    let crashes = 0;
+    const crashing = (CRASHING ? drawn(points) : []).map((point) => ({ point, lives: [point], crash: true })); // first: they take long
+    await sideBySide(4, [...crashing, ...points.flatMap((point) => ways(point).map((lives) => ({ point, lives })))], async ({ point, lives, crash }) => {
       const house = await openHouse(t, 'sqlite');
       const [first, ...rest] = lives;
       const node = (await house.node({ crash: first })).keep(() => rest.shift());
       const count = new Count();
+      const crashers = crash && (await letCrash(house, era, node.url));
       await count.of(house, 'deed_page', 'page-1', callOf(era, [node.url], new Person([node.url]), 'page-1'));
+      if (crashers) count.join(await crashers.end(), `beside ${crashers.tool}`);
       total.join(count, `killed at ${lives}`);
-      if (node.deaths === lives.length) reached.add(point);
+      if (!crash && node.deaths === lives.length) reached.add(point);
       deaths += node.deaths;
+      crashes += node.crashes;
       await house.close();
     });
-    t.diagnostic(`${era}, sqlite: ${total.calls} calls, ${deaths} deaths, lost ${total.lost}, doubled ${total.doubled}`);
-    assert.deepEqual(total.faults, []);
+    t.diagnostic(`${era}, sqlite: killed ${deaths} times, crashed ${crashes} times`);
+    total.check(t, null, `${era}, sqlite`);
     assert.deepEqual(points.filter((point) => !reached.has(point)), [], 'every point was reached');
   });
 
   test(`${era}, two nodes of redis: asked through one, answered through the other; one of them dies meanwhile`, async (t) => {
     const redis = await startRedis(t);
     const house = await openHouse(t, 'redis', { redis });
-    const [a, b] = [await house.node(), (await house.node({ crash: 'page_after' })).keep()];
+    const [a, b] = [(await house.node()).keep(), (await house.node({ crash: 'page_after' })).keep()];
     const count = new Count();
+    const crashers = CRASHING && (await letCrash(house, era, [a.url, b.url]));
     await sideBySide(4, Array.from({ length: SOAK ? 100 : 8 }, (_, i) => `two-${i}`), (tag) => count.of(house, 'deed_page', tag, callOf(era, [a.url], new Person([b.url]), tag)));
-    t.diagnostic(`${era}, redis: ${count.calls} calls, ${b.deaths} deaths, lost ${count.lost}, doubled ${count.doubled}`);
-    assert.deepEqual(count.faults, []);
-    assert.equal(b.deaths, 1);
+    if (crashers) count.join(await crashers.end(), `beside ${crashers.tool}`);
+    count.check(t, house, `${era}, redis, two nodes`);
+    assert.deepEqual([a.deaths, b.deaths], [0, 1]);
   });
 }

@@ -1,5 +1,6 @@
 // Killed at every point: for each crash point, in both eras, on both stores, the server dies there and is brought back,
-// and its clients come back. Every call gets the right result, and its deed was done once.
+// and its clients come back. Every call gets the right result, and its deed was done once. Then once more for each point (one,
+// drawn, in the tests), beside handlers that crash.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -7,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { combinations, keepLog, openHouse, sideBySide, startRedis } from './house.js';
 import { Client2025, Client2026, Count, TaskClient } from './clients.js';
+import { SOAK, drawn, letCrash } from './crashers.js';
 
 const program = path.join(process.env.NOD_BIN_DIR, 'tests/chaos/chaos-server');
 const points = execFileSync(program, { env: { ...process.env, NOD_CRASH_AT: 'list' }, encoding: 'utf8' }).trim().split('\n');
@@ -32,7 +34,7 @@ const unreached = {
   collect_after: () => true,
   attach_after: () => true,
   // a person connects an account, its token is refreshed, it is disconnected: tests/wire/accounts-points.test.js dies there
-  ...Object.fromEntries(['flow_before', 'flow_after', 'connect_before', 'connect_held', 'connect_after', 'lease_before', 'lease_after', 'refresh_before', 'refresh_after', 'revoke_before', 'revoke_marked', 'revoke_after'].map((point) => [point, () => true])),
+  ...Object.fromEntries(['flow_before', 'flow_after', 'connect_before', 'connect_held', 'connect_replaces', 'connect_after', 'lease_before', 'lease_after', 'refresh_before', 'refresh_after', 'revoke_before', 'revoke_marked', 'revoke_after'].map((point) => [point, () => true])),
   view_before: () => true, // view.test.js does
   view_after: () => true,
   sqlite_commit_before: ({ store }) => store !== 'sqlite',
@@ -46,7 +48,7 @@ const unreached = {
 // point, drawn each time, one more; all of them with NOD_SOAK=1.
 function livesOf(point) {
   const [first, ...others] = waysTo(point);
-  if (process.env.NOD_SOAK === '1') return [first, ...others];
+  if (SOAK) return [first, ...others];
   return Math.random() < 0.5 ? [first] : [first, others[Math.floor(Math.random() * others.length)]];
 }
 
@@ -80,28 +82,34 @@ for (const { era, store } of combinations)
   test(`${era}, ${store}: killed at every point, nothing is lost and nothing done twice`, async (t) => {
     const redis = store === 'redis' ? await startRedis(t) : undefined;
     const wanted = process.env.CHAOS_POINT?.split(',') ?? points;
-    const cases = points.filter((point) => wanted.includes(point)).flatMap((point) => livesOf(point).map((lives) => ({ point, lives })));
+    const here = points.filter((point) => wanted.includes(point));
+    const crashing = drawn(here.filter((point) => !unreached[point]?.({ era, store }))).map((point) => ({ point, lives: waysTo(point)[0], crash: true })); // first: they take long
+    const cases = [...crashing, ...here.flatMap((point) => livesOf(point).map((lives) => ({ point, lives })))];
     const reached = new Set();
     const total = new Count();
     let again = 0;
     let deaths = 0;
-    await sideBySide(SIDE_BY_SIDE, cases, async ({ point, lives }) => {
+    let crashes = 0;
+    await sideBySide(SIDE_BY_SIDE, cases, async ({ point, lives, crash }) => {
       const house = await openHouse(t, store, { redis });
       const [first, ...rest] = lives;
       const node = (await house.node({ crash: first })).keep(() => rest.shift());
       const count = new Count();
+      const crashers = crash && (await letCrash(house, era, node.url));
       await callsOf(era, node, count, house);
+      if (crashers) count.join(await crashers.end(), `beside ${crashers.tool}`);
       total.join(count, `killed at ${lives}`);
-      if (node.deaths === lives.length) reached.add(point);
+      if (!crash && node.deaths === lives.length) reached.add(point); // by the calls of this test
       again += house.again().length;
       deaths += node.deaths;
+      crashes += node.crashes;
       if (count.faults.length) keepLog(house, `${era} ${store} ${lives}`);
       await house.close();
     });
-    t.diagnostic(`${era}, ${store}: ${cases.length} cases, killed ${deaths} times, second attempts at a deed ${again}`);
+    t.diagnostic(`${era}, ${store}: ${cases.length} cases, killed ${deaths} times, crashed ${crashes} times, second attempts at a deed ${again}`);
     total.check(t, null, `${era}, ${store}`);
-    const missed = points.filter((point) => wanted.includes(point) && !reached.has(point));
-    const expected = points.filter((point) => wanted.includes(point) && unreached[point]?.({ era, store }));
+    const missed = here.filter((point) => !reached.has(point));
+    const expected = here.filter((point) => unreached[point]?.({ era, store }));
     t.diagnostic(`${era}, ${store}: not to be reached here: ${expected.join(' ') || 'none'}`);
     assert.deepEqual(missed, expected, 'the points that were not reached are those that cannot be');
   });

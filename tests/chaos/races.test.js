@@ -1,28 +1,35 @@
 // Races through two nodes of one Redis: a question that is answered twice at the same instant, and one that is answered
-// and cancelled. Each time one wins, and the other is told so.
+// and cancelled. Each time one wins, and the other is told so; in a soak also beside handlers that crash, where whoever gets no reply asks again.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { combinations, openHouse, pause, sideBySide, startRedis } from './house.js';
-import { Client2025, Client2026, TaskClient, CALL_MS } from './clients.js';
+import { CALL_MS, Client2025, Patient, patiently } from './clients.js';
+import { SOAK, crashersBeside, worlds } from './crashers.js';
 import { textOf } from '../wire/harness.js';
-import { retryOf, word } from '../wire/modern.js';
+import { Modern, retryOf, word } from '../wire/modern.js';
 
-const ASKS = Number(process.env.ASKS ?? (Number(process.env.NOD_SOAK) ? 1000 : 150));
+const ASKS = Number(process.env.ASKS ?? (SOAK ? 1000 : 150));
 const SIDE_BY_SIDE = 16;
 const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const has = (era) => combinations.some((one) => one.era === era && one.store === 'redis');
 const numbers = Array.from({ length: ASKS }, (_, i) => i);
 
-async function twoNodes(t) {
+async function twoNodes(t, era, crash) {
   const redis = await startRedis(t);
   const house = await openHouse(t, 'redis', { redis });
-  return { house, urls: [(await house.node()).url, (await house.node()).url] };
+  const urls = [(await house.node()).keep().url, (await house.node()).keep().url];
+  const crashers = await crashersBeside(crash, house, era, urls);
+  const close = async () => {
+    await crashers.check(t);
+    assert.equal(house.deaths(), 0);
+    await house.close();
+  };
+  return { urls, modern: crash ? new Patient() : new Modern(), close };
 }
 
 if (has('2026')) {
-  test(`2026: ${ASKS} asks, each answered through two nodes at once: one wins, the other is refused`, async (t) => {
-    const { house, urls } = await twoNodes(t);
-    const { modern } = new Client2026(urls);
+  worlds(`2026: ${ASKS} asks, each answered through two nodes at once: one wins, the other is refused`, async (t, crash) => {
+    const { urls, modern, close } = await twoNodes(t, '2026', crash);
     const wins = { left: 0, right: 0 };
     await sideBySide(SIDE_BY_SIDE, numbers, async (i) => {
       const args = { tag: `r${i}` };
@@ -39,14 +46,13 @@ if (has('2026')) {
     });
     t.diagnostic(`won by one node ${wins.left}, by the other ${wins.right}`);
     assert.equal(wins.left + wins.right, ASKS);
-    await house.close();
+    await close();
   });
 
-  test(`2026: ${ASKS} tasks, each answered and cancelled through two nodes at once: one end, the same for both`, async (t) => {
-    const { house, urls } = await twoNodes(t);
-    const tasks = new TaskClient(urls);
+  worlds(`2026: ${ASKS} tasks, each answered and cancelled through two nodes at once: one end, the same for both`, async (t, crash) => {
+    const { urls, modern, close } = await twoNodes(t, '2026', crash);
     const ends = { completed: 0, cancelled: 0 };
-    const request = (url, method, params) => tasks.modern.request(method, params, { url, capabilities: TASKS });
+    const request = (url, method, params) => modern.request(method, params, { url, capabilities: TASKS });
     await sideBySide(SIDE_BY_SIDE, numbers, async (i) => {
       const begun = await request(urls[i % 2], 'tools/call', { name: 'word_task', arguments: { tag: `r${i}` } });
       const { taskId } = begun.result;
@@ -75,7 +81,7 @@ if (has('2026')) {
     });
     t.diagnostic(`completed ${ends.completed}, cancelled ${ends.cancelled}`);
     assert.equal(ends.completed + ends.cancelled, ASKS);
-    await house.close();
+    await close();
   });
 }
 
@@ -86,8 +92,8 @@ if (has('2025')) {
     return { status: response.status, text: await response.text() };
   };
 
-  test(`2025: ${ASKS} asks, each answered through two nodes at once: one answer counts, and the other is refused`, async (t) => {
-    const { house, urls } = await twoNodes(t);
+  worlds(`2025: ${ASKS} asks, each answered through two nodes at once: one answer counts, and the other is refused`, async (t, crash) => {
+    const { urls, close } = await twoNodes(t, '2025', crash);
     const clients = await Promise.all(Array.from({ length: SIDE_BY_SIDE }, () => new Client2025(urls).connect()));
     const wins = { left: 0, right: 0 };
     const statuses = {};
@@ -96,7 +102,10 @@ if (has('2025')) {
       let told;
       const call = await client.call('word', `r${i}`, {
         onAsk: async (ask) => {
-          const replies = await Promise.all(['left', 'right'].map((side, n) => answerBy(client, urls[n], ask.id, side)));
+          const replies = await Promise.all(['left', 'right'].map((side, n) => {
+            const answer = () => answerBy(client, urls[n], ask.id, side);
+            return crash ? patiently('answer', answer) : answer();
+          }));
           const key = replies.map(({ status }) => status).sort().join('+');
           statuses[key] = (statuses[key] ?? 0) + 1;
           told = replies;
@@ -112,12 +121,12 @@ if (has('2025')) {
     });
     t.diagnostic(`won by one node ${wins.left}, by the other ${wins.right}; statuses ${JSON.stringify(statuses)}`);
     assert.equal(wins.left + wins.right, ASKS);
-    await house.close();
+    await close();
   });
 
-  // A cancelled request gets no response, and its stream ends.
+  // A cancelled request gets no response, and its stream ends, as it does when a node dies: there are no crashes beside it.
   test(`2025: ${ASKS} calls, each answered and cancelled through two nodes at once: its result, or the cancel`, async (t) => {
-    const { house, urls } = await twoNodes(t);
+    const { urls, close } = await twoNodes(t, '2025');
     const clients = await Promise.all(Array.from({ length: SIDE_BY_SIDE }, () => new Client2025(urls).connect()));
     const ends = { completed: 0, cancelled: 0 };
     await sideBySide(SIDE_BY_SIDE, numbers, async (i) => {
@@ -136,11 +145,11 @@ if (has('2025')) {
     });
     t.diagnostic(`completed ${ends.completed}, cancelled ${ends.cancelled}`);
     assert.equal(ends.completed + ends.cancelled, ASKS);
-    await house.close();
+    await close();
   });
 
   test('2025: a request that waits is cancelled by way of the other node, whenever that is told', async (t) => {
-    const { house, urls } = await twoNodes(t);
+    const { urls, close } = await twoNodes(t, '2025');
     const client = await new Client2025([urls[0]]).connect();
     await Promise.all([0, 1500].map(async (after, i) => {
       const story = { note() {}, begun: 0, until: Date.now() + CALL_MS };
@@ -157,6 +166,6 @@ if (has('2025')) {
       await Promise.all(answers);
       assert.equal(message, null, 'the stream ends without a response');
     }));
-    await house.close();
+    await close();
   });
 }

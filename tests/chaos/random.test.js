@@ -3,7 +3,8 @@
 // The rounds vary what has revealed faults before: two nodes and requests to any of them, a node whose clock is an hour
 // off, every request sent twice, answers in the wrong order, and a stop of all servers that is longer than ends are
 // usually kept. The tools vary too: a deed before the first question, two questions at once, questions that wait for
-// hours, questions that are put again.
+// hours, questions that are put again, a handler that crashes once in a hundred runs. In some rounds (in a soak in all) one call
+// crashes its server whenever it is run: it ends by that, and nobody else's call does.
 //
 //   SEED=n      repeats what is random in a run (what the machine adds is not)
 //   ROUNDS=n    20 unless it says otherwise; `make chaos` and `make soak` have 300
@@ -12,8 +13,9 @@ import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { combinations, keepLog, openHouse, pause, seeded, sideBySide, startRedis } from './house.js';
 import { Client2025, Client2026, Count, TaskClient } from './clients.js';
+import { SOAK, letCrash } from './crashers.js';
 
-const ROUNDS = Number(process.env.ROUNDS ?? (Number(process.env.NOD_SOAK) ? 300 : 8));
+const ROUNDS = Number(process.env.ROUNDS ?? (SOAK ? 300 : 8));
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const CALLS = 50;
 const DEATHS = 6; // of a server in one round; then it is left alone, so that the round ends
@@ -28,7 +30,7 @@ const program = path.join(process.env.NOD_BIN_DIR, 'tests/chaos/chaos-server');
 const points = execFileSync(program, { env: { ...process.env, NOD_CRASH_AT: 'list' }, encoding: 'utf8' }).trim().split('\n');
 
 const toolsOf = (era, store) => [
-  'deed', 'deed_blocking', 'deed_early', 'deed_pair', 'deed_long', 'deed_retry',
+  'deed', 'deed_blocking', 'deed_early', 'deed_pair', 'deed_long', 'deed_retry', 'crash_sometimes',
   ...(era === '2025' || store === 'redis' ? ['deed_once'] : []),
   ...(era === '2026' ? ['deed_task'] : []),
 ];
@@ -64,6 +66,7 @@ const mannersOf = (random, era, store) => ({
   stop: random.below(4) === 0,
   skew: store === 'redis' && random.below(2) ? SKEW_MS * (random.below(2) ? 1 : -1) : 0,
   nodes: store === 'redis' ? 1 + random.below(2) : 1, // a SQLite file is one server's
+  crash: SOAK || random.below(4) === 0,
 });
 
 async function nodesOf(house, manners, random) {
@@ -82,13 +85,15 @@ async function round({ era, store }, seed, house) {
   const random = seeded(seed);
   const manners = mannersOf(random, era, store);
   const nodes = await nodesOf(house, manners, random);
-  const { clients, tasks } = await clientsOf(era, nodes.map(({ url }) => url), { ...manners, pick: random.pick });
+  const urls = nodes.map(({ url }) => url);
+  const { clients, tasks } = await clientsOf(era, urls, { ...manners, pick: random.pick });
   const count = new Count();
   const tools = toolsOf(era, store);
   const plan = Array.from({ length: CALLS }, (_, i) => ({ tool: random.pick(tools), at: random.below(BEGIN_WITHIN_MS), tag: `c${i}` }));
   let over = false;
   const isOver = () => over;
   const killers = [...nodes.map((node) => killNowAndThen(node, random, isOver)), ...(manners.stop ? [stopForLong(nodes, random, isOver)] : [])];
+  const crashers = manners.crash && (await letCrash(house, era, urls));
   await Promise.all(plan.map(async ({ tool, at, tag }, i) => {
     await pause(at);
     const client = tool === 'deed_task' ? tasks : clients[i % clients.length];
@@ -96,6 +101,7 @@ async function round({ era, store }, seed, house) {
   }));
   over = true;
   await Promise.all(killers);
+  if (crashers) count.join(await crashers.end(), `beside ${crashers.tool}`);
   return { count, manners };
 }
 
@@ -104,6 +110,7 @@ test(`${ROUNDS} rounds of ${CALLS} calls on servers that are killed at random: S
   const total = new Count();
   let again = 0;
   let deaths = 0;
+  let crashes = 0;
   await sideBySide(SIDE_BY_SIDE, Array.from({ length: ROUNDS }, (_, i) => i), async (i) => {
     const combination = combinations[i % combinations.length];
     const house = await openHouse(t, combination.store, { redis });
@@ -112,9 +119,10 @@ test(`${ROUNDS} rounds of ${CALLS} calls on servers that are killed at random: S
     total.join(count, what);
     again += house.again().length;
     deaths += house.deaths();
+    crashes += house.crashed().length;
     if (count.faults.length) keepLog(house, what);
     await house.close();
   });
-  t.diagnostic(`SEED=${SEED}: servers killed ${deaths} times, second attempts at a deed ${again}`);
+  t.diagnostic(`SEED=${SEED}: servers killed ${deaths} times, crashed ${crashes} times, second attempts at a deed ${again}`);
   total.check(t, null, `${ROUNDS} rounds`);
 });

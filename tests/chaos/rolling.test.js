@@ -6,15 +6,16 @@
 //           the node closed the connection before it had read the request) or 503 with Retry-After
 //
 // The same request, sent again, goes through; in 2025 with its id, so that it is one call even if the node had begun it. Any other status, and any JSON-RPC error, fails the test.
+// Then again beside handlers that crash, in a soak: the same holds, and a node that a handler ends while it stops has been told to.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { combinations, openHouse, pause, startRedis } from './house.js';
 import { startNginx } from './nginx.js';
 import { Client2025, Client2026, Count } from './clients.js';
-import { PATIENCE_MS, within } from '../wire/harness.js';
+import { CRASHING, SOAK, letCrash } from './crashers.js';
 
 const SIDE_BY_SIDE = 24;
-const ROUNDS = Number(process.env.ROUNDS ?? (Number(process.env.NOD_SOAK) ? 8 : 4)); // nodes that are replaced
+const ROUNDS = Number(process.env.ROUNDS ?? (SOAK ? 8 : 4)); // nodes that are replaced
 const UP_MS = 2500; // before the next one goes: longer than nginx takes a node for down that was (fail_timeout, in whole seconds)
 
 // What a client may see, by the words that clients.js notes when it comes again.
@@ -32,12 +33,9 @@ async function roll(nodes) {
     await pause(UP_MS);
     const node = nodes[i % nodes.length];
     const began = Date.now();
-    node.child.kill('SIGTERM');
-    const end = await within(PATIENCE_MS, 'the server ends', node.ended);
-    assert.doesNotMatch(node.watched.stderr, /Sanitizer|runtime error:/);
-    assert.deepEqual(end, { code: 0, signal: null }, node.watched.stderr);
+    await node.leave();
     took.push(Date.now() - began);
-    await node.start();
+    await node.starting;
   }
   return took;
 }
@@ -53,11 +51,13 @@ const reasons = (stories) => {
   return { seen, others };
 };
 
-for (const { era } of combinations.filter(({ store }) => store === 'redis'))
-  test(`rolling restart, ${era}: nothing is lost, and a client sees nothing that it does not deal with by itself`, async (t) => {
+const worlds = combinations.filter(({ store }) => store === 'redis').flatMap(({ era }) => [{ era }, ...(CRASHING ? [{ era, crash: true }] : [])]);
+
+for (const { era, crash } of worlds)
+  test(`rolling restart, ${era}${crash ? ', beside handlers that crash' : ''}: nothing is lost, and a client sees nothing that it does not deal with by itself`, async (t) => {
     const redis = await startRedis(t);
     const house = await openHouse(t, 'redis', { redis });
-    const nodes = [await house.node(), await house.node()];
+    const nodes = [(await house.node()).keep(), (await house.node()).keep()];
     const { url } = await startNginx(t, nodes.map(({ port }) => port));
     const clients = await Promise.all(Array.from({ length: SIDE_BY_SIDE }, () =>
       (era === '2025' ? new Client2025(url, { sameId: true }) : new Client2026(url)).connect()));
@@ -65,6 +65,7 @@ for (const { era } of combinations.filter(({ store }) => store === 'redis'))
     const stories = [];
     let over = false;
     let next = 0;
+    const crashers = crash && (await letCrash(house, era, url));
     const rolling = roll(nodes).finally(() => (over = true));
     const load = async (client) => {
       while (!over) {
@@ -80,6 +81,7 @@ for (const { era } of combinations.filter(({ store }) => store === 'redis'))
     const [took] = await Promise.all([rolling, ...clients.map(load)]);
     const { seen, others } = reasons(stories);
     t.diagnostic(`${era}: ${took.length} nodes replaced, each down after ${Math.min(...took)} to ${Math.max(...took)} ms; seen: ${JSON.stringify(seen)}`);
+    if (crashers) count.join(await crashers.end(), `beside ${crashers.tool}`);
     count.check(t, house, `${era}, rolling restart`);
     assert.deepEqual(others, [], 'nothing else was seen');
     assert.ok(count.calls > ROUNDS * SIDE_BY_SIDE, `only ${count.calls} calls: that is no load`);

@@ -6,20 +6,29 @@
  * that wait for hours, questions that are put again. The deed is a file in CHAOS_DIR, made with
  * O_EXCL and named after the call's tag and the step's idempotency key. So a file proves that the
  * deed was done, and it cannot be done twice. A second attempt finds the file: it is counted in
- * CHAOS_DIR/again and counts as done, as with another system that knows the key.
+ * CHAOS_DIR/again and counts as done, as with another system that knows the key. A handler that is
+ * to crash says so in CHAOS_DIR/crashed, with the number of its process.
  *
  * It knows nothing of nod but its header, and nothing of what is done to it.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <nod/nod.h>
 
-enum { PATH_MOST = 1024, WORKERS = 4, LONG_MS = 2 * 3600 * 1000 };
+enum {
+    ONE_IN = 100, /* runs of the tool that crashes at random */
+    PATH_MOST = 1024,
+    WORKERS = 4,
+    LONG_MS = 2 * 3600 * 1000
+};
 
 struct deed {
     const char *tag;
@@ -28,15 +37,15 @@ struct deed {
 
 static const char *folder;
 
-static void note_again(const char *name)
+static void note(const char *where, const char *line)
 {
     char path[PATH_MOST];
 
-    snprintf(path, sizeof(path), "%s/again", folder);
+    snprintf(path, sizeof(path), "%s/%s", folder, where);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0)
         return;
-    dprintf(fd, "%s\n", name);
+    dprintf(fd, "%s\n", line);
     close(fd);
 }
 
@@ -51,7 +60,7 @@ static nod_status do_deed(nod_step_run *step, void *arg)
     if (fd < 0 && errno != EEXIST)
         return NOD_E_IO;
     if (fd < 0) {
-        note_again(name);
+        note("again", name);
         return NOD_OK;
     }
     close(fd);
@@ -218,11 +227,156 @@ static nod_status deed_first_tool(nod_call *call)
     return nod_reply_textf(call, "%s: %s", deed.tag, word);
 }
 
-#define INPUT NOD_FORM(NOD_TEXT("tag", .required = true), NOD_INT("slow_ms"))
+/* --- what crashes --- */
+
+/* The end of the process, as by a fault. */
+static void crash_now(void)
+{
+    char pid[32];
+
+    snprintf(pid, sizeof(pid), "%d", (int)getpid());
+    note("crashed", pid);
+    raise(SIGKILL);
+}
+
+/* The end of the process, if it was not to come `crashes` times and has come so
+ * often. Each is a byte in CHAOS_DIR/crashes, under the call's tag. */
+static void crash(nod_call *call)
+{
+    char path[PATH_MOST];
+    struct stat about;
+
+    snprintf(path, sizeof(path), "%s/crashes/%s", folder, nod_arg_str(call, "tag"));
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0 || fstat(fd, &about) != 0)
+        abort();
+    if (about.st_size >= nod_arg_int_or(call, "crashes", INT64_MAX)) {
+        close(fd);
+        return;
+    }
+    if (write(fd, "!", 1) != 1)
+        abort();
+    close(fd);
+    crash_now();
+}
+
+static nod_status crash_tool(nod_call *call)
+{
+    const char *word;
+
+    NOD_TRY(ask_word(call, "first", (struct manner){ 0 }, &word));
+    crash(call);
+    return nod_reply_textf(call, "%s: %s", nod_arg_str(call, "tag"), word);
+}
+
+static nod_status step_crashes(nod_step_run *step, void *arg)
+{
+    (void)step;
+    crash(arg);
+    return NOD_OK;
+}
+
+static nod_status crash_step_tool(nod_call *call)
+{
+    const char *word;
+
+    NOD_TRY(ask_word(call, "first", (struct manner){ 0 }, &word));
+    NOD_TRY(nod_step(call, "crash", step_crashes, call, NULL, .idempotent = true));
+    return nod_reply_textf(call, "%s: %s", nod_arg_str(call, "tag"), word);
+}
+
+/* After the first death the handler learns that nobody knows whether the step was done; it crashes
+ * instead of saying so. */
+static nod_status crash_once_tool(nod_call *call)
+{
+    const char *word;
+
+    NOD_TRY(ask_word(call, "first", (struct manner){ 0 }, &word));
+    nod_status status = nod_step(call, "crash", step_crashes, call, NULL, .at_most_once = true);
+    if (status == NOD_E_OUTCOME_UNKNOWN)
+        crash(call);
+    NOD_TRY(status);
+    return nod_reply_textf(call, "%s: %s", nod_arg_str(call, "tag"), word);
+}
+
+/* Takes slow_ms, every time, or until CHAOS_DIR/go is there. */
+static nod_status step_is_slow(nod_step_run *step, void *arg)
+{
+    nod_call *call = arg;
+    char path[PATH_MOST];
+
+    (void)step;
+    note("again", nod_arg_str(call, "tag"));
+    snprintf(path, sizeof(path), "%s/go", folder);
+    for (int64_t ms = 0; ms < nod_arg_int_or(call, "slow_ms", 0) && access(path, F_OK) != 0;
+         ms += 10)
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+    return NOD_OK;
+}
+
+static nod_status slow_tool(nod_call *call)
+{
+    const char *word;
+
+    NOD_TRY(ask_word(call, "first", (struct manner){ 0 }, &word));
+    NOD_TRY(nod_step(call, "slow", step_is_slow, call, NULL, .idempotent = true));
+    return nod_reply_textf(call, "%s: %s", nod_arg_str(call, "tag"), word);
+}
+
+/* Two words and a deed, and once in ONE_IN runs a crash. */
+static nod_status crash_sometimes_tool(nod_call *call)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_nsec / 1000 % ONE_IN == 0)
+        crash_now();
+    return deed_tool(call);
+}
+
+static nod_status crash_hook(nod_hook_run *hook, void *data)
+{
+    (void)data;
+    crash(nod_hook_call(hook));
+    return NOD_OK;
+}
+
+/* The answer of the gate is there: whoever asked it crashes. */
+static nod_status crash_gate(nod_hook_run *hook, void *data)
+{
+    nod_call *call = nod_hook_call(hook);
+    const char *word;
+
+    (void)data;
+    NOD_TRY(ask_word(call, "first", (struct manner){ 0 }, &word));
+    crash(call);
+    return NOD_OK;
+}
+
+static nod_status says_its_tag(nod_call *call)
+{
+    return nod_reply_textf(call, "%s: %s-a", nod_arg_str(call, "tag"), nod_arg_str(call, "tag"));
+}
+
+static bool add_hooks(nod_server *server)
+{
+    return nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "start", .kind = NOD_DID,
+                    .fn = crash_hook, .target = "crash_hook") == NOD_OK &&
+           nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "finish", .kind = NOD_WILL,
+                    .fn = crash_hook, .target = "crash_finish") == NOD_OK &&
+           nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "gate", .fn = crash_gate,
+                    .name = "crashes", .target = "crash_gate") == NOD_OK;
+}
+
+#define INPUT NOD_FORM(NOD_TEXT("tag", .required = true), NOD_INT("slow_ms"), NOD_INT("crashes"))
 
 static const nod_tool tools[] = {
     { .name = "deed", .handler = deed_tool, .input = INPUT, .asks = true },
-    { .name = "deed_blocking", .handler = deed_tool, .input = INPUT, .asks = true, .blocking = true },
+    { .name = "deed_blocking",
+      .handler = deed_tool,
+      .input = INPUT,
+      .asks = true,
+      .blocking = true },
     { .name = "deed_once", .handler = once_tool, .input = INPUT, .asks = true },
     { .name = "deed_task", .handler = deed_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
     { .name = "deed_blocking_task",
@@ -245,6 +399,20 @@ static const nod_tool tools[] = {
     { .name = "deed_pair", .handler = pair_tool, .input = INPUT, .asks = true },
     { .name = "deed_long", .handler = long_tool, .input = INPUT },
     { .name = "deed_retry", .handler = retry_tool, .input = INPUT },
+    { .name = "crash", .handler = crash_tool, .input = INPUT },
+    { .name = "crash_blocking", .handler = crash_tool, .input = INPUT, .blocking = true },
+    { .name = "crash_step", .handler = crash_step_tool, .input = INPUT },
+    { .name = "crash_once", .handler = crash_once_tool, .input = INPUT },
+    { .name = "crash_hook", .handler = word_tool, .input = INPUT },
+    { .name = "crash_finish", .handler = word_tool, .input = INPUT },
+    { .name = "crash_gate", .handler = says_its_tag, .input = INPUT },
+    { .name = "crash_task", .handler = crash_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
+    { .name = "crash_sometimes", .handler = crash_sometimes_tool, .input = INPUT, .asks = true },
+    { .name = "word_slow",
+      .handler = slow_tool,
+      .input = INPUT,
+      .blocking = true,
+      .timeout_ms = LONG_MS },
     { .name = "word", .handler = word_tool, .input = INPUT },
     { .name = "word_task", .handler = word_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
 };
@@ -261,7 +429,7 @@ int main(int argc, char **argv)
                                         .node_ttl_ms = ttl != NULL ? strtoll(ttl, NULL, 10) : 0);
     if (server == NULL)
         return 1;
-    if (nod_tools(server, tools) != NOD_OK) {
+    if (nod_tools(server, tools) != NOD_OK || !add_hooks(server)) {
         nod_server_destroy(server);
         return 1;
     }

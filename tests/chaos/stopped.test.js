@@ -2,11 +2,13 @@
 // done their step, ends none of them. They go on at the next start, or on another node, and each deed is done once.
 //
 // Four workers: two are in a step that is longer than any stop (it is done again, with its key), two in one that ends
-// after the drain and before the end of the process, and the other calls wait behind them, with their answers taken.
+// after the drain and before the end of the process, and the other calls wait behind them, with their answers taken. In a soak handlers
+// begin to crash at that instant.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { combinations, openHouse, pause, startRedis } from './house.js';
 import { Client2025, Client2026, Count, TaskClient } from './clients.js';
+import { crashersBeside, worlds } from './crashers.js';
 import { PATIENCE_MS, within } from '../wire/harness.js';
 
 const STUCK_MS = 11000; // longer than the drain and what is left to workers after it
@@ -20,14 +22,6 @@ const env = { ASAN_OPTIONS: `${process.env.ASAN_OPTIONS ?? ''}:detect_leaks=0` }
 async function clientOf(era, tool, urls) {
   if (tool === 'deed_blocking_task') return new TaskClient(urls);
   return era === '2026' ? new Client2026(urls) : new Client2025(urls).connect();
-}
-
-// Told to stop; it ends by itself, and well.
-async function stopped(node) {
-  node.child.kill('SIGTERM');
-  const end = await within(PATIENCE_MS, 'the server ends', node.ended);
-  assert.doesNotMatch(node.watched.stderr, /Sanitizer|runtime error:/);
-  assert.deepEqual(end, { code: 0, signal: null }, node.watched.stderr);
 }
 
 const toolsOf = (era) => (era === '2026' ? ['deed_blocking', 'deed_blocking_task'] : ['deed_blocking']);
@@ -46,7 +40,6 @@ function heldCall(client, tool, tag, open, atGate) {
     }
   };
   return client.call(tool, tag, {
-    ms: 60000,
     meanwhile: ({ inputRequests = {} }) => gate('second' in inputRequests),
     onAsk: async (ask, story) => {
       await gate(/second/.test(ask.params.message));
@@ -70,7 +63,7 @@ async function busyHouse(t, { era, store }, tool, nodes) {
   const add = (tag, call) => calls.push(count.of(house, tool, tag, call));
   for (let i = 0; i < QUEUED; i++) add(`q${i}`, heldCall(client, tool, `q${i}`, open, () => waiting++));
   await until('all have asked for their second word', () => waiting === QUEUED);
-  for (const [i, slow_ms] of SLOW.entries()) add(`s${i}`, client.call(tool, `s${i}`, { slow_ms, ms: 60000 }));
+  for (const [i, slow_ms] of SLOW.entries()) add(`s${i}`, client.call(tool, `s${i}`, { slow_ms }));
   await until('all workers are in a step', () => SLOW.every((_, i) => house.deedsOf(`s${i}`)));
   goOn();
   const answers = 2 * (QUEUED + SLOW.length);
@@ -80,25 +73,29 @@ async function busyHouse(t, { era, store }, tool, nodes) {
 
 for (const combination of combinations)
   for (const tool of toolsOf(combination.era))
-    test(`11.10: ${combination.era}, ${combination.store}, ${tool}: calls that run or wait for a worker go on at the next start`, async (t) => {
+    worlds(`11.10: ${combination.era}, ${combination.store}, ${tool}: calls that run or wait for a worker go on at the next start`, async (t, crash) => {
       const { house, first, count, calls } = await busyHouse(t, combination, tool, 1);
-      await stopped(first);
-      await first.start();
+      first.keep();
+      const crashers = await crashersBeside(crash, house, combination.era, first.url);
+      await first.leave();
       await Promise.all(calls);
+      await crashers.check(t);
       count.check(t, house, `stopped and started, ${tool}`);
       await house.close();
     });
 
 for (const { era } of combinations.filter(({ store }) => store === 'redis'))
-  test(`11.10: ${era}, redis: what a node leaves when it is told to stop goes on at the other`, async (t) => {
+  worlds(`11.10: ${era}, redis: what a node leaves when it is told to stop goes on at the other`, async (t, crash) => {
     const { house, first, client, count, calls } = await busyHouse(t, { era, store: 'redis' }, 'deed_blocking', 2);
-    client.urls = [house.nodes[1].url];
+    const other = house.nodes[1].keep();
+    client.urls = [other.url];
+    const crashers = await crashersBeside(crash, house, era, other.url);
     const began = Date.now();
-    await stopped(first);
-    const other = house.nodes[1];
+    await first.leave();
     await Promise.all(calls);
     t.diagnostic(`all ended ${Date.now() - began} ms after the signal`);
-    assert.equal(other.child.exitCode, null);
+    await crashers.check(t);
+    assert.equal(other.deaths, 0);
     count.check(t, house, 'stopped, and the other goes on');
     first.stopped = Promise.resolve();
     await house.close();
@@ -140,7 +137,7 @@ test('11.10: redis: a request that meets a node which stops is never told that i
       }
     });
     await pause(300);
-    await stopped(node);
+    await node.leave();
     node.stopped = Promise.resolve();
     over = true;
     await Promise.all(clients);

@@ -1,9 +1,11 @@
 // Tasks on several nodes: every node tells how a task stands, whichever node works on it; an answer that was acknowledged
-// counts; nothing is done for a task whose client does not know its id; a node with a wrong clock makes no task fail.
+// counts; nothing is done for a task whose client does not know its id; a node with a wrong clock makes no task fail. What holds on two
+// nodes holds beside handlers that crash.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { openHouse, pause, startRedis, stores } from './house.js';
-import { wordsOf } from './clients.js';
+import { Patient, wordsOf } from './clients.js';
+import { crashersBeside, worlds } from './crashers.js';
 import { PATIENCE_MS, textOf } from '../wire/harness.js';
 import { Modern, word } from '../wire/modern.js';
 
@@ -13,8 +15,8 @@ const RECOVERED_MS = 4500; // in which a call that may be recovered is: a node's
 
 // One node as a client of tasks sees it.
 class Desk {
-  constructor(node) {
-    this.modern = new Modern(node.url, { capabilities: CAPABILITIES });
+  constructor(node, Requests = Modern) {
+    this.modern = new Requests(node.url, { capabilities: CAPABILITIES });
   }
 
   async begin(tool, tag) {
@@ -57,14 +59,21 @@ class Desk {
   }
 }
 
-async function twoNodes(t, env) {
+async function twoNodes(t, crash, env) {
   const house = await openHouse(t, 'redis', { redis: await startRedis(t) });
-  const [a, b] = [await house.node(), await house.node({ env })];
-  return { house, a: new Desk(a), b: new Desk(b) };
+  const nodes = [(await house.node()).keep(), (await house.node({ env })).keep()];
+  const [a, b] = nodes.map((node) => new Desk(node, crash ? Patient : Modern));
+  const crashers = await crashersBeside(crash, house, '2026', nodes.map(({ url }) => url));
+  const close = async () => {
+    await crashers.check(t);
+    assert.equal(house.deaths(), 0);
+    await house.close();
+  };
+  return { house, a, b, close };
 }
 
-test('11.2: a node that was asked for a task is told of what happens on the other', async (t) => {
-  const { house, a, b } = await twoNodes(t);
+worlds('11.2: a node that was asked for a task is told of what happens on the other', async (t, crash) => {
+  const { house, a, b, close } = await twoNodes(t, crash);
   const words = wordsOf('t');
   const id = await a.begin('deed_task', 't');
   await a.asks(id, 'first');
@@ -78,11 +87,11 @@ test('11.2: a node that was asked for a task is told of what happens on the othe
   const there = await b.get(id);
   assert.deepEqual([there.status, there.result], ['completed', end.result]);
   assert.equal(house.deedsOf('t'), 1);
-  await house.close();
+  await close();
 });
 
-test('11.2: an answer to a question that this node has not heard of is looked up before it is acknowledged', async (t) => {
-  const { house, a, b } = await twoNodes(t);
+worlds('11.2: an answer to a question that this node has not heard of is looked up before it is acknowledged', async (t, crash) => {
+  const { a, b, close } = await twoNodes(t, crash);
   const words = wordsOf('t');
   const id = await a.begin('deed_task', 't');
   await a.asks(id, 'first');
@@ -91,11 +100,11 @@ test('11.2: an answer to a question that this node has not heard of is looked up
   await a.asks(id, 'second');
   await b.answer(id, 'second', words.second); // and of this one it has never heard
   assert.equal(textOf((await b.ends(id)).result), 't: t-a t-b');
-  await house.close();
+  await close();
 });
 
-test('11.2: answers and looks at either node in turn', async (t) => {
-  const { house, a, b } = await twoNodes(t);
+worlds('11.2: answers and looks at either node in turn', async (t, crash) => {
+  const { house, a, b, close } = await twoNodes(t, crash);
   await Promise.all(Array.from({ length: 8 }, async (_, i) => {
     const tag = `m${i}`;
     const desks = i % 2 ? [a, b] : [b, a];
@@ -108,11 +117,11 @@ test('11.2: answers and looks at either node in turn', async (t) => {
     assert.equal((await desks[1].get(id)).status, 'completed');
     assert.equal(house.deedsOf(tag), 1);
   }));
-  await house.close();
+  await close();
 });
 
-test('11.2, 11.12: an answer that comes too late is told so, at whichever node', async (t) => {
-  const { house, a, b } = await twoNodes(t);
+worlds('11.2, 11.12: an answer that comes too late is told so, at whichever node', async (t, crash) => {
+  const { a, b, close } = await twoNodes(t, crash);
   const id = await a.begin('deed_task', 't');
   await b.asks(id, 'first');
   await a.answer(id, 'first', 'one');
@@ -125,21 +134,21 @@ test('11.2, 11.12: an answer that comes too late is told so, at whichever node',
   assert.equal(textOf((await a.ends(id)).result), 't: one three');
   const over = await b.update(id, { second: word('four') });
   assert.deepEqual(over.error?.data, { late: ['second'] }, over.text);
-  await house.close();
+  await close();
 });
 
-test('11.2: what is cancelled at one node is cancelled at the other', async (t) => {
-  const { house, a, b } = await twoNodes(t);
+worlds('11.2: what is cancelled at one node is cancelled at the other', async (t, crash) => {
+  const { a, b, close } = await twoNodes(t, crash);
   const id = await a.begin('deed_task', 't');
   await b.asks(id, 'first');
   const { result } = await b.modern.request('tasks/cancel', { taskId: id });
   assert.equal(result.resultType, 'complete');
   for (const desk of [b, a]) assert.equal((await desk.ends(id)).status, 'cancelled');
-  await house.close();
+  await close();
 });
 
-test('11.8: a node that is an hour ahead does not fail the tasks of another', async (t) => {
-  const { house, a, b } = await twoNodes(t, { NOD_CLOCK_AHEAD_MS: String(HOUR_MS + 60000) });
+worlds('11.8: a node that is an hour ahead does not fail the tasks of another', async (t, crash) => {
+  const { a, b, close } = await twoNodes(t, crash, { NOD_CLOCK_AHEAD_MS: String(HOUR_MS + 60000) });
   const words = wordsOf('t');
   const id = await a.begin('deed_task', 't');
   await a.asks(id, 'first');
@@ -156,7 +165,7 @@ test('11.8: a node that is an hour ahead does not fail the tasks of another', as
   const [here, there] = [await b.get(own), await a.get(own)];
   assert.ok(Math.abs(Date.parse(there.createdAt) - Date.now()) < 60000, there.createdAt);
   assert.equal(here.createdAt, there.createdAt);
-  await house.close();
+  await close();
 });
 
 // A call that asks before it becomes a task: its first word is given in a round, and with the deed that follows its

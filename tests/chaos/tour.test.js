@@ -11,13 +11,13 @@ import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/s
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
 import { openHouse, pause, seeded, sideBySide, startRedis, stores } from './house.js';
-import { textOf, within } from '../wire/harness.js';
+import { textOf, within, PATIENCE_MS } from '../wire/harness.js';
 import { VERSION } from '../wire/modern.js';
 import { assertRight, capabilities, clients, deedsIn, everyPair, modelSays, personSays, programs, tools } from '../wire/tour.js';
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const SIDE_BY_SIDE = 6;
-const CALL_MS = 60000; // in which a call has to end, whatever was done to its server
+const CALL_MS = PATIENCE_MS; // in which a call has to end, whatever was done to its server
 const AGAIN_MS = 50;
 
 // Where a tool is killed: while its n-th question is open, or at a named instant of its n-th step.

@@ -4,7 +4,8 @@
 // With NOD_SOAK=1 (`make soak`) every step is done in a clean Debian 12, made by debootstrap and kept in build/. That
 // takes minutes and a network. Otherwise (`make test`) the second stage alone is done, against what this machine has:
 // the root then holds the files of the packages that the recipe names, and what `meson install` puts into place. So a
-// library that the recipe forgets is missing there, too. It takes root (or sudo), as scripts/setup does.
+// library that the recipe forgets is missing there, too. It takes root (or sudo), as scripts/setup does, and namespaces: where there are
+// none (in a container, in a chroot) it says so and is skipped, but in CI.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -13,6 +14,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { environment, freePort, watchStderr, within, PATIENCE_MS } from '../wire/harness.js';
 import { ADA, Modern, accepted, retryOf } from '../wire/modern.js';
+import { asRoot as commandOfRoot, openFolder, possible } from '../wire/somebody.js';
 import { blockOf, exchange } from './page.js';
 
 const FULL = Boolean(process.env.NOD_SOAK);
@@ -38,7 +40,7 @@ const [BUILDER, RUNTIME] = stagesOf(blockOf('In a container', 'dockerfile'));
 // --- roots ---
 
 function asRoot(command, args, options = {}) {
-  const [name, ...rest] = process.getuid() === 0 ? [command, ...args] : ['sudo', '-n', command, ...args];
+  const [name, ...rest] = commandOfRoot([command, ...args]);
   return execFileSync(name, rest, { stdio: ['ignore', 'pipe', 'pipe'], timeout: LONG_MS, maxBuffer: 1 << 28, ...options });
 }
 
@@ -197,7 +199,7 @@ async function start(t, { root, user, entrypoint, cmd }, port) {
   assert.ok(command.includes(`0.0.0.0:${port}`));
   const args = inside(root, `exec chroot --userspec=${user} ${root} "$0" "$@"`);
   const env = environment({ PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', MCP_ELICITATION_SECRET: 'a-secret-for-the-test-of-the-container-0123' });
-  const [program, ...rest] = process.getuid() === 0 ? [...args, ...command] : ['sudo', '-n', '--preserve-env', ...args, ...command];
+  const [program, ...rest] = commandOfRoot([...args, ...command]);
   const child = spawn(program, rest, { env, stdio: ['ignore', 'inherit', 'pipe'] });
   const server = watchStderr('my-server', child.stderr).follow(child);
   t.after(() => child.exitCode ?? child.kill('SIGKILL'));
@@ -214,9 +216,12 @@ async function start(t, { root, user, entrypoint, cmd }, port) {
 }
 
 test(`the recipe ${FULL ? 'in a clean Debian' : 'from its second stage'} makes a server that asks, is stopped as process 1, and goes on`, async (t) => {
+  const folder = openFolder(t);
+  mkdirSync(path.join(folder, 'proc'));
+  if (!possible(t, 'a container', commandOfRoot(inside(folder, 'true')))) return;
   const made = image(t);
   assert.deepEqual([made.user, made.volume, made.expose], ['nod', '/var/lib/nod', '8080']);
-  writeFileSync(path.join(tmpdir(), `nod-tokens-${process.pid}`), `${ADA} ada\n`);
+  writeFileSync(path.join(tmpdir(), `nod-tokens-${process.pid}`), `${ADA} ada ask answer\n`);
   asRoot('mkdir', ['-p', path.join(made.root, 'run/secrets')]);
   asRoot('mv', [path.join(tmpdir(), `nod-tokens-${process.pid}`), path.join(made.root, 'run/secrets/tokens')]);
 

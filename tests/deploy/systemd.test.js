@@ -37,6 +37,60 @@ test('systemd takes the unit, and the unit with TLS, without a word', (t) => {
   assert.match(verify(folder).said, /Unknown key.* 'RestartSecond'/);
 });
 
+const MOST_EXPOSED = 3.0;
+
+test(`systemd says that the unit, and the unit with TLS, are exposed by ${MOST_EXPOSED} at most`, (t) => {
+  const folder = scratchFolder(t);
+  const ours = ['/usr/local/bin/my-server', program('delete-account')];
+  const unit = exchange(blockOf(UNIT, 'ini'), ours);
+  const tls = exchange(blockOf(TLS, 'ini'), ours, ['[Service]\n', '']);
+  const exposed = (text) => {
+    writeFileSync(path.join(folder, 'nod.service'), text);
+    const said = execFileSync('systemd-analyze', ['security', '--offline=true', '--no-pager', path.join(folder, 'nod.service')], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    return Number(/Overall exposure level for nod\.service: ([\d.]+)/.exec(said)[1]);
+  };
+  const alone = exposed(unit);
+  t.diagnostic(`exposed by ${alone}, with TLS by ${exposed(exchange(unit, ['[Install]', `${tls}[Install]`]))}`);
+  assert.ok(alone <= MOST_EXPOSED, `${alone}`);
+  assert.ok(exposed(exchange(unit, ['[Install]', `${tls}[Install]`])) <= MOST_EXPOSED);
+  assert.equal(Number(/says ([\d.]+)\./.exec(unit)[1]), alone, 'the comment of the unit');
+  assert.match(unit, /^UMask=0077$/m);
+});
+
+// The names that SystemCallFilter= allows, and their numbers on this machine.
+function allowed(unit) {
+  const names = new Set();
+  const groups = (group) => execFileSync('systemd-analyze', ['syscall-filter', '--no-pager', group], { encoding: 'utf8' }).split('\n').slice(1).map((line) => line.trim()).filter((line) => line && !line.startsWith('#'));
+  const each = (word, use) => (word.startsWith('@') ? groups(word).forEach((inner) => each(inner, use)) : use(word));
+  for (const [, not, words] of unit.matchAll(/^SystemCallFilter=(~?)(.+)$/gm))
+    for (const word of words.split(' ')) each(word, (name) => (not ? names.delete(name) : names.add(name)));
+  each('@default', (name) => names.add(name)); // which systemd always allows
+  const defined = execFileSync('cc', ['-dM', '-E', '-include', 'sys/syscall.h', '-'], { input: '', encoding: 'utf8' });
+  return [...defined.matchAll(/^#define __NR_(\w+) (\d+)$/gm)].filter(([, name]) => names.has(name)).map(([, , number]) => number);
+}
+
+test('with the system calls of the unit alone, and its umask, the server does all its work', async (t) => {
+  // Leaks are looked for with ptrace, which no server needs.
+  const made = { ...prepared(t), env: { ASAN_OPTIONS: `${process.env.ASAN_OPTIONS ?? ''}:detect_leaks=0` } };
+  const port = await freePort();
+  const unit = blockOf(UNIT, 'ini');
+  const numbers = allowed(unit);
+  const confined = path.join(process.env.NOD_BIN_DIR, 'tests/deploy/confined');
+  assert.match(spawnSync(confined, [numbers.join(','), '/bin/chown', String(process.getuid()), made.folder], { encoding: 'utf8', env: { LC_ALL: 'C' } }).stderr, /Operation not permitted/, 'the filter filters');
+  assert.ok(numbers.length > 150 && numbers.length < 350, `${numbers.length} calls`);
+  const server = await execStart(t, unit, made, ['127.0.0.1:8080', `127.0.0.1:${port}`], [program('delete-account'), [confined, numbers.join(','), program('probe')].join(' ')]);
+  const at = (where) => `http://127.0.0.1:${port}${where}`;
+  const session = await connect(t, 'http', 'probe', { server: { url: at('/mcp'), stderr: () => server.stderr }, token: made.token, answer: () => ({ action: 'accept', content: { word: 'x' } }) });
+  assert.equal(await session.text('three'), 'x x x');
+  assert.equal(await session.text('three_blocking'), 'x x x', 'also on threads of its own');
+  assert.equal((await fetch(at('/metrics'), { headers: { Authorization: `Bearer ${made.token}` } })).status, 200);
+  reload(server);
+  await server.lines.next((line) => /token file was read again/.test(line), 'the tokens are read again');
+  assert.equal(statSync(path.join(made.folder, 'nod.db')).mode & 0o077, 0, 'the file is for nobody else');
+  await server.end();
+  assert.doesNotMatch(server.stderr, /level=error|not permitted/i);
+});
+
 // What the unit's command needs, made by the commands of the page in another place; making the user is for root alone,
 // and is done in a clean Debian by tests/deploy/container.test.js.
 function prepared(t) {
@@ -52,11 +106,11 @@ function prepared(t) {
 }
 
 // Starts what stands behind ExecStart= as systemd would, with the page's paths below `folder`.
-async function execStart(t, unit, { folder, secret }, ...pairs) {
+async function execStart(t, unit, { folder, secret, env = {} }, ...pairs) {
   const commands = unit.match(/^ExecStart=.+$/gm);
   const [command, ...args] = exchange(commands.at(-1).slice('ExecStart='.length), ['/usr/local/bin/my-server', program('delete-account')],
     ['/etc/nod', path.join(folder, 'etc')], ['/var/lib/nod', folder], ...pairs).split(' ');
-  const child = spawn(command, args, { env: environment({ MCP_ELICITATION_SECRET: secret }), stdio: ['ignore', 'inherit', 'pipe'] });
+  const child = spawn(command, args, { env: environment({ MCP_ELICITATION_SECRET: secret, ...env }), stdio: ['ignore', 'inherit', 'pipe'] });
   const server = watchStderr('my-server', child.stderr).follow(child);
   let stopped;
   server.end = (signal) => (stopped ??= server.stop(signal));

@@ -1,21 +1,21 @@
-// scripts/call: what a person who tries things out is shown, what an empty line sends, and what is said if it cannot work.
+// scripts/call and scripts/run: what a person who tries things out is shown, what an empty line sends, and what is said if it cannot work.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { startHttp, pause, within, PATIENCE_MS } from '../wire/harness.js';
+import { environment, freePort, pause, program, startHttp, within, PATIENCE_MS } from '../wire/harness.js';
 import { scratchFolder } from '../wire/modern.js';
 import { certificate } from '../wire/tls.js';
 import { root } from './pages.js';
 
 const SCRIPT = path.join(root, 'scripts/call');
-const AT_ONCE_MS = 25000; // it would try for 30 seconds
 
 // Resolves to { code, said }: how it ended, and everything it printed. `typed` are the answers at its terminal.
 function call(server, words, { typed, env = {} } = {}) {
   const [command, ...args] = typed ? ['python3', path.join(root, 'tests/docs/terminal.py'), typed.join(','), SCRIPT, ...words] : [SCRIPT, ...words];
-  return new Promise((resolve) => execFile(command, args, { env: { ...process.env, NOD_URL: server.url, LC_ALL: 'C.UTF-8', ...env }, timeout: AT_ONCE_MS },
+  return new Promise((resolve) => execFile(command, args, { env: { ...process.env, NOD_URL: server.url, LC_ALL: 'C.UTF-8', ...env }, timeout: PATIENCE_MS },
     (error, stdout, stderr) => resolve({ code: error ? error.code : 0, said: stdout + stderr })));
 }
 
@@ -61,6 +61,7 @@ test('a certificate that is not trusted is said at once, with the remedy', async
   const refused = await call(server, ['--url', url, 'list_accounts']);
   assert.equal(refused.code, 1);
   assert.match(refused.said, /its certificate is not trusted here \(.*\): set SSL_CERT_FILE=tls\.crt/);
+  assert.doesNotMatch(refused.said, /trying for/);
   const trusted = await call(server, ['--url', url, 'list_accounts'], { env: { SSL_CERT_FILE: cert } });
   assert.match(trusted.said, /Ada Lovelace/);
 });
@@ -70,6 +71,7 @@ test('https to a server without TLS is said at once', async (t) => {
   const { code, said } = await call(server, ['--url', server.url.replace('http:', 'https:'), 'list_accounts']);
   assert.equal(code, 1);
   assert.match(said, /it does not speak TLS: write http:\/\//);
+  assert.doesNotMatch(said, /trying for/);
 });
 
 test('a server that wants a token: its option is named', async (t) => {
@@ -111,3 +113,26 @@ test('--no-forms: what is asked waits in the inbox, and the result comes when it
   assert.equal(code, 0, said);
   assert.match(said, /^\(no forms here: what the tool asks waits in the inbox\)\n[^]*Deleted ada\. Reason: moved\n$/);
 });
+
+// scripts/run, in a folder that has what `scripts/setup run` leaves there, and in this one.
+for (const [where, offered] of [['after scripts/setup run, which brings no node', false], ['where node is installed', true]])
+  test(`make run offers what works: ${where}, the Inspector is ${offered ? '' : 'not '}among it`, async (t) => {
+    let folder = root;
+    if (!offered) {
+      folder = scratchFolder(t);
+      cpSync(path.join(root, 'scripts'), path.join(folder, 'scripts'), { recursive: true });
+    }
+    const child = spawn(path.join(folder, 'scripts/run'), [program('delete-account'), `127.0.0.1:${await freePort()}`], { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+    const ended = once(child, 'close');
+    t.after(async () => {
+      child.kill('SIGTERM');
+      await within(PATIENCE_MS, 'it ends', ended);
+    });
+    const said = await within(PATIENCE_MS, 'what to do next', (async () => {
+      let text = '';
+      for await (const some of child.stdout.setEncoding('utf8')) if (/and read examples\/delete-account\.c/.test((text += some))) return text;
+      return text;
+    })());
+    assert.match(said, /in a second terminal: scripts\/call/);
+    assert.equal(/scripts\/inspector mcpdo connect/.test(said), offered, said);
+  });

@@ -10,10 +10,9 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync,
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from '../chaos/house.js';
-import { environment, watchStderr, within } from '../wire/harness.js';
+import { environment, watchStderr, within, PATIENCE_MS } from '../wire/harness.js';
 import { root } from './pages.js';
 
-const PATIENCE_MS = 60000; // for one block
 const binaries = process.env.NOD_BIN_DIR;
 
 const options = JSON.parse(readFileSync(path.join(binaries, 'meson-info/intro-buildoptions.json'), 'utf8'));

@@ -14,7 +14,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { startRedis } from '../chaos/house.js';
-import { startHttp, within } from '../wire/harness.js';
+import { startHttp, within, PATIENCE_MS } from '../wire/harness.js';
 import { Modern, accepted } from '../wire/modern.js';
 import { openCheckout } from './checkout.js';
 import { anchorsOf, blockNamed, blocksOf, pages, proseOf, root, whereIs } from './pages.js';
@@ -44,6 +44,7 @@ const ELSEWHERE = {
   'docs/deploy.md unit-tls': "tests/deploy/systemd.test.js#blockOf(TLS, 'ini')",
   'docs/deploy.md user-and-secrets': "tests/deploy/systemd.test.js#blockOf(UNIT, 'sh')",
   'docs/operate.md reseal': 'tests/wire/sealed.test.js', // needs a store that two secrets have sealed
+  'docs/production.md ten-commands': 'tests/deploy/production.test.js',
   'docs/security.md another-user': 'tests/deploy/users.test.js',
   'docs/start.md install-for-start': 'tests/docs/installed.js',
 };
@@ -195,7 +196,7 @@ async function readJson(checkout, block, next, t) {
       await listTools(new StdioClientTransport({ command: program, args: one.args, env: { ...checkout.env, LD_LIBRARY_PATH: path.join(checkout.env.HOME, '.local/lib') } }));
     } else {
       const tokens = path.join(checkout.folder, 'tokens-of-the-block');
-      writeFileSync(tokens, `${TOKEN} somebody\n`, { mode: 0o600 });
+      writeFileSync(tokens, `${TOKEN} somebody ask answer\n`, { mode: 0o600 });
       const server = await startHttp(t, 'delete-account', { args: one.headers ? ['--token-file', tokens] : [] });
       const url = new URL(one.url);
       assert.equal(url.pathname, '/mcp', whereIs(block));
@@ -235,7 +236,7 @@ test('docs/deploy.md: two nodes on one Redis, and either goes on', async (t) => 
   const [secret, same, ...commands] = blockNamed('docs/deploy.md', 'two-nodes').trim().split('\n');
   assert.match(secret, /^export MCP_ELICITATION_SECRET=\.\.\./);
   const tokens = path.join((await openCheckout(t)).folder, 'tokens-of-the-nodes');
-  writeFileSync(tokens, `${TOKEN} somebody\n`, { mode: 0o600 });
+  writeFileSync(tokens, `${TOKEN} somebody ask answer\n`, { mode: 0o600 });
   const [, given] = /^same="(.*)"$/.exec(same);
   const args = given.replace('127.0.0.1:6379', `127.0.0.1:${redis.port}`).replace('/etc/nod/tokens', tokens);
   assert.ok(args.includes(tokens) && args.includes(`:${redis.port}/`), 'the store and the tokens of the block are those of this test');
@@ -264,7 +265,7 @@ test('docs/deploy.md: the configuration of sticky sessions is one that nginx tak
 test('make run says that it listens when it does, and what to do next', async (t) => {
   const checkout = await openCheckout(t);
   const served = await checkout.serve('make run');
-  await within(15000, 'it says what to do next', (async () => {
+  await within(PATIENCE_MS, 'it says what to do next', (async () => {
     while (!/listens on/.test(served.said())) await new Promise((resolve) => setImmediate(resolve));
   })());
   assert.match(served.said(), new RegExp(`delete-account listens on http://127\\.0\\.0\\.1:${checkout.port}/mcp`));
@@ -280,7 +281,7 @@ test('make run does not say that it listens where somebody else does', async (t)
   let said = '';
   child.stdout.on('data', (data) => (said += data));
   child.stderr.on('data', (data) => (said += data));
-  const code = await within(30000, 'make run ends', new Promise((resolve) => child.once('close', resolve)));
+  const code = await within(PATIENCE_MS, 'make run ends', new Promise((resolve) => child.once('close', resolve)));
   assert.notEqual(code, 0);
   assert.match(said, /cannot serve over HTTP/);
   assert.doesNotMatch(said, /listens on/);

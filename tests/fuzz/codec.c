@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "store/record_codec.h"
+#include "target.h"
 
 enum { ARENA_CAP = 64 << 20 };
 
@@ -101,9 +102,7 @@ static void nothing_opens(struct codec *codec, struct str bytes, struct arena *a
     must(codec_read_entries(codec, id, bytes, arena, &entries, &count) != NOD_OK);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(codec)
 {
     struct str bytes = str_n((const char *)data, size);
     struct arena arena;

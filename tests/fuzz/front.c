@@ -9,6 +9,7 @@
 
 #include "front/front_inside.h"
 #include "net/loop.h"
+#include "target.h"
 
 enum { HEADERS_MAX = 32, ARENA_MAX = 1 << 20 };
 
@@ -101,9 +102,7 @@ static void decide(struct http_request *request, const struct peer *peer)
             require(!vars.at[i].value.len || !memchr(vars.at[i].value.at, 0, vars.at[i].value.len));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(front)
 {
     struct str rest = str_n((const char *)data, size), line;
     struct http_header headers[HEADERS_MAX];

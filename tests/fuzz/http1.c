@@ -9,8 +9,7 @@
 #include <stdlib.h>
 
 #include "net/http1.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "target.h"
 
 static const struct http1_limits limits = {
     .line_max = 256,
@@ -125,7 +124,7 @@ static void run(struct str bytes, unsigned seed, bool fresh, struct buf *trace)
     http1_finish(&parser);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(http1)
 {
     struct buf whole, again, cut;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "json/write.h"
+#include "target.h"
 
 enum { FUZZ_ARENA = 8 << 20, FUZZ_TEXT = 1 << 20 };
 
@@ -102,9 +103,7 @@ static void parse_once(struct str text, const struct json_opts *opts)
     arena_finish(&arena);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(json)
 {
     struct str text = str_n((const char *)data, size);
 

@@ -2,7 +2,9 @@
  * tests/fuzz/mcp: arbitrary lines from a client on stdio. Whatever they are, every line that comes
  * back is one JSON-RPC message, every call ends, and nothing is left behind.
  *
- * A byte 0x01 in the input stands for the id of the last question, so that answers can be found.
+ * These bytes of the input stand for what the server has said last, so that requests find it: 0x01
+ * the id of a question, 0x02 of a call (a pending result has it), 0x03 a requestState. A client
+ * that declares nothing is given pending results, because its model is asked.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -14,8 +16,15 @@
 #include "mcp/server.h"
 #include "rpc/message.h"
 #include "store/memory.h"
+#include "target.h"
 
-enum { ARENA_CAP = 16 << 20, INPUT_MAX = 16 << 10, TURNS_MAX = 1000 };
+enum {
+    ARENA_CAP = 16 << 20,
+    INPUT_MAX = 16 << 10,
+    TURNS_MAX = 1000,
+    SAID_MAX = 4096,
+    ASKS_END_MS = 3600000
+};
 
 static void must(bool truth)
 {
@@ -70,9 +79,12 @@ static const struct target resource = { .kind = TARGET_RESOURCE,
 struct place {
     struct loop *loop;
     struct engine *engine;
+    struct fake_clock *clock;
     int in, out;
     bool ended;
-    char asked[ID_LEN];
+    char asked[ID_LEN], call[ID_LEN];
+    char state[SAID_MAX];
+    size_t state_len;
     struct buf got;
 };
 
@@ -84,6 +96,29 @@ static void defer(void *ctx, void (*fn)(void *data), void *data)
 static void on_ended(void *data)
 {
     ((struct place *)data)->ended = true;
+}
+
+/* The text behind `"name":"`; empty: it is not there. */
+static struct str said(struct str line, struct str name)
+{
+    ptrdiff_t at = str_find(line, name);
+    struct str text, rest;
+
+    return at >= 0 && str_cut(str_skip(line, (size_t)at + name.len), '"', &text, &rest) ? text
+                                                                                        : STR_NONE;
+}
+
+static void keep_said(struct place *place, struct str line)
+{
+    struct str ask = said(line, STR("\"elicitId\":\"")), call = said(line, STR("\"callId\":\"")),
+               state = said(line, STR("\"requestState\":\""));
+
+    if (ask.len == ID_LEN)
+        memcpy(place->asked, ask.at, ID_LEN);
+    if (call.len == ID_LEN)
+        memcpy(place->call, call.at, ID_LEN);
+    if (state.len && state.len <= SAID_MAX)
+        memcpy(place->state, state.at, place->state_len = state.len);
 }
 
 /* Every line is a message; the id of a question is kept. */
@@ -101,6 +136,8 @@ static void check_line(struct place *place, struct str line)
     struct str id = message.kind == RPC_REQUEST ? rpc_id_text(&arena, message.id) : STR_NONE;
     if (id.len >= ID_LEN)
         memcpy(place->asked, id.at, ID_LEN);
+    else
+        keep_said(place, line);
     arena_finish(&arena);
 }
 
@@ -124,10 +161,14 @@ static void send_line(struct place *place, struct str line)
 {
     struct buf text;
 
-    buf_init(&text, 64 * INPUT_MAX);
+    buf_init(&text, 65 * INPUT_MAX);
     for (size_t i = 0; i < line.len; i++) {
         if (line.at[i] == 1)
             buf_add(&text, str_n(place->asked, ID_LEN));
+        else if (line.at[i] == 2)
+            buf_add(&text, str_n(place->call, ID_LEN));
+        else if (line.at[i] == 3 && text.len < 64 * INPUT_MAX)
+            buf_add(&text, str_n(place->state, place->state_len));
         else
             buf_add_char(&text, line.at[i]);
     }
@@ -151,6 +192,7 @@ static void talk(struct place *place, struct mcp_server *server, struct str inpu
     place->in = to[1];
     place->out = from[0];
     memset(place->asked, 'A', ID_LEN);
+    memset(place->call, 'A', ID_LEN);
     must(mcp_stdio_start(server, to[0], from[1], on_ended, place) == NOD_OK);
     for (bool more = input.len > 0; more;) {
         struct str line;
@@ -162,17 +204,19 @@ static void talk(struct place *place, struct mcp_server *server, struct str inpu
         must(i < TURNS_MAX);
         turn(place, 1);
     }
-    must(engine_calls(place->engine) == 0);
+    fake_clock_advance(place->clock, ASKS_END_MS); /* whose handle went out waits for that */
+    for (int i = 0; engine_calls(place->engine); i++) {
+        must(i < TURNS_MAX);
+        turn(place, 1);
+    }
     close(place->out);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+FUZZ_TARGET(mcp)
 {
-    struct place place = { .loop = loop_create() };
-    struct target targets[2] = { tool, resource };
     struct fake_clock clock;
+    struct place place = { .loop = loop_create(), .clock = &clock };
+    struct target targets[2] = { tool, resource };
 
     if (size > INPUT_MAX)
         size = INPUT_MAX;
@@ -191,7 +235,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
                                                                       .clock = &clock.clock,
                                                                       .name = STR("f"),
                                                                       .version = STR("1") });
-    talk(&place, server, str_n((const char *)bytes, size));
+    must(mcp_use_model(server));
+    talk(&place, server, str_n((const char *)data, size));
     mcp_server_destroy(server);
     store->ops->destroy(store);
     engine_destroy(place.engine);

@@ -9,6 +9,7 @@
 #include "mcp/era.h"
 #include "mcp/headers.h"
 #include "mcp/meta.h"
+#include "target.h"
 
 enum { HEADERS_MAX = 32 };
 
@@ -67,9 +68,7 @@ static void hold_against(const struct json *params, const struct json *schema, s
         check_fault(&fault);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(meta)
 {
     struct str rest = str_n((const char *)data, size), params_text, schema_text = STR_NONE;
     struct arena arena;

@@ -9,6 +9,7 @@
 #include "crypto/page_token.h"
 #include "json/utf8.h"
 #include "surface/hosted.h"
+#include "target.h"
 
 enum { ARENA_CAP = 4 << 20, OUT_LIMIT = 1 << 20, HEAD_LEN = 56 };
 
@@ -75,9 +76,7 @@ static void sealed(struct arena *arena, struct str plain)
     buf_finish(&text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(pages)
 {
     struct str input = str_n((const char *)data, size), rest = str_skip(input, size ? 1 : 0);
     struct page_token token;

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "store/redis_inside.h"
+#include "target.h"
 
 enum { ARENA_CAP = 64 << 20, VALUES_MOST = 1000 };
 
@@ -86,9 +87,7 @@ static size_t read_all(struct str bytes, size_t piece, uint64_t *sum)
     return count;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(redis)
 {
     struct str bytes = str_n((const char *)data, size);
     struct redis_url url;

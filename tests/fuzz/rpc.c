@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "rpc/message.h"
+#include "target.h"
 
 enum { ARENA_CAP = 4 << 20, OUT_LIMIT = 4 << 20 };
 
@@ -70,9 +71,7 @@ static void check_fault(struct arena *arena, const struct rpc_fault *fault)
     buf_finish(&out);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(rpc)
 {
     struct arena arena;
     struct rpc_batch batch;

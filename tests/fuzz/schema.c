@@ -10,10 +10,9 @@
 
 #include "json/form.h"
 #include "json/schema.h"
+#include "target.h"
 
 enum { ARENA_MOST = 16 * 1024 * 1024, WORK_MOST = 200 * 1000 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void must(bool holds)
 {
@@ -63,7 +62,7 @@ static void run_form(struct arena *arena, const struct json *document)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(schema)
 {
     struct str text = str_n((const char *)data, size);
     struct str first;

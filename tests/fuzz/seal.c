@@ -9,6 +9,7 @@
 #include "crypto/digest.h"
 #include "crypto/seal.h"
 #include "crypto/page_token.h"
+#include "target.h"
 
 enum { ARENA_CAP = 4 << 20, OUT_LIMIT = 1 << 20 };
 
@@ -55,9 +56,7 @@ static void round_trip(const struct seal_for *what, struct str bytes, struct are
     buf_finish(&text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(seal)
 {
     static const struct str bound[] = { STR_INIT("a"), STR_INIT("b") };
     static const struct seal_for what = { STR_INIT("p"), STR_INIT("s"), bound, 2 };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cli/settings.h"
+#include "target.h"
 
 static const char *const keys[] = { "a", "bb", "issuer", "client_id", NULL };
 
@@ -48,9 +49,7 @@ static bool on_key(void *data, size_t which, struct str value, const char **why)
     return !seen->failed;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(settings)
 {
     struct seen seen = { .text = str_n((const char *)data, size) };
     const struct settings_reader reader = { .section = on_section, .key = on_key, .data = &seen };

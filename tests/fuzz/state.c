@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "mcp/request_state.h"
+#include "target.h"
 
 static const struct state_bound bound = { .principal = STR_INIT("p"),
                                           .method = STR_INIT("tools/call"),
@@ -51,9 +52,7 @@ static void open_sealed(struct str plain, struct arena *arena)
     buf_finish(&text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_TARGET(state)
 {
     struct str rest = str_n((const char *)data + 1, size ? size - 1 : 0);
     struct arena arena;

@@ -14,6 +14,7 @@ const NOT_IN_SRC = {
     local_workers: "what the pool of workers does",
     memory_store_calls: "how much a store holds",
     memory_store_asks: "how much a store holds",
+    memory_store_lose: "a node that is gone",
     redis_store_figures: "how many commands were sent",
     redis_store_sweep: "a whole sweep at once",
     sqlite_store_commits: "how many transactions there were",

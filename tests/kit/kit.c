@@ -593,9 +593,69 @@ static void a_step_that_cannot_be_done_again_is_found(void **state)
     assert_non_null(strstr(all, "with a crash before operation 2 of the store"));
 }
 
+/* --- two people --- */
+
+static nod_status who_and_who(nod_call *call)
+{
+    nod_bytes secret;
+    nod_approval approval;
+
+    NOD_TRY(nod_approve(call, &approval, .message = "May they?"));
+    NOD_TRY(nod_secret(call, &secret, .name = "archive", .message = "The key, please."));
+    return nod_reply_textf(call, "%s, %s by %s, %s", nod_principal(call),
+                           approval.approved ? "approved" : "refused", approval.by, secret.text);
+}
+
+static const nod_tool two_people[] = { { .name = "who", .handler = who_and_who } };
+
+static void two_people_call_and_answer_and_each_has_what_they_gave(void **state)
+{
+    nod_test *t = nod_test_new(two_people);
+
+    (void)state;
+    nod_test_secret(t, "archive", "of the tester");
+    nod_test_accept(t, NULL, NULL);
+    nod_test_call(t, "who", NULL);
+    NOD_EXPECT_TEXT(t, "tester, approved by tester, of the tester");
+
+    nod_test_as(t, "ada");
+    nod_test_by(t, "bob");
+    nod_test_accept(t, NULL, NULL);
+    nod_test_by(t, NULL); /* she gives the key herself */
+    nod_test_accept(t, NULL, "{\"secret\":\"of ada\"}");
+    nod_test_call(t, "who", NULL);
+    NOD_EXPECT_TEXT(t, "ada, approved by bob, of ada");
+
+    nod_test_as(t, "bob");
+    nod_test_secret(t, "archive", "of bob");
+    nod_test_by(t, "ada");
+    nod_test_decline(t, NULL);
+    nod_test_call(t, "who", NULL);
+    NOD_EXPECT_TEXT(t, "bob, refused by ada, of bob");
+    assert_int_equal(nod_test_end(t), 0);
+}
+
+static void a_page_is_answered_by_nobody_else(void **state)
+{
+    nod_test *t = nod_test_new(two_people);
+
+    (void)state;
+    nod_test_accept(t, NULL, NULL);
+    nod_test_by(t, "bob");
+    nod_test_accept(t, NULL, "{\"secret\":\"x\"}");
+    listen_to_stderr();
+    nod_test_call(t, "who", NULL);
+    int end = nod_test_end(t);
+    const char *all = what_was_said();
+    assert_int_equal(end, 1);
+    assert_non_null(strstr(all, "a page is for the person who was asked"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_people_call_and_answer_and_each_has_what_they_gave),
+        cmocka_unit_test(a_page_is_answered_by_nobody_else),
         cmocka_unit_test(a_call_is_answered_from_the_script),
         cmocka_unit_test(no_dismissed_and_too_late_are_told_apart),
         cmocka_unit_test(content_that_does_not_fit_is_refused_and_asked_for_again),

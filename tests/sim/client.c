@@ -8,6 +8,8 @@
  */
 #include "sim.h"
 
+#include <limits.h>
+
 #include "base/mem.h"
 
 #include <stdio.h>
@@ -305,6 +307,10 @@ static void call_something(struct node *node)
     call_id_new(call);
     call->kind = (enum kind)pick(KIND_COUNT);
     call->shape = pick(SHAPES);
+    if (sim.crashing && one_in(2)) {
+        call->crash_from = (unsigned)pick(3);
+        call->crashes = one_in(2) ? UINT_MAX : (unsigned)(1 + pick(4));
+    }
     call->ttl_ms = one_in(3) ? between(3600000, 86400000) : between(1000, 20000);
     TRACE("client: call %zu, kind %d, shape " STR_FMT ", questions wait %lld ms, at %s",
           call->number, (int)call->kind, STR_ARG(shape_target(node, call->shape)->name),

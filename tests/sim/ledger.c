@@ -126,9 +126,17 @@ static struct ledger_step *step_of(struct sim_call *call, struct str key)
     return step;
 }
 
+/* It has committed something: what was counted against it is over. */
+static void committed(struct sim_call *call)
+{
+    call->crashed = call->suspected = 0;
+}
+
 void ledger_entries(struct sim_call *call, const struct entry *entries, size_t count)
 {
     call->journal += count;
+    if (count)
+        committed(call);
     for (size_t i = 0; i < count; i++) {
         if (entries[i].class != ENTRY_STEP)
             continue;
@@ -143,6 +151,7 @@ void ledger_asked(struct sim_call *call, const struct ask_record *record)
 {
     if (call->ask_count == SIM_ASKS)
         broken("call %zu has asked more than a handler asks", call->number);
+    committed(call);
     struct ledger_ask *ask = &call->asks[call->ask_count++];
     *ask = (struct ledger_ask){ .attempt = record->attempt };
     name_copy(ask->id, sizeof(ask->id), record->id);
@@ -186,8 +195,29 @@ void ledger_granted(struct sim_call *call, const struct node *node, uint64_t epo
     epoch_begins(call, epoch, str_of(node->name));
 }
 
+/* It was not run again because of what was counted. */
+static void ended_crashed(const struct sim_call *call, struct str result)
+{
+    enum { COUNTED = 4 }; /* the death that made it a suspect, and three on probation */
+    static const struct str words = STR_INIT("The server died whenever");
+
+    if (!memmem(result.at, result.len, words.at, words.len))
+        return;
+    figures.ended_crashed++;
+    TRACE("call %zu has ended because its node died: it crashed %u times, and was suspected %u "
+          "times",
+          call->number, call->crashed, call->suspected);
+    if (call->suspected < COUNTED)
+        broken("call %zu ended as crashed, and was suspected %u times", call->number,
+               call->suspected);
+    /* A call that crashed beside it may have been counted as well, but not that alone. */
+    if (world_is_quiet() && !call->crashed)
+        broken("call %zu ended as crashed, and its handler has never crashed", call->number);
+}
+
 void ledger_ended(struct sim_call *call, struct str result)
 {
+    ended_crashed(call, result);
     if (call->ended)
         broken("call %zu has ended twice", call->number);
     call->ended = true;
@@ -392,6 +422,19 @@ void ledger_run(const struct node *node, const struct run *run)
         broken("%s runs call %zu with %zu entries, and %zu were journalled", node->name,
                call->number, run->journal_count, least);
     journal_is_right(call, run);
+}
+
+bool ledger_crashes(const struct run *run)
+{
+    struct sim_call *call = ledger_call(run->call_id);
+
+    if (!call->crashes || !call->stored || run->journal_count < call->crash_from)
+        return false;
+    TRACE("call %zu crashes its node", call->number);
+    call->crashes--;
+    call->crashed++;
+    figures.handlers_crashed++;
+    return true;
 }
 
 void ledger_effect(const struct run *run, uint64_t epoch, const char *key, int64_t with,

@@ -109,26 +109,18 @@ static const char *owner_of(const struct sim_call *call)
     return call->epochs[call->epoch % SIM_EPOCHS].owner;
 }
 
-/* The call's node is gone: a park without asks makes it one that can be taken. */
-static void lapse(struct sim_call *call)
+struct str link_owner(struct str call_id)
 {
-    struct message *is = call && !link_alive(owner_of(call)) ? link_peek(str_of(call->id)) : NULL;
-    struct id token;
+    const struct sim_call *call = ledger_call(call_id);
 
-    if (is && is->reply.call->state == CALL_STORED_RUNNING) {
-        id_unique(&token);
-        sim.store->ops->park(sim.store,
-                             &(struct park_spec){ .token = id_str(&token),
-                                                  .node = STR("nobody"),
-                                                  .call_id = str_of(call->id),
-                                                  .epoch = is->reply.call->epoch,
-                                                  .notices = is->reply.call->notices },
-                             NULL, NULL);
-        drain();
-        figures.takeovers++;
-        TRACE("store: call %zu ran on %s, which is gone", call->number, owner_of(call));
-    }
-    message_free(is);
+    return call && call->stored ? str_of(owner_of(call)) : STR_NONE;
+}
+
+/* The call's node may be gone. */
+static void lapse(const struct sim_call *call)
+{
+    if (call && call->stored)
+        memory_store_lose(sim.store, str_of(call->id), !link_alive(owner_of(call)));
 }
 
 /* --- one operation --- */
@@ -212,7 +204,8 @@ static void link_append(struct store *store, const struct append_spec *append, s
     if (sent.fate != FATE_BEFORE) {
         sim.store->ops->append(sim.store, append, message_fill, sent.message);
         drain();
-        if (sent.message->status == NOD_OK && ledger_is_new(call, append->token)) {
+        if (sent.message->status == NOD_OK && !append->clears &&
+            ledger_is_new(call, append->token)) {
             if (append->open)
                 ledger_opened(call, append->node);
             ledger_wrote(call, "append", append->epoch, append->keep_for_ms);
@@ -220,7 +213,11 @@ static void link_append(struct store *store, const struct append_spec *append, s
             ledger_entries(call, append->entries, append->entry_count);
         }
     }
-    send_end(sent, append->entry_count ? "append" : "open", call);
+    send_end(sent,
+             append->clears        ? "end of the probation"
+             : append->entry_count ? "append"
+                                   : "open",
+             call);
 }
 
 static void link_claim(struct store *store, const struct claim_spec *claim, store_done *done,
@@ -247,21 +244,26 @@ static void link_claim(struct store *store, const struct claim_spec *claim, stor
     send_end(sent, claim->whole ? "claim of a round" : "claim", call);
 }
 
-static void link_take(struct store *store, struct str token, struct str call_id, struct str node,
-                      store_done *done, void *data)
+static void link_take(struct store *store, const struct take_spec *take, store_done *done,
+                      void *data)
 {
+    static const char *const ways[] = { "take", "take, forgiven,", "take, as a suspect," };
     struct sent sent = send_begin(store, done, data);
-    struct sim_call *call = ledger_call(call_id);
+    struct sim_call *call = ledger_call(take->call_id);
 
     if (sent.fate != FATE_BEFORE) {
         lapse(call);
-        sim.store->ops->take(sim.store, token, call_id, node, message_fill, sent.message);
+        sim.store->ops->take(sim.store, take, message_fill, sent.message);
         drain();
-        if (sent.message->status == NOD_OK)
+        if (sent.message->status == NOD_OK) {
+            if (take->why == TAKE_SUSPECT && sent.message->reply.epoch > call->epoch)
+                call->suspected++;
             ledger_granted(call, node_of(store), sent.message->reply.epoch,
                            sent.message->reply.call);
+            figures.takeovers += take->why != TAKE_PLAIN;
+        }
     }
-    send_end(sent, "take", call);
+    send_end(sent, ways[take->why], call);
 }
 
 static void link_finish(struct store *store, const struct finish_spec *finish, store_done *done,
@@ -322,19 +324,6 @@ static void link_load_ask(struct store *store, struct str ask_id, store_done *do
     send_end(sent, "load of an ask", ledger_call_of_ask(ask_id));
 }
 
-/* Calls that run on nodes that are gone are among those that can be taken. */
-static void rows_of_the_gone(struct message *message)
-{
-    for (size_t i = 0; i < sim.call_count; i++) {
-        struct sim_call *call = &sim.calls[i];
-        struct message *is =
-            call->stored && !link_alive(owner_of(call)) ? link_peek(str_of(call->id)) : NULL;
-        if (is && is->reply.call->state == CALL_STORED_RUNNING && is->reply.call->handed)
-            message_add_call(message, is->reply.call);
-        message_free(is);
-    }
-}
-
 static void link_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
                       store_done *done, void *data)
 {
@@ -342,10 +331,10 @@ static void link_scan(struct store *store, const struct store_scan *scan, store_
 
     sent.message->row = row;
     if (sent.fate != FATE_BEFORE) {
+        for (size_t i = 0; i < sim.call_count; i++)
+            lapse(&sim.calls[i]);
         sim.store->ops->scan(sim.store, scan, message_row, message_fill, sent.message);
         drain();
-        if (scan->index == STORE_RUNNABLE)
-            rows_of_the_gone(sent.message);
     }
     send_end(sent, "scan", ledger_call(scan->key));
 }
@@ -361,6 +350,32 @@ static void link_beat(struct store *store, struct str node, int64_t ttl_ms, stor
         drain();
     }
     send_end(sent, "beat", NULL);
+}
+
+static void link_put(struct store *store, struct str kind, struct str key, struct str value,
+                     uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+{
+    struct sent sent = send_begin(store, done, data);
+
+    if (sent.fate != FATE_BEFORE) {
+        sim.store->ops->put(sim.store, kind, key, value, version, ttl_ms, message_fill,
+                            sent.message);
+        drain();
+    }
+    send_end(sent, "put", NULL);
+}
+
+static void link_list(struct store *store, const struct store_list *list, store_row_fn *row,
+                      store_done *done, void *data)
+{
+    struct sent sent = send_begin(store, done, data);
+
+    sent.message->row = row;
+    if (sent.fate != FATE_BEFORE) {
+        sim.store->ops->list(sim.store, list, message_row, message_fill, sent.message);
+        drain();
+    }
+    send_end(sent, "list", NULL);
 }
 
 static void link_watch(struct store *store, struct str node,
@@ -384,7 +399,7 @@ static int64_t link_now(struct store *store)
     .name = "sim", .durable = true, .park = link_park, .append = link_append, .claim = link_claim, \
     .take = link_take, .finish = link_finish, .cancel = link_cancel, .load_call = link_load_call,  \
     .load_ask = link_load_ask, .scan = link_scan, .beat = link_beat, .watch = link_watch,          \
-    .now = link_now
+    .put = link_put, .list = link_list, .now = link_now
 
 static const struct store_ops shared_ops = { LINK_OPS, .shared = true };
 static const struct store_ops lone_ops = { LINK_OPS };

@@ -566,6 +566,11 @@ static void provider_start(struct provider *provider, struct run *run)
     struct str body = STR_NONE;
 
     ledger_run(node, run);
+    if (ledger_crashes(run)) { /* nothing of it happens any more, and its node goes next */
+        node->crashed = run;
+        node->falls = true;
+        return;
+    }
     if (sim.slow && !sim.calm && one_in(2) && node->held_count < SIM_HELD) {
         node->held[node->held_count].run = run;
         node->held[node->held_count++].epoch = ledger_epoch(run);
@@ -624,6 +629,7 @@ void node_start(struct node *node)
                                                         .node = str_of(node->name),
                                                         .defer = node_defer,
                                                         .defer_ctx = node });
+    engine_consent(node->engine, CONSENT_ANY);
     engine_add_surface(node->engine, &node->surface);
     engine_add_surface(node->engine, &node->carried);
     if (sim.together) {
@@ -645,6 +651,10 @@ void node_crash(struct node *node)
     for (size_t i = 0; i < node->held_count; i++)
         run_done(node->held[i].run, NOD_PENDING, STR_NONE);
     node->held_count = 0;
+    if (node->crashed)
+        run_done(node->crashed, NOD_PENDING, STR_NONE);
+    node->crashed = NULL;
+    node->falls = false;
     while (node_run_deferred(node))
         ;
     LIST_EACH (at, &node->seats)

@@ -116,6 +116,12 @@ struct sim_call {
     struct ledger_step steps[SIM_STEPS];
     size_t step_count;
 
+    /* What its handler does to its node. */
+    unsigned crash_from; /* its runs with at least so many entries crash ... */
+    unsigned crashes;    /* ... so many times more */
+    unsigned crashed;    /* times that its handler has crashed, since it last committed anything */
+    unsigned suspected;  /* times that it was taken as a suspect, since then */
+
     /* What its client has. */
     bool handle_out;      /* something to come back with was sent */
     bool has_handle;      /* and has arrived */
@@ -162,6 +168,8 @@ void ledger_ended(struct sim_call *call, struct str result);
 
 uint64_t ledger_epoch(const struct run *run);
 void ledger_run(const struct node *node, const struct run *run);
+/* Does the handler of this run crash? */
+bool ledger_crashes(const struct run *run);
 void ledger_effect(const struct run *run, uint64_t epoch, const char *key, int64_t with,
                    bool at_most_once);
 void ledger_orphan(const struct call_record *record);
@@ -200,7 +208,6 @@ void message_free(struct message *message);
 struct message *message_keep(const struct store_reply *reply);
 store_done message_fill; /* data is the message */
 store_row_fn message_row;
-void message_add_call(struct message *message, const struct call_record *call);
 
 /* --- the link (link.c) --- */
 
@@ -221,7 +228,8 @@ void link_cut(struct node *node);
 void link_mend(struct node *node);
 /* The record as the store has it now, or NULL. Free it with message_free. */
 struct message *link_peek(struct str call_id);
-bool link_alive(const char *name); /* a node of that name counts as alive */
+struct str link_owner(struct str call_id); /* the node that runs it, or ran it last */
+bool link_alive(const char *name);         /* a node of that name counts as alive */
 
 /* --- nodes (node.c) --- */
 
@@ -254,6 +262,8 @@ struct node {
     char asked[SIM_UP][ID_LEN + 1]; /* the asks that are up there */
     size_t asked_count;
     struct provider provider;
+    bool falls; /* a handler has crashed */
+    struct run *crashed;
     struct target targets[SHAPES];
     struct list messages;
     struct {
@@ -334,6 +344,7 @@ struct sim {
     unsigned lost;         /* in a thousand replies to a client, and hints */
     int64_t delay_ms;      /* of a message, at most */
     bool in_order;         /* messages keep their order */
+    bool crashing;         /* some handlers crash */
     bool node_faults;      /* nodes crash, sleep and are cut off */
     bool slow;             /* some handlers take their time */
     bool together;         /* questions are up at the client and elsewhere at the same time */
@@ -343,10 +354,13 @@ struct sim {
 
 extern struct sim sim;
 
+/* Nothing makes a node look dead but its own end. */
+bool world_is_quiet(void);
+
 struct sim_figures {
     uint64_t worlds, calls, ended_ok, ended_otherwise, cancelled, ended_elsewhere;
     uint64_t effects, repeated_effects, answers, rounds, crashes, takeovers, recovered, forgotten;
-    uint64_t answers_elsewhere, rested, brought;
+    uint64_t answers_elsewhere, rested, brought, handlers_crashed, ended_crashed;
 };
 extern struct sim_figures figures;
 

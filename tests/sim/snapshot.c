@@ -69,6 +69,7 @@ static const struct call_record *call_copy(struct arena *arena, const struct cal
     copy->uri = arena_str(arena, call->uri);
     copy->caller = arena_str(arena, call->caller);
     copy->result = arena_str(arena, call->result);
+    copy->node = arena_str(arena, link_owner(call->id));
     copy->entries = journal_copy(arena, call->entries, call->entry_count);
     return copy;
 }
@@ -142,9 +143,11 @@ void message_row(void *data, const struct store_row *row)
         copy->call = call_copy(&message->arena, row->call);
     if (row->ask)
         copy->ask = ask_copy(&message->arena, row->ask);
-}
-
-void message_add_call(struct message *message, const struct call_record *call)
-{
-    message_row(message, &(struct store_row){ .call = call });
+    if (row->value) {
+        struct store_value *value = ARENA_NEW(&message->arena, struct store_value);
+        *value = (struct store_value){ .key = arena_str(&message->arena, row->value->key),
+                                       .value = arena_str(&message->arena, row->value->value),
+                                       .version = row->value->version };
+        copy->value = value;
+    }
 }

@@ -80,19 +80,34 @@ int64_t store_now(void)
 
 /* --- what happens --- */
 
+bool world_is_quiet(void)
+{
+    return !sim.node_faults && !sim.faults && !sim.delay_ms && !sim.slow;
+}
+
+/* A handler has crashed: its process is gone at once, and is started again. */
+static bool node_falls(struct node *node)
+{
+    if (!node->up || !node->falls)
+        return false;
+    node_crash(node);
+    node_start(node);
+    return true;
+}
+
 static void time_passes(int64_t ms)
 {
     sim.now += ms;
     sim.store_clock.wall = store_now();
     sim.store_clock.mono = sim.now;
     for (size_t i = 0; i < sim.node_count; i++)
-        if (node_awake(&sim.nodes[i]))
+        if (node_awake(&sim.nodes[i]) && !node_falls(&sim.nodes[i]))
             node_tick(&sim.nodes[i]);
 }
 
 static void node_turn(struct node *node)
 {
-    if (!node_awake(node))
+    if (!node_awake(node) || node_falls(node))
         return;
     node_set_clock(node);
     if (node->deferred_count && one_in(2))
@@ -190,7 +205,7 @@ static void something_happens(void)
 
 static bool settle_once(struct node *node)
 {
-    bool any = false;
+    bool any = node_falls(node);
 
     node_set_clock(node);
     while (node_return_one(node))
@@ -299,6 +314,7 @@ static void choose(uint64_t seed)
     sim.delay_ms = delays[pick(4)];
     sim.in_order = one_in(3);
     sim.slow = one_in(3);
+    sim.crashing = one_in(3);
     sim.node_faults = !one_in(4);
     sim.together = one_in(2);
     sim.keep_ms = one_in(2) ? 3600000 : between(20000, 120000);

@@ -9,6 +9,7 @@
  * The tests below end its calls in every possible way, and check what it still keeps.
  */
 #include "../unit/core/loaded.h"
+#include "../unit/runner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -315,7 +316,7 @@ static void what_waits_at_the_gate_has_not_begun_and_may_begin_elsewhere(void **
     heard("OK");
 }
 
-int main(void)
+SUBJECT(toy_provider)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_hears_of_a_call_that_finishes),

@@ -43,8 +43,6 @@ function serve(request, response) {
   response.setHeader('Content-Type', 'text/javascript').setHeader('Cache-Control', 'max-age=3600').end(readFileSync(file));
 }
 
-const LOAD_MS = 6 * PATIENCE_MS; // the host's page is hundreds of modules, for each chat anew; on a machine with other work that takes its time
-const STEP_MS = 2 * PATIENCE_MS;
 let browser, site;
 const launch = () =>
   chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
@@ -78,13 +76,13 @@ export async function openChat(t, era, { args, capabilities = ABLE, second = fal
   const { contents: [resource] } = await views.client.readResource({ uri: 'ui://nod/ask' });
   const { tools } = await model.client.listTools();
 
-  const context = await (await (browser ??= launch())).newContext({ viewport: { width: 760, height: 900 }, locale: 'en-GB' });
+  const context = await (await (browser ??= launch())).newContext({ viewport: { width: 760, height: 900 }, locale: 'en-GB', timezoneId: 'UTC' });
   const problems = [];
   t.after(async () => {
     await context.close();
     assert.deepEqual(problems, []);
   });
-  context.setDefaultTimeout(STEP_MS);
+  context.setDefaultTimeout(PATIENCE_MS);
   const host = await context.newPage();
   host.on('pageerror', (error) => problems.push(String(error.stack ?? error)));
   host.on('console', (message) => message.type() === 'error' && problems.push(message.text()));
@@ -95,16 +93,16 @@ export async function openChat(t, era, { args, capabilities = ABLE, second = fal
   await host.exposeFunction('toServer', (params) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (!(tool?._meta?.ui?.visibility ?? ['model', 'app']).includes('app')) throw new Error(`not for views: ${params.name}`);
-    return views.client.callTool(params, { timeout: 2 * PATIENCE_MS });
+    return views.client.callTool(params, { timeout: PATIENCE_MS });
   });
-  await host.goto(origin, { timeout: LOAD_MS });
-  await host.waitForFunction(() => window.ready, undefined, { timeout: LOAD_MS });
+  await host.goto(origin, { timeout: PATIENCE_MS });
+  await host.waitForFunction(() => window.ready, undefined, { timeout: PATIENCE_MS });
 
   const chat = { server, model, views, host, tools, resource, problems, view: host.frameLocator('iframe') };
   let calls = 0;
   chat.begin = (name, args = {}) => {
     const call = { name, args, id: ++calls };
-    call.result = model.client.callTool({ name, arguments: args }, { timeout: 8 * PATIENCE_MS });
+    call.result = model.client.callTool({ name, arguments: args }, { timeout: PATIENCE_MS });
     call.result.catch(() => {});
     return call;
   };
@@ -138,4 +136,4 @@ export async function openChat(t, era, { args, capabilities = ABLE, second = fal
   return chat;
 }
 
-export const soon = (what, promise) => within(STEP_MS, what, promise);
+export const soon = (what, promise) => within(PATIENCE_MS, what, promise);

@@ -19,6 +19,8 @@ const inBoth = (name, fn) => {
   ['2025', '2026'].forEach((era, i) => (all || i === mine) && tests.push([`${era}: ${name}`, (t) => fn(t, era)]));
 };
 const inSoak = (name, fn) => all && inBoth(name, fn);
+// What a view shows before it has the handle of its call: in 2026 nothing.
+const in2025 = (name, fn) => tests.push([`2025: ${name}`, (t) => fn(t, '2025')]);
 
 const field = (chat, name) => chat.view.getByRole('textbox', { name: new RegExp(`^${name}`) });
 const word = async (chat, text) => {
@@ -40,7 +42,7 @@ inBoth('every kind of field, invalid then valid', async (t, era) => {
   await field(chat, 'E-mail').fill('ada@example.com');
   await field(chat, 'Web site').fill('https://example.com/?q=1');
   await chat.view.getByLabel('Day optional').fill('2026-12-24');
-  await field(chat, 'Pick-up').fill('2026-12-24T10:00:00Z');
+  await field(chat, 'Pick-up').fill('2026-12-24T10:00');
   await field(chat, 'Ticket').fill('not a ticket'); // a pattern that only the server tries
   await field(chat, 'Days in transit').fill('7');
   await field(chat, 'Account').fill('9007199254740993');
@@ -59,7 +61,7 @@ inBoth('every kind of field, invalid then valid', async (t, era) => {
   assert.match(content, /"account":9007199254740993/);
   assert.match(content, /"weight":0.50/);
   const { account, ...rest } = JSON.parse(content);
-  assert.deepEqual(rest, { name: 'Ada <b>Lovelace</b>', email: 'ada@example.com', site: 'https://example.com/?q=1', day: '2026-12-24', pickup: '2026-12-24T10:00:00Z', ticket: 'T-9', days: 7, weight: 0.5, insured: false, size: 'm', country: 'de', extras: ['gift', 'night'], note: 'Fragile\nThis side up' });
+  assert.deepEqual(rest, { name: 'Ada <b>Lovelace</b>', email: 'ada@example.com', site: 'https://example.com/?q=1', day: '2026-12-24', pickup: '2026-12-24T10:00:00+00:00', ticket: 'T-9', days: 7, weight: 0.5, insured: false, size: 'm', country: 'de', extras: ['gift', 'night'], note: 'Fragile\nThis side up' });
   await chat.verdict('Answered by you');
 });
 
@@ -128,7 +130,7 @@ async function accessible(chat, what) {
   assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`), [], what);
 }
 
-inSoak('pictures, to look at, and what axe sees in them', async (t, era) => {
+all && in2025('pictures, to look at, and what axe sees in them', async (t, era) => {
   for (const theme of ['light', 'dark']) {
     const chat = await openChat(t, era, { look: { theme } });
     await chat.host.setViewportSize({ width: 760, height: 2100 }); // what is outside of it is not painted
@@ -174,7 +176,7 @@ inSoak('a reload shows the same question, and nothing is answered twice', async 
   assert.equal(await soon('the call ends', chat.text(call)), 'again: found');
 });
 
-inBoth('two calls at once: each view draws its own; one that knows nothing draws a list', async (t, era) => {
+in2025('two calls at once: each view draws its own; one that knows nothing draws a list', async (t, era) => {
   const chat = await openChat(t, era);
   const [a, b] = [chat.begin('word', { tag: 'a' }), chat.begin('word', { tag: 'b' })];
   await chat.show(a, { toolInfo: false, input: false, result: false });
@@ -193,7 +195,7 @@ inBoth('two calls at once: each view draws its own; one that knows nothing draws
   assert.equal(await soon('a ends', chat.text(a)), 'a: of a');
 });
 
-inBoth('what somebody types stays, also if it turns out to be of another call', async (t, era) => {
+in2025('what somebody types stays, also if it turns out to be of another call', async (t, era) => {
   const chat = await openChat(t, era);
   const [a, b, c] = ['a', 'b', 'c'].map((tag) => chat.begin('word', { tag }));
   await chat.show(a, { toolInfo: false, input: false, result: false });
@@ -227,7 +229,7 @@ inBoth('hosts that hold tool-input back, tell nothing of the tool, and use a sec
   assert.equal(await soon('the call ends', chat.text(call)), 'held back: here');
 });
 
-inSoak('a question that is answered elsewhere says so in its place', async (t, era) => {
+all && in2025('a question that is answered elsewhere says so in its place', async (t, era) => {
   const chat = await openChat(t, era);
   const call = chat.begin('word', { tag: 'race' });
   await chat.show(call);

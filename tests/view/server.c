@@ -34,7 +34,8 @@ static nod_status kinds(nod_call *call)
                         NOD_OPTIONS({ "gift", "Gift wrap" }, { "sign", "Signature" },
                                     { "night", "Overnight" }),
                         .title = "Extras", NOD_MIN(1), NOD_MAX(2), .preset = "[\"gift\"]"),
-            NOD_TEXT("note", .title = "Note", .description = "Printed on the label."))));
+            NOD_TEXT("note", .title = "Note", .description = "Printed on the label.",
+                     NOD_MAX(2000)))));
     if (answer.action != NOD_ACCEPT)
         return nod_reply_text(call, "No parcel.");
     return nod_reply_textf(call, "Shipped: %s", nod_text(call, answer.content));

@@ -16,13 +16,16 @@ const inBoth = (name, fn) => {
   const mine = ++turn % 2;
   ['2025', '2026'].forEach((era, i) => (process.env.NOD_SOAK || i === mine) && test(`${era}: ${name}`, (t) => fn(t, chats[era], era)));
 };
+// Before the pending result only a session is told its questions, and in 2026 there are none: see "whose it is".
+const in2025 = (name, fn) => test(`2025: ${name}`, (t) => fn(t, chats['2025'], '2025'));
 const inSoak = (...test) => process.env.NOD_SOAK && inBoth(...test);
-const start = (t, args = [], options = {}) => startHttp(t, 'view-server', { args, ...options });
+// A yes in a view counts here: without tokens the operator has to say so.
+const start = (t, args = [], options = {}) => startHttp(t, 'view-server', { args: ['--view-consent', ...args], ...options });
 const metaOf = (tools, name) => tools.find((tool) => tool.name === name)?._meta;
 
 // Looks until it sees enough, however many looks that takes. A look is given what the last one saw.
 async function until(what, look, enough) {
-  for (let seen, end = Date.now() + 4 * PATIENCE_MS; ;) {
+  for (let seen, end = Date.now() + PATIENCE_MS; ;) {
     seen = await look(seen);
     if (enough(seen)) return seen;
     assert.ok(Date.now() < end, `${what}: not in time`);
@@ -78,9 +81,10 @@ inBoth('others are shown nothing of it, and are refused', async (t, chat) => {
 
 // --- fetched in time ---
 
-inBoth('a call is held for the view, and goes on with its answer', async (t, chat) => {
+in2025('a call is held for the view, and goes on with its answer', async (t, chat) => {
   const server = await start(t);
-  const [ada, view] = [await chat(t, server), await chat(t, server)];
+  const ada = await chat(t, server);
+  const view = ada;
   const call = ada.call('word', { tag: 'a' });
   const question = await view.question({ tool: 'word' });
   assert.equal(question.message, 'a: the only word?');
@@ -96,7 +100,7 @@ inBoth('a call is held for the view, and goes on with its answer', async (t, cha
   assert.deepEqual(JSON.parse(textOf(late)), { taken: false, state: 'accepted', by: question.principal, via: 'view' });
 });
 
-inBoth('three questions of one call come one after the other', async (t, chat) => {
+in2025('three questions of one call come one after the other', async (t, chat) => {
   const server = await start(t);
   const ada = await chat(t, server);
   const call = ada.call('three', { tag: 'a' });
@@ -108,7 +112,7 @@ inBoth('three questions of one call come one after the other', async (t, chat) =
   assert.equal(textOf(await call), 'x y z');
 });
 
-inBoth('a question can be declined and dismissed; consent is taken as the client\'s word', async (t, chat) => {
+in2025('a question can be declined and dismissed; consent is taken as the client\'s word', async (t, chat) => {
   const server = await start(t);
   const ada = await chat(t, server);
   for (const [tool, answer, end] of [['word', { action: 'decline' }, 'untagged: (none)'], ['word', { action: 'cancel' }, 'untagged: (none)'], ['pay', {}, 'Paid by local'], ['erase', {}, 'Erased.'], ['erase', { action: 'decline' }, 'Nothing was erased.'], ['gated', {}, 'Nothing to ask.']]) {
@@ -119,7 +123,7 @@ inBoth('a question can be declined and dismissed; consent is taken as the client
   }
 });
 
-inBoth('numbers stay as they were typed', async (t, chat) => {
+in2025('numbers stay as they were typed', async (t, chat) => {
   const server = await start(t);
   const ada = await chat(t, server);
   const call = ada.call('kinds');
@@ -128,7 +132,7 @@ inBoth('numbers stay as they were typed', async (t, chat) => {
   assert.match(textOf(await call), /"account":9007199254740993,"weight":0.50/);
 });
 
-inBoth('a question is shown with all its arguments or not at all, and large ones keep no small ones away', async (t, chat) => {
+in2025('a question is shown with all its arguments or not at all, and large ones keep no small ones away', async (t, chat) => {
   const server = await start(t);
   const ada = await chat(t, server);
   // Two of six fit into a reply, and not all of them into the memory of a look.
@@ -201,7 +205,7 @@ inBoth('while waitForPerson holds the call, the result is its own', async (t, ch
   assert.equal(textOf(await wait), 'late: yes');
 });
 
-inBoth('an early question is in the inbox as well, and one with a view of its own is there alone', async (t, chat) => {
+inBoth('an early question is in the inbox as well, whosever view it is', async (t, chat) => {
   const server = await start(t, ['--token-file', tokenFile(t)]);
   const ada = await chat(t, server, { token: ADA });
   const origin = new URL(server.url).origin;
@@ -214,14 +218,17 @@ inBoth('an early question is in the inbox as well, and one with a view of its ow
   assert.match(pending.structuredContent.answerAt, /\/ask\//);
   const items = await until('both are there', () => pause(50).then(api), (all) => all.length === 2);
   assert.deepEqual(items.map(({ arguments: { tag } }) => tag).sort(), ['both', 'own']);
-  assert.deepEqual((await ada.questions({ known: [] })).questions.map(({ tool }) => tool), ['word'], 'the other one is not for views any more');
+  for (const result of [pending, await own]) {
+    const { callId } = result.structuredContent;
+    assert.deepEqual((await ada.questions({ callId, now: true })).questions.map(({ executionId }) => executionId), [callId], 'and for views, too');
+  }
   for (const item of items)
     await fetch(`${origin}/api/elicitation/${item.id}/resolve`, { method: 'POST', headers: { Authorization: `Bearer ${ADA}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ action: 'accept', content: { word: 'inbox' } }) });
-  assert.equal(textOf(await own), 'own: inbox');
-  assert.equal(textOf(await ada.call('waitForPerson', { callId: pending.structuredContent.callId })), 'both: inbox');
+  for (const [result, end] of [[pending, 'both: inbox'], [await own, 'own: inbox']])
+    assert.equal(textOf(await ada.call('waitForPerson', { callId: result.structuredContent.callId })), end);
 });
 
-inBoth('a view of an author\'s own that asks is answered as ours', async (t, chat) => {
+in2025('a view of an author\'s own that asks is answered as ours', async (t, chat) => {
   const server = await start(t);
   const ada = await chat(t, server);
   const call = ada.call('own', { tag: 'mine' });
@@ -231,7 +238,7 @@ inBoth('a view of an author\'s own that asks is answered as ours', async (t, cha
 
 // --- which of them ---
 
-inBoth('what the host tells narrows the list, and an id that nobody has narrows nothing', async (t, chat, era) => {
+in2025('what the host tells narrows the list, and an id that nobody has narrows nothing', async (t, chat, era) => {
   const server = await start(t);
   const ada = await chat(t, server);
   const calls = [ada.call('word', { tag: 'a' }), ada.call('word', { tag: 'b' }), ada.call('three', { tag: 'a' })];
@@ -250,7 +257,7 @@ inBoth('what the host tells narrows the list, and an id that nobody has narrows 
   assert.deepEqual((await Promise.all(calls)).map(textOf), ['a: w', 'b: w', 'w w w']);
 });
 
-inBoth('two calls that are alike are told apart by the id of the host\'s request', async (t, chat, era) => {
+in2025('two calls that are alike are told apart by the id of the host\'s request', async (t, chat, era) => {
   const server = await start(t);
   const ada = await chat(t, server);
   const params = { name: 'word', arguments: { tag: 'twin' } };
@@ -265,7 +272,7 @@ inBoth('two calls that are alike are told apart by the id of the host\'s request
   assert.equal(textOf((await calls[0]).result), 'twin: first');
 });
 
-inBoth('of more questions than a view is given, each view finds its own, and keeps it', async (t, chat, era) => {
+in2025('of more questions than a view is given, each view finds its own, and keeps it', async (t, chat, era) => {
   const server = await start(t);
   const ada = await chat(t, server);
   const tags = Array.from({ length: 80 }, (_, n) => `${n}`);
@@ -296,13 +303,13 @@ inBoth('of more questions than a view is given, each view finds its own, and kee
   await Promise.allSettled(calls);
 });
 
-inBoth('a view is told when a question that it shows has ended elsewhere', async (t, chat) => {
+in2025('a view is told when a question that it shows has ended elsewhere', async (t, chat) => {
   const server = await start(t);
   const [ada, other] = [await chat(t, server), await chat(t, server)];
   const call = ada.call('word', { tag: 'a' });
   const question = await ada.question();
   const told = until('it has ended', () => ada.questions({ known: [question.nonce] }), ({ ended }) => ended.length);
-  await other.word(await other.question(), 'other');
+  await other.word(await other.question({ callId: question.executionId }), 'other');
   const { questions, ended } = await told;
   assert.deepEqual(questions, []);
   assert.equal(ended[0].nonce, question.nonce);
@@ -330,7 +337,7 @@ inBoth('over stdio, with the official client', async (t, chat, era) => {
   assert.equal(textOf(await call), 'pipe: through');
 });
 
-inBoth('the example book-room is asked in the chat', async (t, chat) => {
+in2025('the example book-room is asked in the chat', async (t, chat) => {
   const server = await startHttp(t, 'book-room');
   const ada = await chat(t, server);
   const call = ada.call('book_room', { room: 'Oak' });
@@ -340,7 +347,7 @@ inBoth('the example book-room is asked in the chat', async (t, chat) => {
 
 // --- how much of it ---
 
-inSoak('what does not fit is said, is no news, and comes for its own request', async (t, chat, era) => {
+process.env.NOD_SOAK && in2025('what does not fit is said, is no news, and comes for its own request', async (t, chat, era) => {
   const server = await start(t);
   const ada = await chat(t, server);
   const pad = 'x'.repeat(1e6);
@@ -364,7 +371,7 @@ inSoak('what does not fit is said, is no news, and comes for its own request', a
   await Promise.allSettled(calls);
 });
 
-inBoth('too many requests of one principal are refused, and others are not concerned', async (t, chat) => {
+in2025('too many requests of one principal are refused, and others are not concerned', async (t, chat) => {
   const server = await start(t, ['--token-file', tokenFile(t)]);
   const [ada, bob] = [await chat(t, server, { token: ADA }), await chat(t, server, { token: BOB })];
   const held = Array.from({ length: 70 }, () => ada.call('nodQuestions', {}));
@@ -382,9 +389,92 @@ inBoth('too many requests of one principal are refused, and others are not conce
   assert.equal(textOf(await own), 'ada: hers');
 });
 
+// --- whose it is ---
+
+// Everything that another process of the principal can know or guess, or has seen of a call of its own.
+const guesses = (tool, args, requestId) => [{}, { tool }, { tool, arguments: args }, { tool, arguments: args, requestId }, { requestId }, { callId: '' }, { callId: requestId }, { callId: 'x'.repeat(22) }, { known: ['x'.repeat(44)] }, { known: [''], callId: 'A'.repeat(22) }];
+
+const strangers = { 'without tokens': [[], undefined], 'with the same token': [(t) => ['--token-file', tokenFile(t)], ADA] };
+for (const [how, [args, token]] of Object.entries(strangers))
+  for (const era of ['2025', '2026'])
+    test(`${era}: a question is not given to another session or request, ${how}, until it shows the handle`, async (t) => {
+      const server = await start(t, typeof args === 'function' ? args(t) : args);
+      const ada = await chats[era](t, server, { token });
+      const others = [await chats['2025'](t, server, { token }), await chats['2026'](t, server, { token })];
+      const params = { name: 'word', arguments: { tag: 'hers' } };
+      const call = era === '2026' ? ada.modern.request('tools/call', params, { id: 'mine' }).then(({ result }) => result) : ada.peer.send({ id: 'mine', method: 'tools/call', params }).then(() => ada.peer.next((one) => one.id === 'mine', 'its result')).then(({ result }) => result);
+      if (era === '2025') assert.equal((await ada.questions({ tool: 'word' })).questions.length, 1, 'its own session is given it');
+      const look = async (when) => {
+        for (const other of others)
+          for (const guess of guesses('word', params.arguments, 'mine')) {
+            const { questions, more, waiting } = await other.questions({ ...guess, now: true });
+            assert.deepEqual([questions, more, waiting], [[], undefined, []], `${when}: ${JSON.stringify(guess)}`);
+          }
+      };
+      await look('while the call is held');
+      if (era === '2025') return; // its view has it: the call is held until the soft deadline
+      const { callId } = (await call).structuredContent;
+      await look('after the pending result');
+      for (const other of others) {
+        const { questions: [question] } = await other.questions({ callId, now: true });
+        assert.equal(question.message, 'hers: the only word?');
+      }
+      const taken = await others[0].word((await others[0].questions({ callId, now: true })).questions[0], 'shown');
+      assert.equal(textOf(taken), 'hers: shown');
+    });
+
+test('2025: whoever calls the same again in another session is not told the handle, and waits by calling again', async (t) => {
+  const server = await start(t, ['--soft-deadline', '1s']);
+  const ada = await chats['2025'](t, server);
+  const params = { tag: 'twice' };
+  const { callId } = (await ada.call('word', params)).structuredContent;
+  for (const capabilities of [UI, {}]) {
+    const other = await chats['2025'](t, server, { capabilities });
+    const again = await other.call('word', params);
+    assert.equal(again.structuredContent.pending, true);
+    assert.ok(!JSON.stringify(again).includes(callId), JSON.stringify(again));
+    assert.match(textOf(again), /Call the tool word again, with the same arguments/);
+    assert.ok(!JSON.stringify(other.peer.events).includes(callId), 'nor in the stream');
+  }
+  const back = await ada.call('word', params);
+  assert.equal(back.structuredContent.callId, callId, 'its own session is');
+  await ada.word(await ada.question({ callId }), 'done');
+});
+
+test('2025: nor is it, when it comes back to its stream after a restart', async (t) => {
+  const args = ['--soft-deadline', '3s', '--store', (await stores.find(({ name }) => name === 'sqlite').create(t)).address];
+  let server = await start(t, args);
+  const ada = await chats['2025'](t, server);
+  const { callId } = (await ada.call('word', { tag: 'twice' })).structuredContent;
+  const other = (await chats['2025'](t, server)).peer;
+  const handle = await other.send({ id: 'again', method: 'tools/call', params: { name: 'word', arguments: { tag: 'twice' } } });
+  const { id } = await handle.arrived.next((event) => event.id !== undefined, 'an event id');
+  await server.kill();
+  server = await start(t, args);
+  other.url = server.url;
+  assert.equal((await other.request('GET', { headers: { 'Last-Event-ID': id }, stream: 'resumed' })).status, 200);
+  const { result } = await other.next((one) => one.id === 'again', 'the pending result');
+  assert.equal(result.structuredContent.pending, true);
+  assert.ok(!JSON.stringify([result, other.events]).includes(callId), JSON.stringify(result));
+});
+
+test('2025: nor whoever calls the same again after a restart', async (t) => {
+  const args = ['--soft-deadline', '1s', '--store', (await stores.find(({ name }) => name === 'sqlite').create(t)).address];
+  const before = await start(t, args);
+  const ada = await chats['2025'](t, before);
+  const { callId } = (await ada.call('word', { tag: 'twice' })).structuredContent;
+  await before.stop();
+  const server = await start(t, args);
+  for (const capabilities of [{}, UI]) {
+    const again = await (await chats['2025'](t, server, { capabilities })).call('word', { tag: 'twice' });
+    assert.equal(again.structuredContent.pending, true);
+    assert.ok(!JSON.stringify(again).includes(callId), JSON.stringify(again));
+  }
+});
+
 // --- what is refused ---
 
-inBoth('a guessed, an old and a foreign nonce, and another principal, are refused', async (t, chat) => {
+in2025('a guessed, an old and a foreign nonce, and another principal, are refused', async (t, chat) => {
   const server = await start(t, ['--token-file', tokenFile(t)]);
   const [ada, bob] = [await chat(t, server, { token: ADA }), await chat(t, server, { token: BOB })];
   const calls = [ada.call('word', { tag: 'ada' }), bob.call('word', { tag: 'bob' })];
@@ -406,7 +496,7 @@ inBoth('a guessed, an old and a foreign nonce, and another principal, are refuse
   assert.equal(JSON.parse(textOf(await ada.word(hers, 'again'))).taken, false, 'an old one');
 });
 
-inBoth('with --consent inbox a view gives data, and no consent', async (t, chat) => {
+in2025('with --consent inbox a view gives data, and no consent', async (t, chat) => {
   const server = await start(t, ['--consent', 'inbox', '--token-file', tokenFile(t)]);
   const ada = await chat(t, server, { token: ADA });
   const word = ada.call('word', { tag: 'data' });
@@ -427,7 +517,7 @@ test('the history and the figures tell a view from a client, which is one in eit
     const { client } = await connectModern(t, 'http', 'view-server', { server, token: ADA, legacy, answer: () => ({ action: 'accept', content: { word: 'form' } }) });
     assert.equal(textOf(await client.callTool({ name: 'word', arguments: { tag: 'a' } })), 'a: form');
   }
-  const ada = await chats['2026'](t, server, { token: ADA });
+  const ada = await chats['2025'](t, server, { token: ADA });
   const call = ada.call('word', { tag: 'b' });
   await ada.word(await ada.question(), 'view');
   assert.equal(textOf(await call), 'b: view');
@@ -444,7 +534,7 @@ test('the history and the figures tell a view from a client, which is one in eit
 
 // --- other nodes, other times ---
 
-inBoth('through the other of two nodes, and after a restart', async (t, chat) => {
+inBoth('through the other of two nodes, and after a restart', async (t, chat, era) => {
   for (const kind of stores) {
     const store = await kind.create(t);
     const args = ['--store', store.address];
@@ -452,13 +542,12 @@ inBoth('through the other of two nodes, and after a restart', async (t, chat) =>
     const ada = await chat(t, server);
     const two = kind.name === 'redis' ? await start(t, args) : null;
     const view = await chat(t, two ?? server);
-    const call = ada.call('word', { tag: 'held' });
-    if (two) {
-      await view.word(await view.question({ tool: 'word' }), 'far');
-      assert.equal(textOf(await call), 'held: far', kind.name);
-    } else {
-      await view.word(await view.question({ tool: 'word' }), 'near');
-      assert.equal(textOf(await call), 'held: near', kind.name);
+    if (era === '2025') { // in its own session, at the other node
+      if (two) Object.assign(view.peer, { session: ada.peer.session });
+      const call = ada.call('word', { tag: 'held' });
+      const chosen = two ? view : ada;
+      const taken = await chosen.word(await chosen.question({ tool: 'word' }), 'far');
+      assert.equal(await endOf(ada, call, taken), 'held: far', kind.name);
     }
     const { callId } = (await ada.call('three', { tag: 'kept' })).structuredContent;
     const question = await view.question({ callId });

@@ -9,7 +9,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { startHttp, within, defaultHeaders, rawPeer, callTool, nextAsk, accept, textOf } from './harness.js';
+import { startHttp, within, defaultHeaders, rawPeer, callTool, nextAsk, accept, textOf, PATIENCE_MS } from './harness.js';
 import { ADA, VERSION, metaOf, tokenFile } from './modern.js';
 
 const FULL = process.env.NOD_SOAK === '1';
@@ -26,7 +26,7 @@ function attack(t, server, kind) {
     child.stdin.end();
     await ended;
   });
-  return within(100000, `${CONNECTIONS} attackers`, new Promise((resolve, reject) => {
+  return within(PATIENCE_MS, `${CONNECTIONS} attackers`, new Promise((resolve, reject) => {
     child.stdout.once('data', resolve);
     ended.then(() => reject(new Error('the attackers have ended')));
   }));

@@ -1,6 +1,7 @@
 // A call that is cancelled, a session that ends, a server that stops.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect, onBoth, rawPeer, startHttp, callTool, nextAsk, accept, resultOf, pause, within, PATIENCE_MS } from './harness.js';
 
 const isCancel = (id) => (message) => message.method === 'notifications/cancelled' && message.params.requestId === id;
@@ -98,8 +99,10 @@ onBoth(test, 'a server told to stop while calls wait ends cleanly', async (t, ki
   const calls = [session.call('ask'), session.call('two_at_once'), session.call('confirm')];
   for (const call of calls) call.catch(() => {});
   for (let i = 0; i < 4; i++) await session.question();
-  if (session.server) await session.server.stop();
-  else session.transport._process.kill('SIGTERM');
+  if (session.server) return void await session.server.stop();
+  const ended = once(session.transport._process, 'close'); // before its store is removed
+  session.transport._process.kill('SIGTERM');
+  await ended;
 });
 
 test('stdio: when the input ends while a call waits, the server ends cleanly', async (t) => {

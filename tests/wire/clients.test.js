@@ -86,20 +86,20 @@ test('both give a request 60 s by default', () => {
   assert.equal(NEW_TIMEOUT_MS, 60000);
 });
 
-// Four calls at once, each of which waits for its person; heartbeats come ten times faster than patience ends.
+// Four calls at once, each of which waits for its person; heartbeats come thirty times faster than patience ends, so that a busy machine does not end it.
 for (const kind of ['stdio', 'http'])
   for (const generation of sessions)
     test(`${kind}, ${generation.name}: heartbeats keep a call alive with onprogress and resetTimeoutOnProgress, and not otherwise`, async (t) => {
       const session = await open(t, kind, generation, { env: { PROBE_HEARTBEAT_MS: '60' } });
       const heard = [];
       const begin = async (message, options) => {
-        const end = endOf(session.call('ask', { message }, { timeout: 600, ...options }));
+        const end = endOf(session.call('ask', { message }, { timeout: 2000, ...options }));
         return { end, question: await session.question(({ params }) => params.message.endsWith(message)) };
       };
       const onprogress = ({ progress }) => heard.push(progress);
       const plain = await begin('plain', {});
       const hears = await begin('hears', { onprogress });
-      const bounded = await begin('bounded', { onprogress: () => {}, resetTimeoutOnProgress: true, maxTotalTimeout: 900 });
+      const bounded = await begin('bounded', { onprogress: () => {}, resetTimeoutOnProgress: true, maxTotalTimeout: 2500 });
       const patient = await begin('patient', { onprogress: () => {}, resetTimeoutOnProgress: true });
 
       for (const { end, question } of [plain, hears]) {
@@ -124,9 +124,9 @@ test('what the page advises is what both take', async (t) => {
   const { url } = await startHttp(t, 'probe', { env: { PROBE_HEARTBEAT_MS: '60' } });
   for (const [generation, text] of [[old, advised], [young2025, exchanged(advised, ' undefined,', '')]]) {
     const session = await open(t, 'http', generation, { url });
-    const call = new AsyncFunction('client', 'name', 'args', `${exchanged(text, '60_000', '500')}; return result;`)(session.client, 'ask', {});
+    const call = new AsyncFunction('client', 'name', 'args', `${exchanged(text, '60_000', '2000')}; return result;`)(session.client, 'ask', {});
     const question = await session.question();
-    await pause(900);
+    await pause(2500);
     question.accept({ name: 'Ada' });
     assert.equal(textOf(await call), 'accept {"name":"Ada"}');
   }
@@ -135,15 +135,15 @@ test('what the page advises is what both take', async (t) => {
 for (const kind of ['stdio', 'http'])
   test(`${kind}, v2, 2026: the time of a person does not count, and maxTotalTimeout counts it`, async (t) => {
     const session = await open(t, kind, young2026);
-    const slow = session.text('ask', {}, { timeout: 500 });
+    const slow = session.text('ask', {}, { timeout: 2000 });
     const question = await session.question();
-    await pause(900);
+    await pause(2500);
     question.accept({ name: 'Ada' });
     assert.equal(await slow, 'accept {"name":"Ada"}');
 
-    const bounded = endOf(session.call('ask', {}, { timeout: 500, maxTotalTimeout: 500 }));
+    const bounded = endOf(session.call('ask', {}, { timeout: 2000, maxTotalTimeout: 2000 }));
     const late = await session.question();
-    await pause(600);
+    await pause(2100);
     late.accept({ name: 'Ada' });
     assert.match((await bounded).error?.message ?? 'no error', /Maximum total timeout exceeded/);
   });
@@ -204,33 +204,37 @@ describe('coming back', { concurrency: true }, () => {
     });
 
   for (const generation of sessions)
-    test(`http, ${generation.name}: a stream that is lost again before an event came on it is not taken up again; progress is such an event`, async (t) => {
+    test(`http, ${generation.name}: a stream that is lost again before any message came on it is taken up again, too`, async (t) => {
       const { url } = await startHttp(t, 'probe', { env: { PROBE_HEARTBEAT_MS: '100' } });
       const lostTwice = async (options, again) => {
         const line = cuttable();
         const session = await open(t, 'http', generation, { url, transport: { fetch: line.fetch } });
         let stream; // of the call; the client has another one, for messages outside of calls
         const resumed = () => line.resumed().filter(({ lastEventId }) => lastEventId.startsWith(`${stream}_`)).length;
-        const onresumptiontoken = (id) => (stream ??= id.slice(0, id.lastIndexOf('_')));
-        const end = endOf(session.call('ask', {}, { timeout: 6000, onresumptiontoken, ...options(resumed) }));
+        let told = 0; // ids that came on the stream since it was taken up
+        const onresumptiontoken = (id) => {
+          stream ??= id.slice(0, id.lastIndexOf('_'));
+          told += resumed();
+        };
+        const end = endOf(session.call('ask', {}, { onresumptiontoken, ...options(resumed) }));
         const question = await session.question();
         line.cut();
         await until(() => resumed() === 1, 'the client comes back');
-        await again();
+        await again(() => told);
         line.cut();
-        await pause(1500); // it would be back after a second
+        await until(() => resumed() === 2, 'the client comes back once more');
         question.accept({ name: 'Ada' });
         return { ...(await end), resumed: resumed() };
       };
       let beats = 0;
       const [silent, beating] = await Promise.all([
-        lostTwice(() => ({}), () => pause(300)),
+        lostTwice(() => ({}), (told) => until(() => told() > 0, 'the last id comes')),
         lostTwice((resumed) => ({ onprogress: () => resumed() && beats++ }), () => until(() => beats > 1, 'progress comes')),
       ]);
-      assert.match(silent.error?.message ?? 'no error', /Request timed out/);
-      assert.equal(silent.resumed, 1);
-      assert.ok(beating.result, beating.error?.message);
-      assert.equal(beating.resumed, 2);
+      for (const { result, error, resumed } of [silent, beating]) {
+        assert.ok(result, error?.message);
+        assert.equal(resumed, 2);
+      }
     });
 
   // A server on a port of its own, which can go and come back with what it has stored.
@@ -250,12 +254,12 @@ describe('coming back', { concurrency: true }, () => {
   for (const generation of sessions)
     test(`http, ${generation.name}: a client tries twice, a second apart, and then waits for its timeout; more maxRetries bring it back`, async (t) => {
       const house = await lasting(t);
-      const begin = async (transport) => {
+      const begin = async (transport, timeout) => {
         const session = await open(t, 'http', generation, { url: house.url, transport });
-        const end = endOf(session.call('ask', {}, { timeout: 7000 }));
+        const end = endOf(session.call('ask', {}, { timeout }));
         return { session, end, question: await session.question() };
       };
-      const [brief, patient, hasty] = [await begin({}), await begin(PATIENT), await begin(PATIENT)];
+      const [brief, patient, hasty] = [await begin({}, 9000), await begin(PATIENT, PATIENCE_MS), await begin(PATIENT, 9000)];
       await house.server.kill();
       hasty.question.accept({ name: 'Ada' }); // nobody is there to take it
       await until(() => brief.session.errors.some((message) => /Maximum reconnection attempts \(2\) exceeded/.test(message)), 'it gives up');

@@ -16,6 +16,113 @@ function house(t, store) {
   return (env = {}) => startHttp(t, 'probe', { env: { MCP_ELICITATION_SECRET: SECRET, ...env }, args: ['--store', store.address] });
 }
 
+for (const version of ['2025-11-25', '2025-06-18'])
+  for (const through of ['here', 'there'])
+    for (const gone of ['here', 'there', 'none'])
+      test(`redis, ${version}: of a request that is held at two nodes, answered ${through} and gone ${gone}, the other is asked on`, async (t) => {
+        const start = house(t, await stores.find(({ name }) => name === 'redis').create(t));
+        const [first, second] = [await start(), await start()];
+        const here = await rawPeer(t, 'http', 'probe', { server: first, version });
+        const there = Object.assign(new HttpPeer(second.url, { version }), { session: here.session });
+        t.after(() => there.close());
+        const message = { id: 'twice', method: 'tools/call', params: { name: 'three', arguments: {} } };
+        const asks = (peer, title) => nextAsk(peer, ({ params }) => params.message === title);
+        const held = { here: await here.send(message), there: await there.send(message) };
+        const question = await asks(here, 'First');
+        assert.equal((await asks(there, 'First')).id, question.id, 'both are asked the same');
+        if (gone !== 'none') held[gone].drop();
+        const answering = through === 'here' ? here : there;
+        await accept(answering, question.id, { word: 'a' });
+        const left = gone === 'here' ? [there] : gone === 'there' ? [here] : [here, there];
+        const next = await Promise.all(left.map((peer) => asks(peer, 'After a')));
+        assert.equal(new Set(next.map(({ id }) => id)).size, 1, 'whoever is left is asked the next one');
+        await accept(answering, next[0].id, { word: 'b' });
+        const last = await Promise.all(left.map((peer) => asks(peer, 'After b')));
+        await accept(left[0], last[0].id, { word: 'c' });
+        for (const peer of left) {
+          const { result } = await peer.next((one) => one.id === 'twice' && !one.method, 'the result');
+          assert.equal(textOf(result), 'a b c');
+        }
+      });
+
+// Of the nodes that wait for a call, the last two are told of it; whoever is told nothing looks by itself.
+test('redis: of a request that is held at three nodes each is asked on, and each gets the result', async (t) => {
+  const start = house(t, await stores.find(({ name }) => name === 'redis').create(t));
+  const servers = [await start(), await start(), await start()];
+  const here = await rawPeer(t, 'http', 'probe', { server: servers[0] });
+  const peers = [here, ...servers.slice(1).map(({ url }) => Object.assign(new HttpPeer(url, { version: '2025-11-25' }), { session: here.session }))];
+  t.after(() => peers.slice(1).forEach((peer) => peer.close()));
+  const asked = async (title) => {
+    const found = await Promise.all(peers.map((peer) => nextAsk(peer, ({ params }) => params.message === title)));
+    assert.equal(new Set(found.map(({ id }) => id)).size, 1, 'all are asked the same');
+    await pause(2500); // until the look that follows a new question is over everywhere
+    return found[0];
+  };
+  for (const peer of peers) {
+    await peer.send({ id: 'thrice', method: 'tools/call', params: { name: 'three', arguments: {} } });
+    await pause(200); // one after the other
+  }
+  await accept(here, (await asked('First')).id, { word: 'a' });
+  await accept(here, (await asked('After a')).id, { word: 'b' });
+  await accept(here, (await asked('After b')).id, { word: 'c' });
+  for (const peer of peers) {
+    const { result } = await peer.next((one) => one.id === 'thrice' && !one.method, 'the result');
+    assert.equal(textOf(result), 'a b c');
+  }
+});
+
+// The first node loses its subscription, and says again that it waits: after the other, whose stream is to go on all the same.
+for (const through of ['here', 'there'])
+  test(`redis: both nodes lose their hints, the first looks last, and the answer given ${through} brings the next question to the other`, async (t) => {
+    const store = await stores.find(({ name }) => name === 'redis').create(t);
+    const start = house(t, store);
+    const [first, second] = [await start(), await start()];
+    const here = await rawPeer(t, 'http', 'probe', { server: first });
+    const there = Object.assign(new HttpPeer(second.url, { version: '2025-11-25' }), { session: here.session });
+    t.after(() => there.close());
+    const call = await callTool(here, 'three');
+    const ask = await nextAsk(here);
+    const stream = await resume(there, idsOf(call.handle).at(-1));
+    await stream.arrived.next(() => true, 'it is taken up there');
+    first.signal('SIGSTOP');
+    t.after(() => first.signal('SIGCONT'));
+    await store.say('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await pause(1500); // the other has looked by then
+    first.signal('SIGCONT');
+    await pause(1500); // and so has this one
+    const answering = through === 'here' ? here : there;
+    assert.equal((await accept(answering, ask.id, { word: 'a' })).status, 202);
+    const next = await nextAsk(there, ({ params }) => params.message === 'After a');
+    assert.equal((await accept(answering, next.id, { word: 'b' })).status, 202);
+    await nextAsk(there, ({ params }) => params.message === 'After b');
+  });
+
+for (const answered of ['here', 'there'])
+  test(`redis: whoever was at another node, left it, and comes back there after the answer (given ${answered}) finds the result`, async (t) => {
+    const start = house(t, await stores.find(({ name }) => name === 'redis').create(t));
+    const [here, there] = [await start(), await start()];
+    const peer = await rawPeer(t, 'http', 'probe', { server: here });
+    const call = await callTool(peer, 'ask');
+    const ask = await nextAsk(peer);
+    const seen = idsOf(call.handle).at(-1);
+    peer.url = there.url;
+    const second = await resume(peer, seen);
+    await second.arrived.next(() => true, 'it is taken up there');
+    second.drop();
+    await pause(100); // until the node knows
+    peer.url = (answered === 'here' ? here : there).url;
+    assert.equal((await accept(peer, ask.id, { name: 'Ada' })).status, 202);
+    peer.url = here.url;
+    const first = await resume(peer, seen);
+    assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}', 'it has ended');
+    await first.finished;
+    await pause(1500); // and the other node has heard of that
+    peer.url = there.url;
+    const last = await resume(peer, seen);
+    assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}', 'at the other node too');
+    assert.equal(await last.finished, 'ended');
+  });
+
 for (const { name, create } of stores) {
   test(`${name}: a session lives as long as its call waits, however long that is`, async (t) => {
     const start = house(t, await create(t));

@@ -3,10 +3,12 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { connect, defaultHeaders, pause, rawPeer, sseEvents, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { stores } from './stores.js';
 import { ADA, BOB, Modern, VERSION, accepted, metaOf, onBothAndBothEras, connectModern, retryOf, tokenFile } from './modern.js';
 
 const EXTENSION = 'io.modelcontextprotocol/tasks';
 const DECLARED = { elicitation: {}, extensions: { [EXTENSION]: {} } };
+const SECRET = 'a secret that is surely long enough for this';
 const QUICK = { LONG_REPORT_MS: '20' };
 const ENDED = ['completed', 'failed', 'cancelled'];
 
@@ -204,3 +206,40 @@ test('the first client waits as well', async (t) => {
   (await session.question()).accept({ use: 'nothing' });
   assert.equal(await call, 'May: 295 sold, without Rome.');
 });
+
+for (const { name, create } of stores)
+  test(`${name}: a task, and a call by its state, are found where nothing of their kind is left`, async (t) => {
+    const store = await create(t);
+    const start = (program, env = {}) => startHttp(t, program, { env: { MCP_ELICITATION_SECRET: SECRET, ...env }, args: ['--store', store.address] });
+    const server = await start('long-report', QUICK);
+    const client = new Tasks(server.url);
+    const ended = await client.begin('write_report', { month: 'May' });
+    const asking = await client.begin('write_report', { month: 'June' });
+    for (const id of [ended, asking]) await client.until(id, ({ status }) => status === 'input_required');
+    const { inputRequests } = await client.get(ended);
+    const [key] = Object.keys(inputRequests);
+    await client.request('tasks/update', { taskId: ended, inputResponses: { [key]: { action: 'decline' } } });
+    const { status, result } = await client.until(ended);
+    await server.stop();
+    const probe = await start('probe');
+    const prompts = new Modern(probe.url);
+    const prompt = await prompts.request('prompts/get', { name: 'asking' });
+    assert.equal(prompt.result?.resultType, 'input_required', prompt.text);
+    await probe.stop();
+
+    const without = await start('delete-account');
+    client.url = without.url;
+    const discovered = await client.request('server/discover');
+    assert.equal(discovered.result.capabilities.extensions?.[EXTENSION], undefined, 'no tool has tasks here');
+    const again = await client.get(ended);
+    assert.equal(again.status, status);
+    assert.deepEqual(again.result, result);
+    const waits = await client.request('tasks/get', { taskId: asking });
+    assert.ok(waits.result, waits.text);
+    assert.equal((await client.request('tasks/cancel', { taskId: asking })).error, undefined);
+    const unknown = await client.request('tasks/get', { taskId: 'AAAAAAAAAAAAAAAAAAAAAA' });
+    assert.equal(unknown.error.code, -32602);
+    const back = await prompts.request('prompts/get', { name: 'asking', requestState: prompt.result.requestState }, { url: without.url });
+    assert.notEqual(back.error?.code, -32601, back.text);
+    assert.match(back.text, /no longer there|send the request again later|not here/);
+  });

@@ -66,6 +66,15 @@ static nod_status filling(nod_call *call)
     return nod_reply_textf(call, "approved %d", approval.approved);
 }
 
+/* Asks for the approval of a destructive tool. */
+static nod_status for_risky(nod_call *call)
+{
+    nod_approval approval;
+
+    NOD_TRY(nod_approve(call, &approval, .message = "May I?", .tool_path = "risky"));
+    return nod_reply_text(call, approval.approved ? "approved" : "not approved");
+}
+
 static nod_status careless(nod_call *call)
 {
     return nod_reply_text(call, "gone");
@@ -111,6 +120,11 @@ int main(int argc, char **argv)
           .input_schema = INPUT,
           .blocking = true },
         { .name = "filling", .handler = filling, .input_schema = INPUT },
+        { .name = "sly", .handler = for_risky, .input_schema = INPUT },
+        { .name = "frank",
+          .handler = for_risky,
+          .input_schema = INPUT,
+          .approves = (const char *const[]){ "other", "risky", NULL } },
         { .name = "careless", .handler = careless, .destructive = true },
     };
     nod_server *server = nod_server_new(.name = "grants", .version = NOD_VERSION);

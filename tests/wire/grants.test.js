@@ -136,15 +136,15 @@ async function lasting(t, extra = {}) {
   const store = await stores.find(({ name }) => name === 'sqlite').create(t);
   const tokens = tokenFile(t);
   const house = { store };
-  house.start = async (env = {}) => {
+  house.start = async (env = {}, args = []) => {
     house.server = await startHttp(t, PROGRAM, {
-      env: { MCP_ELICITATION_SECRET: SECRET, ...extra, ...env }, args: ['--token-file', tokens, '--store', store.address],
+      env: { MCP_ELICITATION_SECRET: SECRET, ...extra, ...env }, args: ['--token-file', tokens, '--store', store.address, ...args],
     });
     return house.server;
   };
-  house.again = async (peer, api, env) => {
+  house.again = async (peer, api, env, args) => {
     await house.server.kill();
-    await house.start(env);
+    await house.start(env, args);
     peer.url = house.server.url;
     api.base = new URL('/', house.server.url).href.slice(0, -1);
   };
@@ -314,6 +314,61 @@ test('2025: the client that asks passes by a grant, and makes none by its own wo
   assert.equal(textOf((await again.reply()).result), 'done');
 });
 
+// --- for which tool ---
+
+test('an approval that is for another tool names it, has its colour, and says so in each choice', async (t) => {
+  const { first } = await openHouse(t, houses[0], { program: PROGRAM });
+  const ada = new Api(first, 'ada');
+  const one = await session(t, first, 'ada');
+  const { item, reply } = await begin(one, ada, 'frank', { n: 1 });
+  assert.deepEqual([item.tool, item.approves, item.destructive], ['frank', 'risky', true]);
+  assert.deepEqual(item.remember.map(({ label }) => label), ['Allow risky for this session, with these arguments']);
+  const [{ label, ...remember }] = item.remember;
+  assert.equal((await ada.resolve(item.id, { approved: true, remember })).status, 200, label);
+  assert.equal(textOf(await reply()), 'approved');
+  assert.ok(await passes(one, ada, 'risky', { n: 1 }), 'it is for that tool');
+  assert.deepEqual((await grants(ada)).map(({ tool }) => tool), ['risky']);
+  const own = await begin(one, ada, 'risky', { n: 2 });
+  assert.deepEqual([own.item.approves, own.item.destructive], [undefined, true], 'its own question names nobody else');
+  assert.equal((await ada.resolve(own.item.id, { approved: false })).status, 200);
+  const other = await begin(one, ada, 'approving', { n: 9 });
+  assert.deepEqual([other.item.approves, other.item.destructive], ['guarded', false]);
+  assert.equal((await ada.resolve(other.item.id, { approved: false })).status, 200);
+});
+
+test('a harmless tool does not ask for the approval of a destructive one, unless it was registered so', async (t) => {
+  const { first } = await openHouse(t, houses[0], { program: PROGRAM });
+  const ada = new Api(first, 'ada');
+  const one = await session(t, first, 'ada');
+  await grant(one, ada, 'risky', { n: 1 }, { scope: 'session', match: 'arguments' });
+  for (const n of [1, 2]) { // remembered, and not
+    const { item, result } = await begin(one, ada, 'sly', { n });
+    assert.equal(item, null, 'nobody is asked');
+    assert.equal(result.isError, true, JSON.stringify(result));
+  }
+  await first.said(/sly asks for the approval of risky, which is destructive.*\.approves/);
+  assert.equal((await grants(ada))[0].uses, 0);
+});
+
+test('a grant that sleeps says so in lists, and why', async (t) => {
+  const house = await lasting(t);
+  const ada = new Api(house.server, 'ada');
+  const one = await session(t, house.server, 'ada');
+  await grant(one, ada, 'guarded', { n: 1 }, choices[2]);
+  const sleeps = async () => (await grants(ada)).map((one) => one.sleeps);
+  assert.deepEqual(await sleeps(), [null]);
+  const changed = 'the tool has changed since it was approved';
+  for (const [env, why] of [[{ GRANTS_VERSION: '2' }, changed], [{ GRANTS_INPUT: '{"type":"object"}' }, changed], [{ GRANTS_NAME: 'renamed' }, 'the tool is not there'], [{}, null]]) {
+    await house.again(one, ada, env);
+    assert.deepEqual(await sleeps(), [why], JSON.stringify(env));
+    if (!env.GRANTS_NAME) assert.equal(Boolean(await passes(one, ada, 'guarded', { n: 1 })), !why, 'and it is so');
+  }
+  for (const [rule, why] of [['none', 'it may not be remembered any more'], ['guarded=session', 'it may not be remembered any more'], ['guarded=principal', null]]) {
+    await house.again(one, ada, {}, ['--remember', rule]);
+    assert.deepEqual(await sleeps(), [why], rule);
+  }
+});
+
 // --- approvals in a handler ---
 
 test('nod_approve with a tool path honours the approvals of that tool, and makes them', async (t) => {
@@ -330,8 +385,8 @@ test('nod_approve with a tool path honours the approvals of that tool, and makes
   const other = await begin(one, ada, 'approving_other', { n: 4 });
   assert.match(other.item.message, /"n": 5/);
   assert.deepEqual(other.item.arguments, { n: 4 }, 'of the call');
-  assert.equal(other.item.remember[0].label, 'Allow for this session, with the arguments in the question');
-  assert.equal(other.item.remember.at(-1).label, 'Always allow');
+  assert.equal(other.item.remember[0].label, 'Allow guarded for this session, with the arguments in the question');
+  assert.equal(other.item.remember.at(-1).label, 'Always allow guarded');
   await ada.resolve(other.item.id, { approved: true, remember: { scope: 'session', match: 'arguments', for: null } });
   assert.equal(textOf(await other.reply()), 'approved');
   assert.ok(await passes(one, ada, 'guarded', { n: 5 }), 'what was shown in the question');

@@ -180,3 +180,14 @@ onBoth(test, 'a resource and a prompt that cannot ask are errors that say so', a
     assert.match(`${error.message} ${JSON.stringify(error.data)}`, /form|ELICITATION_NOT_SUPPORTED/);
   }
 });
+
+onBoth(test, 'a strict tool refuses an argument that its form does not have, and says which there are; others ignore it', async (t, kind) => {
+  const session = await connect(t, kind, 'probe');
+  const { tools } = await session.client.listTools();
+  assert.equal(tools.find(({ name }) => name === 'strict').inputSchema.additionalProperties, false);
+  const { isError, content, _meta } = await session.call('strict', { name: 'Ada', nmae: 'Bob' });
+  assert.deepEqual([isError, _meta.code], [true, 'INVALID_ARGUMENTS']);
+  assert.equal(content[0].text, 'Invalid arguments for strict: nmae: is not one of the known properties, which are age, name');
+  assert.ok(!(await session.call('strict', { name: 'Ada' })).isError);
+  assert.ok(!(await session.call('whoami', { unheard: 1 })).isError);
+});

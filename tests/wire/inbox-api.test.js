@@ -2,8 +2,10 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import net from 'node:net';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { startHttp, connect, pause, textOf, within, PATIENCE_MS } from './harness.js';
+import { startHttp, connect, environment, pause, program, textOf, within, PATIENCE_MS } from './harness.js';
+import { chats } from '../view/clients.js';
 import { Api, Watcher, houses, mute, openHouse, token, tokenFile } from './inbox.js';
 
 for (const house of houses) {
@@ -47,6 +49,43 @@ for (const house of houses) {
     assert.ok(answer.tookMs >= 0 && Date.parse(answer.at) > 0);
     assert.deepEqual(ended, { state: 'finished', result: 'accept {"name":"Ada"}' });
     assert.deepEqual((await ada.list()).json.items, []);
+  });
+}
+
+// Six questions of one round are stored in the same millisecond.
+for (const house of houses) {
+  test(`${house.name}: the questions of a round are in the order in which they were asked, in every list`, async (t) => {
+    const { first, last } = await openHouse(t, house, { args: ['--soft-deadline', '1s'] });
+    const ada = new Api(last, 'ada');
+    const inOrder = ['T-1', 'T-2', 'T-3', 'T-4', 'T-5', 'T-6'];
+    const messages = (items) => items.map(({ message }) => message);
+    const watcher = await Watcher.open(t, ada);
+    await watcher.ready();
+    const client = await mute(t, first, 'ada');
+    const call = client.call('tickets');
+    assert.deepEqual(messages(await ada.pending(6)), inOrder, 'the API');
+    const paged = [];
+    for (let next = ''; next !== null;) {
+      const { json } = await ada.list({ limit: 1, ...(next ? { cursor: next } : {}) });
+      paged.push(...messages(json.items));
+      ({ next } = json);
+    }
+    assert.deepEqual(paged, inOrder, 'page by page');
+    const { data } = await watcher.next('changes', ({ pending }) => pending.length);
+    assert.deepEqual(messages(data.pending), inOrder, 'events');
+    const behind = await Watcher.open(t, ada, { last: watcher.events[0].id });
+    assert.deepEqual(messages((await behind.next('changes', ({ pending }) => pending.length)).data.pending), inOrder, 'events that were missed');
+    const printed = spawnSync(program('nod'), ['inbox', 'list', '--json'], { env: environment({ NOD_SERVER: ada.base, NOD_TOKEN: token('ada') }), encoding: 'utf8' });
+    assert.deepEqual(messages(printed.stdout.trim().split('\n').map((line) => JSON.parse(line))), inOrder, 'nod inbox');
+    const drawn = await (await fetch(`${ada.base}/`, { headers: { Authorization: `Bearer ${token('ada')}` } })).text();
+    assert.deepEqual(drawn.match(/T-\d/g), inOrder, 'the page as it is sent');
+    assert.deepEqual((await call).structuredContent.waitingFor, inOrder, 'a pending result');
+
+    const chat = await chats[2025](t, first, { token: token('bob') });
+    const seen = [];
+    await chat.peer.send({ id: 'tickets', method: 'tools/call', params: { name: 'tickets', arguments: {} } });
+    for (let looks = 0; seen.length < 6 && looks < 6; looks++) seen.push(...(await chat.questions({ known: seen.map(({ nonce }) => nonce) })).questions);
+    assert.deepEqual(messages(seen), inOrder, 'a view');
   });
 }
 

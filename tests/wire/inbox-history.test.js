@@ -2,8 +2,11 @@
 // they came; and what is sensitive is shown to nobody.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { rawPeer } from './harness.js';
-import { Api, houses, mute, openHouse, token } from './inbox.js';
+import path from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { environment, pause, program, rawPeer, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { Api, houses, mute, openHouse, token, tokenFile } from './inbox.js';
+import { scratchFolder } from './modern.js';
 
 const messages = (reply) => reply.json.items.map(({ message }) => message);
 
@@ -91,7 +94,7 @@ test("one user's searches hold up nobody: they take turns with everything else, 
   const { first } = await openHouse(t, houses[0]);
   const [ada, bob] = [new Api(first, 'ada'), new Api(first, 'bob')];
   const client = await mute(t, first, 'ada');
-  const calls = Array.from({ length: 2 }, () => client.call('ask_plain', { big: 'A'.repeat(3 << 20) }, { timeout: 60000 }));
+  const calls = Array.from({ length: 2 }, () => client.call('ask_plain', { big: 'A'.repeat(3 << 20) }, { timeout: PATIENCE_MS }));
   await ada.pending(2);
   const abort = new AbortController();
   const answered = [];
@@ -149,4 +152,31 @@ test('what was answered to a sensitive ask is shown to nobody', async (t) => {
     assert.equal(item.state, 'accepted');
     assert.ok(!('content' in item.answer), JSON.stringify(item.answer));
   }
+});
+
+test('what was withdrawn says by whom and why, after an upgrade', async (t) => {
+  const folder = scratchFolder(t), tokens = tokenFile(t);
+  const start = (env) => startHttp(t, 'probe', { env, args: ['--soft-deadline', '1s', '--token-file', tokens, '--store', `sqlite:${path.join(folder, 'nod.db')}`] });
+  const old = await start({ PROBE_VERSION: '1' });
+  const client = await mute(t, old, 'ada');
+  const { callId } = (await client.call('renewed', { for: 'me' })).structuredContent;
+  const [item] = await new Api(old, 'ada').pending();
+  await old.stop();
+  const server = await start({ PROBE_VERSION: '2' });
+  const ada = new Api(server, 'ada');
+  const back = await mute(t, server, 'ada');
+  assert.match(textOf(await back.call('waitForPerson', { callId })), /changed/);
+  const withdrawn = await within(PATIENCE_MS, 'it is withdrawn', (async () => {
+    for (;;) {
+      const { json } = await ada.one(item.id);
+      if (json.state !== 'pending') return json;
+      await pause(20);
+    }
+  })());
+  assert.deepEqual([withdrawn.state, withdrawn.answer.by, withdrawn.answer.via], ['withdrawn', 'nod', 'nod']);
+  assert.match(withdrawn.answer.reason, /changed/);
+  const shown = spawnSync(program('nod'), ['inbox', 'show', item.id], { env: environment({ NOD_SERVER: ada.base, NOD_TOKEN: token('ada') }), encoding: 'utf8' });
+  assert.match(shown.stdout, /\nwithdrawn by nod at 20[^\n]*\nreason\n {2}\| .*changed/);
+  const late = spawnSync(program('nod'), ['inbox', 'answer', item.id, '--decline'], { env: environment({ NOD_SERVER: ada.base, NOD_TOKEN: token('ada') }), encoding: 'utf8' });
+  assert.match(late.stderr, /withdrawn by nod at 20/);
 });

@@ -28,10 +28,10 @@ export const houses = [
   { name: 'two nodes of redis', nodes: 2, create: stores.find(({ name }) => name === 'redis').create },
 ];
 
-export async function openHouse(t, { nodes, create }, { program = 'probe', args = [], env = {} } = {}) {
+export async function openHouse(t, { nodes, create }, { program = 'probe', args = [], env = {}, people: roles } = {}) {
   const store = await create(t);
-  const file = tokenFile(t);
-  const start = () => startHttp(t, program, { env, args: ['--token-file', file, '--store', store?.address ?? 'memory:', ...args] });
+  const file = tokenFile(t, roles);
+  const start = (more = []) => startHttp(t, program, { env, args: ['--token-file', file, '--store', store?.address ?? 'memory:', ...args, ...more] });
   const servers = [];
   for (let i = 0; i < nodes; i++) servers.push(await start());
   return { servers, first: servers[0], last: servers.at(-1), tokens: file, start };

@@ -2,12 +2,12 @@
 // sanitizer looks for leaks when it ends.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { callTool, initializeMessage, nextAsk, pause, rawPeer, startHttp } from './harness.js';
+import { callTool, initializeMessage, nextAsk, pause, rawPeer, startHttp, PATIENCE_MS } from './harness.js';
 import { Modern, word } from './modern.js';
 import { stores } from './stores.js';
 
-const ENDS_MS = 12_000; // 5 s for what runs, 2 s for the last bytes, 2 s for workers, 1 s for the store; and some for the machine
-const HANGS_MS = 60_000;
+const ENDS_MS = 30_000; // 5 s for what runs, 2 s for the last bytes, 2 s for workers, 1 s for the store; and twice as much for a machine that is busy
+const HANGS_MS = 2 * PATIENCE_MS;
 const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const redis = stores.find(({ name }) => name === 'redis');
 

@@ -118,6 +118,21 @@ test('where other machines reach it, it is on only with TLS or an https address'
   }
 });
 
+test('where other machines reach it and nobody has said under which name, it says at start that links lead to this machine only', async (t) => {
+  const args = ['--token-file', tokenFile(t)];
+  const { cert, key } = certificate(folder(t), 'nod');
+  const tls = ['--tls-cert', cert, '--tls-key', key];
+  for (const [host, more, here] of [
+    ['0.0.0.0', tls, true], ['127.0.0.1', [...tls, '--http', '0.0.0.0:0'], true], ['[::]', tls, true],
+    ['0.0.0.0', [...tls, '--public-url', 'https://nod.example'], false], ['127.0.0.1', tls, false], ['127.0.0.1', [], false],
+  ]) {
+    const server = await startHttp(t, 'probe', { host, args: [...args, ...more] });
+    await server.said(/event=inbox /);
+    await server.stop();
+    assert.equal(/links to this server lead to this machine only[^]*--public-url[^]*links=https:\/\/(localhost|127\.0\.0\.1):\d+\//.test(server.stderr()), here, `${host} ${more.join(' ')}\n${server.stderr()}`);
+  }
+});
+
 test('over TLS the cookie is Secure and of this host alone', async (t) => {
   const { cert, key, ca } = certificate(folder(t), 'nod');
   const server = await startHttp(t, 'probe', { args: ['--tls-cert', cert, '--tls-key', key] });
@@ -170,8 +185,8 @@ test('nod login says what is wrong', async (t) => {
     [['a'], {}, 2, /a is no address of a server/],
     [['--loud'], {}, 2, /--loud is not an option/],
     [[server.url.replace('/mcp', ''), '--token-file'], {}, 2, /needs a value/],
-    [[`127.0.0.1:${await freePort()}`], {}, 1, /cannot be reached: Connection refused/],
-    [[`unix:${path.join(dir, 'none.sock')}`], {}, 1, /none\.sock cannot be reached: No such file/],
+    [[`127.0.0.1:${await freePort()}`], {}, 1, /cannot be reached: nothing listens there \(connection refused\)/],
+    [[`unix:${path.join(dir, 'none.sock')}`], {}, 1, /none\.sock cannot be reached: there is no such socket/],
     [[new URL(server.url).origin], {}, 1, /401: This needs a token /],
     [[new URL(server.url).origin], wrong, 1, /401: it does not know the token of NOD_TOKEN/],
     [[new URL(server.url).origin, '--token-file', empty], {}, 1, /there is no token in it/],

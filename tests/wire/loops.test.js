@@ -12,7 +12,7 @@ const answersTo = (result) =>
   Object.fromEntries(Object.keys(result.inputRequests).map((key) => [key, accepted({})]));
 
 for (const { name, create } of stores)
-  test(`${name}: a hundred questions in rounds and a hundred steps go on after the server was killed between them`, { timeout: 60000 }, async (t) => {
+  test(`${name}: a hundred questions in rounds and a hundred steps go on after the server was killed between them`, async (t) => {
     const store = await create(t);
     const serve = () => startHttp(t, 'probe', { args: ['--store', store.address], env: { MCP_ELICITATION_SECRET: SECRET } });
     const first = await serve();

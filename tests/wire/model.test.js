@@ -2,7 +2,7 @@
 // sendElicitationResult. With both official clients, over both transports.
 import { describe, it } from 'node:test';
 import assert from 'node:assert/strict';
-import { connect, pause, rawPeer, startHttp, callTool, textOf } from './harness.js';
+import { connect, pause, rawPeer, startHttp, callTool, textOf, PATIENCE_MS } from './harness.js';
 import { ADA, BOB, Modern, connectModern, deedsFile, tokenFile } from './modern.js';
 import { stores } from './stores.js';
 
@@ -422,7 +422,7 @@ test('2026: a tool that may become a task asks first, through the model, and its
   const { resultType, taskId } = (await modern.call('trip_task', { tag: 'a' })).result;
   assert.equal(resultType, 'task', 'it works before it asks');
   let task;
-  for (const end = Date.now() + 15000; (task = (await modern.request('tasks/get', { taskId })).result).status === 'working' && Date.now() < end;) await pause(20);
+  for (const end = Date.now() + PATIENCE_MS; (task = (await modern.request('tasks/get', { taskId })).result).status === 'working' && Date.now() < end;) await pause(20);
   assert.deepEqual([task.status, task.error.code, task.error.data.code], ['failed', -32021, 'ELICITATION_NOT_SUPPORTED'], 'there is no result to tell its model');
   const { elicitId } = questionOf((await modern.call('word_first')).result);
   const end = (await modern.call(TOOL, accept(elicitId, { word: 'a' }))).result;

@@ -26,7 +26,7 @@ export function scratchFolder(t) {
 
 export function tokenFile(t) {
   const file = path.join(scratchFolder(t), 'tokens');
-  writeFileSync(file, `${ADA} ada\n${BOB} bob\n`, { mode: 0o600 });
+  writeFileSync(file, `${ADA} ada ask answer\n${BOB} bob ask answer\n`, { mode: 0o600 });
   return file;
 }
 

@@ -118,10 +118,28 @@ static const char input[] =
     "\"string\"},\"id\":{\"type\":\"string\"},\"ttl\":{\"type\":\"integer\"},\"consent\":{\"type\":"
     "\"boolean\"}}}";
 
+/* Asked before the call starts. */
+static nod_status at_gate(nod_hook_run *hook, void *data)
+{
+    nod_answer answer;
+
+    (void)data;
+    NOD_TRY(nod_elicit_page(nod_hook_call(hook), &answer, .message = "May it start?",
+                            .form = NOD_FORM(NOD_TEXT("city", .required = true))));
+    return answer.action == NOD_ACCEPT ? NOD_OK
+                                       : nod_hook_fail(hook, NOD_E_REFUSED, "SHUT", "It is shut.");
+}
+
+static nod_status gated(nod_call *call)
+{
+    return nod_reply_text(call, "open");
+}
+
 int main(int argc, char **argv)
 {
     static const nod_tool tools[] = {
         { .name = "form", .handler = form, .title = "Ship it", .input_schema = input },
+        { .name = "long", .handler = form, .input_schema = input, .task = NOD_TASK_OPTIONAL },
         { .name = "wipe", .handler = form, .input_schema = input, .destructive = true },
         { .name = "erase", .handler = erase, .destructive = true },
         { .name = "own", .handler = own, .input_schema = input },
@@ -129,12 +147,15 @@ int main(int argc, char **argv)
         { .name = "require", .handler = require },
         { .name = "done", .handler = done, .input_schema = input },
         { .name = "foreign", .handler = foreign, .input_schema = input },
+        { .name = "gated", .handler = gated },
     };
     nod_server *server = nod_server_new(.name = "pages", .version = NOD_VERSION);
 
     if (server == NULL)
         return 1;
-    if (nod_tools(server, tools) != NOD_OK) {
+    if (nod_tools(server, tools) != NOD_OK ||
+        nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "gate", .fn = at_gate, .name = "shut",
+                 .target = "gated") != NOD_OK) {
         nod_server_destroy(server);
         return 1;
     }

@@ -1,7 +1,11 @@
 // Streams that break and are resumed: nothing is lost, nothing comes twice.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { connect, rawPeer, callTool, nextAsk, accept, resultOf, textOf, pause, within, PATIENCE_MS } from './harness.js';
+import http from 'node:http';
+import { once } from 'node:events';
+import { Inbox, connect, rawPeer, callTool, nextAsk, accept, resultOf, startHttp, textOf, pause, within, PATIENCE_MS } from './harness.js';
+import { connectModern } from './modern.js';
+import { stores } from './stores.js';
 
 const lastId = (events) => events.filter((event) => event.id !== undefined).at(-1).id;
 const messages = (events) => events.filter((event) => event.data).map((event) => JSON.parse(event.data));
@@ -156,6 +160,125 @@ test('the official client comes back by itself, and gets its result', async (t) 
   question.accept({ name: 'Ada' });
   assert.equal(await call, 'accept {"name":"Ada"}');
   assert.equal(session.asked.length, 1);
+});
+
+// A proxy that breaks event streams when it is told to. `streams` has a { method, last, name } for each that began, with the name of the
+// stream that it takes up or begins; it leads to `to`, which may change.
+async function cutter(t, to) {
+  const proxy = { to, streams: new Inbox() };
+  const open = new Set();
+  const server = http.createServer((request, response) => {
+    const passed = http.request(new URL(request.url, proxy.to), { method: request.method, headers: request.headers }, (reply) => {
+      response.writeHead(reply.statusCode, reply.headers);
+      response.flushHeaders();
+      reply.pipe(response);
+      reply.on('error', () => response.destroy());
+      if (!reply.headers['content-type']?.startsWith('text/event-stream')) return;
+      open.add(response);
+      response.on('close', () => open.delete(response));
+      const last = request.headers['last-event-id'];
+      const nameOf = (text) => /(\S+)_\d+/.exec(text)?.[1];
+      reply.once('data', (data) => proxy.streams.push({ method: request.method, last, name: nameOf(last ?? String(data).replace(/^id: /, '')) }));
+    });
+    passed.on('error', () => response.destroy());
+    request.pipe(passed);
+    response.on('close', () => passed.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  proxy.url = `http://127.0.0.1:${server.address().port}/mcp`;
+  proxy.cut = () => open.forEach((response) => response.destroy());
+  return proxy;
+}
+
+const officials = {
+  'the official client, v1': (t, server) => connect(t, 'http', 'probe', { server }),
+  'the official client, v2': (t, server) => connectModern(t, 'http', 'probe', { server, legacy: true }),
+};
+const places = { 'one node': 1, 'two nodes of redis': 2 };
+
+for (const [client, open] of Object.entries(officials))
+  for (const [place, nodes] of Object.entries(places))
+    test(`${client}, ${place}: gets its result although the stream drops twice, before any event and after one`, async (t) => {
+      const store = nodes > 1 ? (await stores.find(({ name }) => name === 'redis').create(t)).address : undefined;
+      const servers = [];
+      for (let i = 0; i < nodes; i++) servers.push(await startHttp(t, 'probe', { env: { MCP_ELICITATION_SECRET: 'a secret that is surely long enough for this' }, args: store ? ['--store', store] : [] }));
+      const proxy = await cutter(t, servers[0].url);
+      const session = await open(t, { ...servers[0], url: proxy.url });
+      const call = session.text('three', {}, { timeout: 3 * PATIENCE_MS });
+      call.catch(() => {});
+      const { name } = await proxy.streams.next(({ method }) => method === 'POST', 'the stream of the call');
+      const isOfCall = (stream) => stream.last && stream.name === name;
+      const first = await session.question();
+      for (let drops = 0; drops < 2; drops++) {
+        proxy.to = servers[(drops + 1) % nodes].url;
+        proxy.cut();
+        await proxy.streams.next(isOfCall, 'it comes back with its id');
+      }
+      first.accept({ word: 'a' });
+      (await session.question()).accept({ word: 'b' });
+      const third = await session.question();
+      proxy.to = servers[1 % nodes].url;
+      proxy.cut();
+      await proxy.streams.next(isOfCall, 'it comes back with its id');
+      third.accept({ word: 'c' });
+      assert.equal(await call, 'a b c');
+      assert.equal(session.asked.length, 3, 'nobody was asked twice');
+    });
+
+test('a stream that was taken up begins with the last id, without data, unless the client has everything', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const call = await callTool(peer, 'three');
+  await nextAsk(peer);
+  const seen = lastId(call.handle.events);
+  let handle = call.handle;
+  for (let i = 0; i < 3; i++) {
+    handle.drop();
+    handle = await resume(peer, seen);
+    const first = await handle.arrived.next(() => true, 'the first event');
+    assert.equal(first.id, seen);
+    assert.ok(!first.data);
+    assert.ok(Number(first.retry) > 0);
+  }
+  await peer.send({ method: 'notifications/cancelled', params: { requestId: call.id } });
+  assert.equal(await within(PATIENCE_MS, 'its end', handle.finished), 'ended');
+  const nothing = await resume(peer, lastId(handle.events));
+  if (nothing.streamed) {
+    assert.equal(await within(PATIENCE_MS, 'its end', nothing.finished), 'ended');
+    assert.deepEqual(nothing.events.filter(({ id }) => id), [], 'who has everything is not told to come back');
+  }
+});
+
+test('2025-06-18: a stream that was taken up has no event without data; with a progress token it begins with an id all the same', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe', { version: '2025-06-18' });
+  for (const meta of [undefined, { progressToken: 'p' }]) {
+    const call = await callTool(peer, 'ask', {}, meta);
+    const ask = await nextAsk(peer);
+    call.handle.drop();
+    const again = await resume(peer, lastId(call.handle.events));
+    if (meta) {
+      const first = await again.arrived.next(() => true, 'the first event');
+      assert.ok(first.id);
+      assert.equal(JSON.parse(first.data).method, 'notifications/progress');
+    }
+    await accept(peer, ask.id, { name: 'Ada' });
+    assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
+    await again.finished;
+    assert.ok(again.events.every(({ data }) => data), 'no event without data');
+  }
+});
+
+test('a GET stream that was taken up begins with the last id', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const stream = await peer.request('GET');
+  const { id } = await stream.arrived.next((event) => event.id, 'its id');
+  stream.drop();
+  const again = await resume(peer, id);
+  assert.equal((await again.arrived.next(() => true, 'the first event')).id, id);
 });
 
 test('a call that neither asks nor tells is answered with plain JSON', async (t) => {

@@ -6,9 +6,10 @@
  * machine's, or behind it, and the tool `advance` puts it further: nod reads it through
  * clock_gettime, which is replaced here.
  *
- * The tool `renewed` (and `renewed_task`) is another one after an upgrade: PROBE_WORDING,
- * PROBE_INPUT and PROBE_VERSION change what is said of it, what it takes, and its version;
- * PROBE_QUESTION changes what it asks, and PROBE_WITHOUT takes it away.
+ * The tool `renewed` (with `renewed_task`, `renewed_steps`, `renewed_between`) is another one after
+ * an upgrade: PROBE_WORDING, PROBE_INPUT and PROBE_VERSION change what is said of it, what it
+ * takes, and its version; PROBE_QUESTION changes what it asks, and PROBE_WITHOUT takes it away.
+ * With PROBE_SIGNED its deed says which version did it.
  */
 #include "rounds.h"
 
@@ -162,6 +163,13 @@ static nod_status pair_of_words(nod_call *call)
     return nod_reply_textf(call, "did %s", deed.line);
 }
 
+static const char *version(void)
+{
+    const char *text = getenv("PROBE_VERSION");
+
+    return text != NULL ? text : "1";
+}
+
 static nod_status renewed(nod_call *call)
 {
     const char *question = getenv("PROBE_QUESTION");
@@ -169,14 +177,40 @@ static nod_status renewed(nod_call *call)
 
     NOD_TRY(nod_elicit(call, &answer, .key = "word", .form = &one_word,
                        .message = question != NULL ? question : "Which word?"));
-    NOD_TRY(nod_step(call, "write", write_deed, &((struct deed){ word_of(&answer), 0 }), NULL));
+    struct deed deed = { word_of(&answer), 0 };
+    if (getenv("PROBE_SIGNED") != NULL)
+        deed.line = nod_fmt(call, "%s by %s", deed.line, version());
+    NOD_TRY(nod_step(call, "write", write_deed, &deed, NULL));
     return nod_reply_textf(call, "renewed %s", word_of(&answer));
+}
+
+/* A deed before the question, and one after it. */
+static nod_status renewed_between(nod_call *call)
+{
+    struct deed before = { "before", 0 };
+
+    NOD_TRY(nod_step(call, "before", write_deed, &before, NULL));
+    return renewed(call);
+}
+
+/* Five deeds after the question, each by the version that did it. */
+static nod_status renewed_steps(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .key = "word", .form = &one_word, .message = "Which word?"));
+    for (int i = 1; i <= 5; i++) {
+        struct deed deed = { nod_fmt(call, "%d by %s", i, version()), 3000 };
+        NOD_TRY(nod_step(call, nod_fmt(call, "deed-%d", i), write_deed, &deed, NULL));
+    }
+    return nod_reply_text(call, "five deeds");
 }
 
 static nod_status renewed_add(nod_server *server);
 
 static nod_status remove_renewed(nod_call *call)
 {
+    nod_remove_tool(nod_server_of(call), "renewed_between");
     return nod_reply_text(call, nod_remove_tool(nod_server_of(call), "renewed") ? "removed" : "");
 }
 
@@ -184,6 +218,8 @@ static nod_status replace_renewed(nod_call *call)
 {
     nod_remove_tool(nod_server_of(call), "renewed");
     nod_remove_tool(nod_server_of(call), "renewed_task");
+    nod_remove_tool(nod_server_of(call), "renewed_steps");
+    nod_remove_tool(nod_server_of(call), "renewed_between");
     NOD_TRY(renewed_add(nod_server_of(call)));
     return nod_reply_text(call, "replaced");
 }
@@ -290,10 +326,15 @@ static nod_status renewed_add(nod_server *server)
                             .input = &input,
                             .version = getenv("PROBE_VERSION") };
 
-    nod_tool both[] = { tool, tool };
-    both[1].name = "renewed_task";
-    both[1].task = NOD_TASK_OPTIONAL;
-    return nod_tools(server, both);
+    nod_tool all[] = { tool, tool, tool, tool };
+    all[1].name = "renewed_task";
+    all[1].task = NOD_TASK_OPTIONAL;
+    all[2].name = "renewed_steps";
+    all[2].handler = renewed_steps;
+    all[2].blocking = true;
+    all[3].name = "renewed_between";
+    all[3].handler = renewed_between;
+    return nod_tools(server, all);
 }
 
 nod_status rounds_add(nod_server *server)

@@ -7,7 +7,7 @@ import { closeSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { connect, within } from './harness.js';
+import { connect, within, PATIENCE_MS } from './harness.js';
 import { connectModern, scratchFolder } from './modern.js';
 import { Browser } from './credentials.js';
 import { token } from './inbox.js';
@@ -75,7 +75,7 @@ function memoryOf(server) {
 export async function coreOf(t, server) {
   if (isSanitized(server)) return memoryOf(server);
   const file = path.join(scratchFolder(t), 'core');
-  await within(120000, 'a core dump', promisify(execFile)('gcore', ['-o', file, `${server.pid}`]));
+  await within(PATIENCE_MS, 'a core dump', promisify(execFile)('gcore', ['-o', file, `${server.pid}`]));
   const bytes = readFileSync(`${file}.${server.pid}`);
   rmSync(`${file}.${server.pid}`);
   assert.ok(bytes.subarray(0, 4).equals(Buffer.from('\x7fELF', 'latin1')), 'it is a core dump');

@@ -293,7 +293,7 @@ const SAMPLE = ['secret_before', 'secret_after', POINTS[2 + Math.floor(Math.rand
 const returns2025 = {
   async begin(t, server) {
     const session = await clients['v1, 2025'](t, server, 'ada', {});
-    const call = session.call('use', {}, { timeout: 60000 }).catch(() => null);
+    const call = session.call('use', {}, { timeout: PATIENCE_MS }).catch(() => null);
     const [{ page }] = await new Api(server, 'ada').pending();
     return { link: page, comes: () => {}, leave: async () => (await session.stop().catch(() => {}), await call) };
   },

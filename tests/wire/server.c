@@ -189,6 +189,31 @@ static nod_status two_at_once(nod_call *call)
                            nod_get_str(right.content, "word"));
 }
 
+static nod_status meet(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "When?",
+                       .form = NOD_FORM(NOD_TEXT("when", .format = "date-time", .required = true),
+                                        NOD_TEXT("until", .format = "date-time"),
+                                        NOD_TEXT("day", .format = "date"))));
+    return nod_reply_text(call, nod_text(call, answer.content));
+}
+
+/* Six questions in one round, and one more when they are answered. */
+static nod_status tickets(nod_call *call)
+{
+    nod_answer answers[6], last;
+
+    for (int i = 0; i < 6; i++) {
+        const char *ticket = nod_fmt(call, "T-%d", i + 1);
+        NOD_TRY(nod_want(call, &answers[i], .message = ticket, .key = ticket, .form = &one_word));
+    }
+    NOD_TRY(nod_await(call));
+    NOD_TRY(nod_elicit(call, &last, .message = "And who pays?", .form = &one_word));
+    return nod_reply_textf(call, "paid by %s", nod_get_str(last.content, "word"));
+}
+
 static nod_status negative_ttl(nod_call *call)
 {
     nod_answer answer;
@@ -468,6 +493,13 @@ static nod_status structured(nod_call *call)
 
 /* --- threads --- */
 
+/* Works before it asks, so that its client can be gone by then. */
+static nod_status naps_and_asks(nod_call *call)
+{
+    sleep_ms(30);
+    return ask(call);
+}
+
 static nod_status sleeper(nod_call *call)
 {
     seen.working++;
@@ -485,6 +517,24 @@ static nod_status until_cancelled(nod_call *call)
             return NOD_E_CANCELLED;
         }
         sleep_ms(10);
+    }
+    return nod_reply_text(call, "never cancelled");
+}
+
+/* Asks, and then works until somebody ends it. */
+static nod_status asks_and_works(nod_call *call)
+{
+    enum { WORKS_MS = 60000, LOOK_MS = 10 };
+    bool yes;
+
+    NOD_TRY(nod_confirm(call, &yes, .message = "Begin?"));
+    seen.working++;
+    for (int i = 0; i < WORKS_MS / LOOK_MS; i++) {
+        if (nod_cancelled(call)) {
+            seen.cancels++;
+            return NOD_E_CANCELLED;
+        }
+        sleep_ms(LOOK_MS);
     }
     return nod_reply_text(call, "never cancelled");
 }
@@ -596,6 +646,14 @@ static const nod_tool tools[] = {
       .handler = ask,
       .input = NOD_FORM(NOD_TEXT("message"), NOD_INT("ttl"), NOD_INT("attempts")) },
     { .name = "ask_plain", .handler = ask_plain },
+    { .name = "strict",
+      .handler = whoami,
+      .input = NOD_FORM(NOD_TEXT("name", .required = true), NOD_INT("age")),
+      .strict = true },
+    { .name = "naps_and_asks",
+      .handler = naps_and_asks,
+      .input = NOD_FORM(NOD_TEXT("message"), NOD_INT("ttl"), NOD_INT("attempts")),
+      .blocking = true },
     { .name = "ask_choice", .handler = ask_choice },
     { .name = "ask_lists", .handler = ask_lists, .input = NOD_FORM(NOD_INT("attempts")) },
     { .name = "confirm", .handler = confirm, .input = NOD_FORM(TTL) },
@@ -611,6 +669,8 @@ static const nod_tool tools[] = {
                         NOD_INT("n", .title = "How many", NOD_MAX(5))) },
     { .name = "three", .handler = three },
     { .name = "two_at_once", .handler = two_at_once },
+    { .name = "meet", .handler = meet },
+    { .name = "tickets", .handler = tickets, .asks = true },
     { .name = "negative_ttl", .handler = negative_ttl },
     { .name = "bad_schema", .handler = bad_schema },
     { .name = "secret_field", .handler = secret_field },
@@ -649,6 +709,7 @@ static const nod_tool tools[] = {
       .blocking = true,
       .timeout_ms = 1000 },
     { .name = "until_cancelled", .handler = until_cancelled, .blocking = true },
+    { .name = "asks_and_works", .handler = asks_and_works, .blocking = true },
     { .name = "slow_person", .handler = slow_person, .timeout_ms = 1000 },
     { .name = "slow_person_blocking",
       .handler = slow_person,

@@ -47,6 +47,11 @@ class SqliteFile {
       .map(({ id, record }) => ({ id, record: Buffer.from(record) }));
   }
 
+  // As a nod that knew no marks has left it.
+  async unmark() {
+    this.#with((db) => db.prepare("DELETE FROM about WHERE name = 'mark'").run());
+  }
+
   async putQuestion({ id }, record) {
     this.#with((db) => db.prepare('UPDATE asks SET record = ? WHERE id = ?').run(record, id));
   }
@@ -140,6 +145,10 @@ class RedisServer {
       }
     }
     return found;
+  }
+
+  async unmark() {
+    await this.say('DEL', 'nod:{00}mark');
   }
 
   async putQuestion({ id, key }, record) {

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { environment, freePort, Inbox, program, startHttp, textOf, within, PATIENCE_MS, STOP_MS } from './harness.js';
+import { environment, freePort, Inbox, program, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
 import { Browser } from './credentials.js';
 import { Api, mute, openHouse, token, tokenFile } from './inbox.js';
 import { scratchFolder } from './modern.js';
@@ -24,7 +24,7 @@ async function inbox(server, who, args, { typed = '', env = UTF8 } = {}) {
   for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (data) => (seen[name] += data));
   child.stdin.on('error', () => {}); // it need not read all of it
   child.stdin.end(typed);
-  const [code] = await within(STOP_MS, 'nod inbox ends', once(child, 'close'));
+  const [code] = await within(PATIENCE_MS, 'nod inbox ends', once(child, 'close'));
   assert.doesNotMatch(seen.stderr, /Sanitizer|runtime error/);
   return { code, ...seen, lines: seen.stdout.split('\n').slice(0, -1) };
 }
@@ -68,7 +68,7 @@ class Screen {
   }
 
   async end() {
-    const [code] = await within(STOP_MS, 'nod inbox ends', this.ended);
+    const [code] = await within(PATIENCE_MS, 'nod inbox ends', this.ended);
     assert.doesNotMatch(this.shown, /Sanitizer|runtime error/);
     return code;
   }
@@ -356,7 +356,7 @@ test('watch: what comes and goes, as lines of JSON; a server that restarts is a 
   assert.deepEqual(await lines.next(({ event }) => event === 'reset'), { event: 'reset' });
   writeFileSync(file, `${token('bob')} bob ask answer\n`, { mode: 0o600 });
   after.signal('SIGHUP'); // her token is gone: so is the stream
-  const [code] = await within(STOP_MS, 'the watch ends', once(child, 'close'));
+  const [code] = await within(PATIENCE_MS, 'the watch ends', once(child, 'close'));
   assert.equal(code, 5);
 });
 
@@ -414,7 +414,7 @@ test('large questions of one caller fill pages, not the list: everybody else is 
   const { first } = await openHouse(t, memory);
   const root = new Api(first, 'root');
   const hers = await mute(t, first, 'ada');
-  const calls = Array.from({ length: 3 }, (_, i) => hers.call('ask', { message: `large ${i}`, more: 'A'.repeat(3900000) }, { timeout: 60000 }));
+  const calls = Array.from({ length: 3 }, (_, i) => hers.call('ask', { message: `large ${i}`, more: 'A'.repeat(3900000) }, { timeout: PATIENCE_MS }));
   const pages = async () => { // of how many items
     const counts = [];
     for (let cursor; cursor !== null;) {
@@ -428,7 +428,7 @@ test('large questions of one caller fill pages, not the list: everybody else is 
   await within(PATIENCE_MS, 'three large ones', (async () => {
     while (`${await pages()}` !== '2,1');
   })());
-  calls.push((await mute(t, first, 'bob')).call('ask', { message: 'of bob' }, { timeout: 60000 }));
+  calls.push((await mute(t, first, 'bob')).call('ask', { message: 'of bob' }, { timeout: PATIENCE_MS }));
   await new Api(first, 'bob').pending();
   const wanted = ['large 0', 'large 1', 'large 2', 'of bob'];
   const rows = (await inbox(first, 'root', [])).lines.map((line) => line.replace(/.* (?=large|of bob)/, ''));
@@ -471,8 +471,8 @@ test('an address that cannot be used, and a server that cannot be reached, are t
     [[server.url, 'list'], 2, /^nod inbox: http:\S+\/mcp is what MCP clients are given: leave \/mcp off/],
     [['lst'], 2, /^nod inbox: lst is neither a command nor an address/],
     [['foo://example'], 2, /foo:\/\/example is no address of a server: give http:\/\/HOST:PORT/],
-    [['unix:/nope/nod.sock', 'list'], 1, /^nod inbox: the socket \/nope\/nod\.sock cannot be reached: No such file or directory\n$/],
-    [[`127.0.0.1:${await freePort()}`, 'list'], 1, /^nod inbox: http:\/\/127\.0\.0\.1:\d+ cannot be reached: Connection refused\n$/],
+    [['unix:/nope/nod.sock', 'list'], 1, /^nod inbox: the socket \/nope\/nod\.sock cannot be reached: there is no such socket\n$/],
+    [[`127.0.0.1:${await freePort()}`, 'list'], 1, /^nod inbox: http:\/\/127\.0\.0\.1:\d+ cannot be reached: nothing listens there \(connection refused\)\n$/],
     [['http://no-such-host.invalid', 'list'], 1, /^nod inbox: http:\/\/no-such-host\.invalid cannot be reached: nobody knows this name\n$/],
     [[`https://${at}`, 'list'], 1, /^nod inbox: https:\/\/\S+ does not speak TLS: write http:\/\/ instead of https:\/\/\n$/],
   ]) {
@@ -495,7 +495,7 @@ test('a token that is missing, and one that is not known, are told apart, by whe
       const child = spawn(program('nod'), [command, origin(server), ...args, ...(command === 'inbox' ? ['list'] : [])], { env: environment({ ...UTF8, ...env }), stdio: ['ignore', 'ignore', 'pipe'] });
       let said = '';
       child.stderr.setEncoding('utf8').on('data', (data) => (said += data));
-      await within(STOP_MS, 'it ends', once(child, 'close'));
+      await within(PATIENCE_MS, 'it ends', once(child, 'close'));
       assert.match(said, why);
       assert.ok(said.startsWith(`nod ${command}: the server says 401: `), said);
     }
@@ -586,12 +586,14 @@ test('what is answered on its page says where, at the prompts and as words, and 
   const client = await mute(t, first, 'ada');
   const call = client.call('form', {});
   const [{ id, page }] = await ada.pending();
+  const address = page.slice(0, page.lastIndexOf('/') + 1); // each time it is shown, it is another link to the same page
+  const withoutToken = (text) => text.replaceAll(address, '').replace(/[\w-]{60,}/g, 'PAGE');
   let seen = await inbox(first, 'ada', ['answer', id], { typed: 'a\n' });
   assert.match(seen.stdout, /\ndecline \(d\), dismiss \(x\), show all of it \(s\) or leave it \(q\)\? \n/);
-  assert.ok(seen.stdout.endsWith(`It is answered on its page: ${page}\nNothing was sent; the question still waits.\n`), seen.stdout);
+  assert.ok(withoutToken(seen.stdout).endsWith('It is answered on its page: PAGE\nNothing was sent; the question still waits.\n'), seen.stdout);
   assert.equal(seen.code, 1);
   seen = await inbox(first, 'ada', ['answer', id, '--accept']);
-  assert.deepEqual([seen.code, seen.stderr], [2, `nod inbox: nothing was sent: it is answered on its page, ${page}\n`]);
+  assert.deepEqual([seen.code, withoutToken(seen.stderr)], [2, 'nod inbox: nothing was sent: it is answered on its page, PAGE\n']);
   assert.equal((await ada.one(id)).json.state, 'pending');
   assert.equal((await inbox(first, 'ada', ['answer', id, '--decline'])).code, 3);
   await call;
@@ -647,4 +649,25 @@ test('two approvals of one tool are told apart in the list of what is remembered
   assert.deepEqual(items.map(({ message, questionId }) => [message, questionId]).sort(), ['eu', 'us'].map((zone) => [`Allow Purge a zone?\n\nArguments: {"zone":"${zone}"}`, asked[zone]]));
   const { stdout } = await inbox(first, 'root', ['grants']);
   for (const zone of ['eu', 'us']) assert.match(stdout, new RegExp(`used 0 {2}Allow for this session, with these arguments\\n {2}\\| Allow Purge a zone\\?\\n {2}\\| \\n {2}\\| Arguments: \\{"zone":"${zone}"\\}\\n`));
+});
+
+test('a time without a zone is one of the terminal\'s zone: it is sent with its offset; a time that is none is refused', async (t) => {
+  const { first } = await openHouse(t, memory);
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  const env = { ...UTF8, TZ: 'Europe/Berlin' };
+  for (const [words, sent] of [
+    [['when=2026-07-01 09:30', 'until=2026-12-01T18:00:15', 'day=2026-12-24'], { when: '2026-07-01T09:30:00+02:00', until: '2026-12-01T18:00:15+01:00', day: '2026-12-24' }],
+    [['when=2026-07-01T09:30:00Z', 'until=2026-07-01T09:30:00.5-03:00'], { when: '2026-07-01T09:30:00Z', until: '2026-07-01T09:30:00.5-03:00' }],
+  ]) {
+    const call = client.call('meet');
+    const [item] = await ada.pending();
+    for (const wrong of ['2026-03-29 02:30', '2026-02-30 10:00', '2026-07-01', 'tomorrow']) {
+      const { code, stderr } = await inbox(first, 'ada', ['answer', item.id, '--accept', `when=${wrong}`], { env });
+      assert.equal(code, 5, `${wrong}: ${stderr}`);
+    }
+    assert.match((await inbox(first, 'ada', ['show', item.id], { env })).stdout, /date and time, such as 2026-11-16 12:03 in your time zone/);
+    assert.equal((await inbox(first, 'ada', ['answer', item.id, '--accept', ...words], { env })).code, 0);
+    assert.deepEqual(JSON.parse(textOf(await call)), sent);
+  }
 });

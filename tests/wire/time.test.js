@@ -1,7 +1,7 @@
 // Clocks: how long a question waits, what a late answer does, and what the client is sent in the meantime.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { connect, onBoth, rawPeer, callTool, nextAsk, accept, answer, resultOf, runOnce, textOf, pause, within } from './harness.js';
+import { connect, onBoth, rawPeer, callTool, nextAsk, accept, answer, resultOf, runOnce, textOf, pause, within, PATIENCE_MS } from './harness.js';
 
 onBoth(test, 'a question that nobody answers ends in a timeout with its id and time to live', async (t, kind) => {
   const peer = await rawPeer(t, kind, 'probe');
@@ -96,7 +96,7 @@ onBoth(test, 'progress rises while a call waits for a person', async (t, kind) =
     },
   });
   const question = await session.question();
-  await within(10000, 'four heartbeats', beaten);
+  await within(PATIENCE_MS, 'four heartbeats', beaten);
   question.accept({});
   assert.equal(await call, 'yes');
   for (let i = 1; i < values.length; i++) assert.ok(values[i] > values[i - 1], `rising: ${values}`);
@@ -109,7 +109,8 @@ onBoth(test, 'heartbeats and the own progress of a tool rise together', async (t
   const call = session.text('telling', {}, { onprogress: ({ progress }) => values.push(progress) });
   for (let i = 0; i < 2; i++) {
     const question = await session.question();
-    await pause(250);
+    const beaten = values.length + 2;
+    await within(PATIENCE_MS, 'two heartbeats', (async () => { while (values.length < beaten) await pause(10); })());
     question.accept({});
   }
   assert.equal(await call, 'told');
@@ -138,25 +139,26 @@ test('stdio: without a progress token nothing is sent while a call waits', async
 });
 
 test('http: a session is in use while a call waits or its end is kept, and one without ends when nobody has used it for long', async (t) => {
-  const peer = await rawPeer(t, 'http', 'probe', { env: { PROBE_IDLE_MS: '500', PROBE_HOOKS: '1' } });
-  const call = await callTool(peer, 'ask', { ttl: 1200 });
+  const peer = await rawPeer(t, 'http', 'probe', { env: { PROBE_IDLE_MS: '1000', PROBE_HOOKS: '1' } });
+  const call = await callTool(peer, 'ask', { ttl: 6000 });
   await nextAsk(peer);
   call.handle.drop();
   await call.handle.finished;
-  await pause(900);
+  await pause(1500);
   const other = await rawPeer(t, 'http', 'probe', { server: peer.server });
   assert.doesNotMatch(await resultOf(other, 'hooks'), /call\.finish/, 'the question outlives the silence');
   const idle = await rawPeer(t, 'http', 'probe', { server: peer.server });
-  await pause(1800);
+  await within(PATIENCE_MS, 'the question ends', (async () => { while (!/call\.finish/.test(await resultOf(other, 'hooks'))) await pause(50); })());
+  await pause(1500);
   assert.equal((await idle.send({ id: 1, method: 'ping' })).status, 404, 'nothing is kept in it');
   assert.equal((await peer.send({ id: 1, method: 'ping' })).status, 200, 'how its call ended is kept');
 });
 
 test('http: a session whose call waits with its stream open is in use', async (t) => {
-  const peer = await rawPeer(t, 'http', 'probe', { env: { PROBE_IDLE_MS: '400' } });
+  const peer = await rawPeer(t, 'http', 'probe', { env: { PROBE_IDLE_MS: '1000' } });
   const call = await callTool(peer, 'ask');
   const ask = await nextAsk(peer);
-  await pause(1500);
+  await pause(2500);
   await accept(peer, ask.id, { name: 'Ada' });
   assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
 });

@@ -2,14 +2,14 @@
 // the heading of the test. If you change such a message, change the page with it.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import http from 'node:http';
 import path from 'node:path';
-import { accept, callTool, defaultHeaders, environment, freePort, initializeMessage, nextAsk, pause, program, rawPeer, runOnce, startHttp, textOf, watchStderr, within,
+import { accept, callTool, defaultHeaders, freePort, initializeMessage, nextAsk, pause, rawPeer, runOnce, startHttp, textOf, within,
   PATIENCE_MS, withoutInbox } from './harness.js';
 import { ADA, BOB, Modern, deedsFile, retryOf, scratchFolder, tokenFile, word } from './modern.js';
+import { onSmallDisk } from './small-disk.js';
 import { stores } from './stores.js';
 
 withoutInbox();
@@ -242,6 +242,8 @@ symptom('HANDLER_BUG', async (t, says) => {
   }
 });
 
+symptomIn('HANDLER_CRASHED', 'tests/chaos/crashing.test.js');
+
 symptom('NOT_DETERMINISTIC', async (t, says) => {
   const peer = await rawPeer(t, 'http', 'probe');
   const call = await callTool(peer, 'changes_its_mind');
@@ -251,7 +253,7 @@ symptom('NOT_DETERMINISTIC', async (t, says) => {
   says(textOf(result), ['changes_its_mind', 'my_tool'], ["'mind'", "'confirm'"]);
 });
 
-symptom('A waiting call ends after an upgrade', async (t, says) => {
+symptom('A call ends after an upgrade', async (t, says) => {
   const file = path.join(scratchFolder(t), 'nod.db');
   const deeds = deedsFile(t);
   const modern = new Modern('');
@@ -266,6 +268,7 @@ symptom('A waiting call ends after an upgrade', async (t, says) => {
   const young = await become({ PROBE_VERSION: '2' });
   const { result } = await modern.call('renewed', { for: 'a' }, retryOf(changed, { word: word('w') }));
   assert.equal(result._meta.code, 'TOOL_CHANGED');
+  assert.ok(result._meta.errorId, 'and the log has it, as every failed call');
   says('TOOL_CHANGED');
   says(textOf(result), ['renewed', 'my_tool']);
   await young.stop();
@@ -278,37 +281,19 @@ symptom('A waiting call ends after an upgrade', async (t, says) => {
 
 // --- the store ---
 
-// A server whose file lies on a disk of one megabyte that only it can see; `fill` leaves no room on it.
-async function onSmallDisk(t) {
-  const disk = path.join(scratchFolder(t), 'disk');
-  mkdirSync(disk);
-  const child = spawn('unshare', ['--user', '--map-root-user', '--mount', 'sh', '-c',
-    'mount -t tmpfs -o size=1m none "$0" && exec "$@"', disk, program('probe'), '--http', '127.0.0.1:0', '--store', `sqlite:${disk}/nod.db`],
-  { env: environment(SECRET), stdio: ['ignore', 'inherit', 'pipe'] });
-  const server = watchStderr('probe', child.stderr).follow(child);
-  t.after(() => server.stop());
-  const line = await server.lines.next((text) => /listening/.test(text), 'it listens');
-  const filler = `/proc/${child.pid}/root${disk}/filler`;
-  return {
-    url: /url="?(http[^\s"]+)/.exec(line)[1],
-    fill() {
-      assert.throws(() => writeFileSync(filler, Buffer.alloc(2 << 20)), /ENOSPC/);
-    },
-    free: () => writeFileSync(filler, ''),
-  };
-}
-
 symptom('503, or /readyz says "not ready"', async (t, says) => {
-  const small = await onSmallDisk(t);
-  const modern = new Modern(small.url);
-  await modern.asked('two_rounds');
-  small.fill();
-  const begun = modern.call('two_rounds').catch((error) => error); // the write that finds no room
-  const full = await untilReady(small, 503);
-  says(full.why);
-  small.free();
-  await untilReady(small, 200);
-  await begun;
+  const small = await onSmallDisk(t, SECRET);
+  if (small) {
+    const modern = new Modern(small.url);
+    await modern.asked('two_rounds');
+    small.fill();
+    const begun = modern.call('two_rounds').catch((error) => error); // the write that finds no room
+    const full = await untilReady(small, 503);
+    says(full.why);
+    small.free();
+    await untilReady(small, 200);
+    await begun;
+  }
 
   const redis = await stores.find(({ name }) => name === 'redis').create(t);
   const server = await startHttp(t, 'probe', { args: ['--store', redis.address], env: SECRET });
@@ -342,6 +327,11 @@ symptom('The server does not start', async (t, says) => {
   says(await whyOf(['--http', `127.0.0.1:${port}`]), [port, '8080']);
   says(await whyOf(['--http', '0.0.0.0:0']));
   says(await whyOf(['--http', '0'], { MCP_ELICITATION_SECRET: 'too short' }));
+  const sealed = ['--store', `sqlite:${path.join(scratchFolder(t), 'sealed.db')}`];
+  await (await startHttp(t, 'probe', { args: sealed, env: SECRET })).stop();
+  const asOnPage = (text) => text.replace(/key id [0-9a-f]{8}/, 'key id 1f2e3d4c').replace(/are: [0-9a-f]{8}/, 'are: 99aabbcc');
+  says(asOnPage(await whyOf(['--http', '0', ...sealed], { MCP_ELICITATION_SECRET: 'another-secret-for-the-tests-of-trouble-012345' })));
+  says(asOnPage(await whyOf(['--http', '0', ...sealed])));
   says(await whyOf(['--http', '0', '--store', `redis://127.0.0.1:${spare}`]), [String(spare), '6379']);
 });
 

@@ -249,10 +249,10 @@ test('2025: a client with forms that answers with an error is told to call again
   assert.match(textOf(result), /Call the tool ask again, with the same arguments/);
   const again = await callTool(peer, 'ask', args);
   assert.equal(pendingOf((await again.reply()).result).callId, callId, 'it waits for the same call');
-  const last = await callTool(peer, 'ask', args);
   const { origin, pathname } = new URL(answerAt);
   const headers = { Authorization: `Bearer ${ADA}`, 'Content-Type': 'application/json' };
   assert.equal((await fetch(`${origin}/api/elicitation/${pathname.split('/').at(-1)}/resolve`, { method: 'POST', headers, body: JSON.stringify({ action: 'accept', content: { name: 'Ada' } }) })).status, 200);
+  const last = await callTool(peer, 'ask', args);
   assert.match(textOf((await last.reply()).result), /^accept \{"name":"Ada"\}/);
 });
 

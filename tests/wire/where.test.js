@@ -17,9 +17,13 @@ const capabilities = {
   views: { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } },
   nothing: {},
 };
-const tools = { data: ['data'], 'a yes': ['yes'], 'a link': ['link'], 'a page': ['page', 'secret', 'account', 'returns'] };
+const tools = { data: ['data'], 'a yes': ['yes', 'danger', 'gated'], 'a link': ['link'], 'a page': ['page', 'secret', 'account', 'returns'] };
 
-// Every cell: { options, era, client, tool, where }.
+// Whoever has these roles; without any word, as ada has them.
+const people = { ada: 'ask answer', carl: 'ask', eve: 'ask approve', root: 'ask admin' };
+const whose = (roles = '`ask answer`') => Object.keys(people).find((name) => `\`${people[name]}\`` === roles);
+
+// Every cell: { options, who, era, client, tool, where }.
 function cells() {
   const found = [];
   let heads = null;
@@ -35,8 +39,8 @@ function cells() {
       const [, era, client, quiet] = /^(2025|2026): (.*?)(, and the tool has no `\.asks`)?$/.exec(of['the client declares']);
       assert.ok(capabilities[client], `an unknown client: ${client}`);
       for (const what of heads.filter((head) => tools[head]))
-        for (const tool of tools[what])
-          found.push({ options: of.option?.replaceAll('`', '') ?? '', era, client, tool: quiet ? `quiet_${tool}` : tool, where: of[what] });
+        for (const tool of tools[what].slice(0, quiet && what === 'a yes' ? 1 : undefined)) // the others may ask without saying so
+          found.push({ options: of.option?.replaceAll('`', '') ?? '', who: whose(of.roles), era, client, tool: quiet ? `quiet_${tool}` : tool, where: of[what] });
     }
   }
   return found;
@@ -49,24 +53,24 @@ function modeOf(server, params) {
 }
 
 // Where a call's question comes up: what the client is given, and what the inbox lists meanwhile.
-async function places(server, { era, client, tool: name }) {
+async function places(server, { era, client, who, tool: name }) {
   const seen = new Set();
   // Each call has arguments of its own: the same call of another client of ada's would find the one that waits already.
-  const args = { era, client };
+  const args = { era, client, who };
   const inbox = new Api(server, 'root');
   const look = async () => {
     const items = (await inbox.list({ tool: name, limit: 200 })).json?.items ?? [];
-    if (items.some((item) => item.arguments.era === era && item.arguments.client === client)) seen.add('inbox');
+    if (items.some((item) => item.arguments.era === era && item.arguments.client === client && item.arguments.who === who)) seen.add('inbox');
   };
   const ended = (result) => {
     if (result._meta?.elicitationPending) seen.add('model');
     else if (result.structuredContent?.pending) seen.add(result._meta?.ui ? 'view' : 'inbox');
-    else if (/nobody/.test(textOf(result))) seen.add('nobody');
+    else if (/nobody|not the model's/.test(textOf(result))) seen.add('nobody');
     else assert.fail(`an end nobody asked for: ${JSON.stringify(result)}`);
   };
 
   if (era === '2026') {
-    const reply = await new Modern(server.url, { token: token('ada'), capabilities: capabilities[client] }).call(name, args);
+    const reply = await new Modern(server.url, { token: token(who), capabilities: capabilities[client] }).call(name, args);
     assert.ok(reply.result, reply.text);
     if (reply.result.resultType === 'input_required')
       for (const request of Object.values(reply.result.inputRequests)) seen.add(modeOf(server, request.params));
@@ -74,7 +78,7 @@ async function places(server, { era, client, tool: name }) {
     await look();
     return seen;
   }
-  const peer = await new HttpPeer(server.url, { token: token('ada') }).initialize(capabilities[client]);
+  const peer = await new HttpPeer(server.url, { token: token(who) }).initialize(capabilities[client]);
   try {
     await peer.send({ id: 'call', method: 'tools/call', params: { name, arguments: args } });
     const message = await peer.next((one) => one.method === 'elicitation/create' || one.id === 'call', 'a question or the end');
@@ -97,11 +101,11 @@ assert.ok(all.length >= 42, `docs/where.md has only ${all.length} cells`);
 for (const options of new Set(all.map((cell) => cell.options))) {
   test(`where a person is asked, ${options || 'as usual'}`, { concurrency: true }, async (t) => {
     const server = await startHttp(t, 'where-server', {
-      args: ['--token-file', tokenFile(t), '--soft-deadline', SOFT, ...(options ? options.split(' ') : [])],
+      args: ['--token-file', tokenFile(t, people), '--soft-deadline', SOFT, ...(options ? options.split(' ') : [])],
     });
     // All of them at the same time: most of it is waiting.
     await Promise.all(all.filter((one) => one.options === options).map((cell) =>
-      t.test(`${cell.era}: ${cell.client}: ${cell.tool}: ${cell.where}`, async () => {
+      t.test(`${cell.who}: ${cell.era}: ${cell.client}: ${cell.tool}: ${cell.where}`, async () => {
         const seen = await within(PATIENCE_MS, 'the call', places(server, cell));
         assert.deepEqual([...seen].sort(), cell.where.split(' and ').sort());
       })));

@@ -75,11 +75,18 @@ static nod_status ask_returns(nod_call *call)
     return told(call, status, answer.action);
 }
 
+static nod_status say_yes(nod_call *call)
+{
+    return nod_reply_text(call, "yes");
+}
+
 int main(int argc, char **argv)
 {
     const nod_tool tools[] = {
         { .name = "data", .handler = ask_data, .asks = true },
         { .name = "yes", .handler = ask_yes, .asks = true },
+        { .name = "danger", .handler = ask_data, .destructive = true },
+        { .name = "gated", .handler = say_yes, .requires_confirmation = true },
         { .name = "link", .handler = ask_link, .asks = true },
         { .name = "page", .handler = ask_page, .asks = true },
         { .name = "secret", .handler = ask_secret, .asks = true },

@@ -31,6 +31,7 @@ struct oauth_options {
     text resource{};
     text parameters{};
     text allow{};
+    bool revokes_all = false; /* one revoked token ends everything that was granted */
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -160,6 +161,8 @@ struct tool {
     std::chrono::milliseconds soft_deadline{0};
     bool asks = false; /* it may ask a person */
     text view{};       /* the uri of a view of its own */
+    bool strict = false; /* an argument that is not in the form is refused */
+    std::vector<text> approves{}; /* destructive tools that it may ask approval for */
 };
 
 using handler = std::function<nod_status(call &)>;
@@ -379,7 +382,7 @@ class server
                     detail::place from = detail::place())
     {
         const detail::c_form input(o.input ? &*o.input : nullptr);
-        const detail::c_list surfaces(o.surfaces);
+        const detail::c_list surfaces(o.surfaces), approves(o.approves);
         nod_tool row{};
 
         row.name = name.c_str();
@@ -391,6 +394,7 @@ class server
         row.output_schema = o.output_schema.c_str();
         row.read_only = o.read_only;
         row.destructive = o.destructive;
+        row.strict = o.strict;
         row.idempotent = o.idempotent;
         row.closed_world = o.closed_world;
         row.requires_confirmation = o.requires_confirmation;
@@ -407,6 +411,7 @@ class server
         row.journal_entries = o.journal_entries;
         row.journal_bytes = o.journal_bytes;
         row.surfaces = surfaces.get();
+        row.approves = approves.get();
         row.consent = o.consent.c_str();
         row.remember = o.remember;
         row.remember_ms = o.remember_time.count();
@@ -547,6 +552,7 @@ class server
         opts.resource = o.resource.c_str();
         opts.parameters = o.parameters.c_str();
         opts.allow = o.allow.c_str();
+        opts.revokes_all = o.revokes_all;
         return note(detail::place(), [&] { return nod_oauth_with(at_, &opts); });
     }
     template <class Set>

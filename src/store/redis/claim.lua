@@ -93,10 +93,8 @@ if fresh then
     if taker ~= '' then
       state, epoch = '0', epoch + 1
       took = string.format('%d', epoch)
-      if node ~= taker then
-        node_before = node
-        tell(node_before, me, channels, id)
-      end
+      if node ~= taker then node_before = node end
+      if node_before ~= taker then tell(node_before, me, channels, id) end
       node = taker
     else
       state = '2'

@@ -40,13 +40,14 @@ if found then
 else
   owner, handed = its_owner, '0'
   epoch, pending, items, entries, confidences, keep_until = '1', '0', '0', '0', '0', '0000000000000'
-  opened, asks, node_before = now_text, '-', ''
+  opened, asks, node_before, deaths = now_text, '-', '', ''
   set[3], set[4] = 'c', call_record
 end
 local newly_handed = hands == '1' and handed ~= '1'
 if newly_handed then handed = '1' end
 -- paste keep
 newest, notices, node = token, its_notices, its_node
+if entries_record ~= '' or #ARGV >= ASK_FIRST then deaths = '' end
 
 if entries_record ~= '' then
   set[#set + 1] = 'j' .. items
@@ -87,6 +88,8 @@ elseif tonumber(pending) > 0 then
     -- paste runs_no_more
   end
   state = '1'
+  -- Its client may be there as well, and has these questions to answer.
+  if node_before ~= node then tell(node_before, me, channels, id) end
 else
   local with = ''
   -- paste runs

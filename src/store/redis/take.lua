@@ -2,10 +2,11 @@
 --
 -- take.
 -- KEYS call, live.
--- ARGV as named below; is_gone: the node that it runs on, in that epoch, was found to be gone.
--- Returns the call's hash; or 3, its node and its epoch: it runs there.
+-- ARGV as named below; is_gone: the node that it runs on, in that epoch, was found to be gone; why: see enum take_why.
+-- Returns the call's hash; or 3, its node and its epoch: it runs there; or 2 and 1: it was given back on probation.
 local call_key = KEYS[1]
-local token, taker, id, is_gone, gone_node, gone_epoch, in_use = unpack(ARGV)
+local token, taker, id, is_gone, gone_node, gone_epoch, in_use, why = unpack(ARGV)
+local LATE, PROBATION, MOST = 16, 256, 15 -- see deaths_pack
 
 local found = call('HGET', call_key, 'x')
 if not found then return {1, now} end
@@ -20,6 +21,13 @@ if newest ~= token then
     call('HSET', call_key, 'x', head)
   end
   if state ~= '2' and state ~= '0' then return {2, now} end
+  if state == '2' and why == '0' and deaths ~= '' and tonumber(deaths) >= PROBATION then return {2, now, 1} end
+  if state == '0' and why == '2' then
+    local counted = tonumber(deaths) or 0
+    local early, late = counted % LATE, math.floor(counted / LATE) % LATE
+    if counted >= PROBATION then early = math.min(early + 1, MOST) else late = math.min(late + 1, MOST) end
+    deaths = string.format('%d', early + LATE * late + PROBATION)
+  end
   if node ~= taker then node_before = node end
   newest, state, epoch, node = token, '0', epoch + 1, taker
   -- paste no_life

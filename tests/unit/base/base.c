@@ -20,6 +20,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "../runner.h"
 
 #define assert_str(got, want)                                                                      \
     do {                                                                                           \
@@ -797,7 +798,7 @@ static void a_wiped_arena_gives_no_old_bytes_out_again(void **state)
     arena_finish(&arena);
 }
 
-int main(void)
+SUBJECT(base)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wiped_buffer_leaves_nothing_in_what_it_keeps),

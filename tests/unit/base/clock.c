@@ -5,6 +5,7 @@
  * The system's clock is replaced here by one that is moved by hand and counts how often it is read.
  */
 #include "base/clock.h"
+#include "../runner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,7 +110,7 @@ static void readings_that_lie_apart_are_not_relied_upon(void **state)
     clock_release();
 }
 
-int main(void)
+SUBJECT(clock)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_look_is_one_reading_whichever_time_is_wanted, begin),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hidden.h"
+#include "../runner.h"
 
 /* What the kernel says of the mapping that has this address: "dd" is "in no core dump". */
 static bool in_no_dump(const void *at)
@@ -69,7 +70,7 @@ static void its_pages_are_in_no_core_dump(void **state)
     hidden_wipe(&hidden);
 }
 
-int main(void)
+SUBJECT(hidden)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_kept_and_end_with_a_nul),

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/map.h"
+#include "../runner.h"
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
@@ -158,7 +159,7 @@ static void random_bytes_fill_all_that_was_asked_for(void **state)
     assert_true(zeros < 100); /* 16 are expected */
 }
 
-int main(void)
+SUBJECT(id)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_unique_and_fit_a_url),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/idmap.h"
+#include "../runner.h"
 
 enum { OBJECTS = 3000, OPERATIONS = 200000 };
 
@@ -200,7 +201,7 @@ static void a_table_of_constant_size_stays_small(void **state)
     assert_int_equal(map.count, KEPT);
 }
 
-int main(void)
+SUBJECT(idmap)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_agrees_with_a_plain_table_over_200000_operations, begin,

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "json/value.h"
+#include "../runner.h"
 
 static int fds[2];
 static char out[64 << 10];
@@ -326,7 +327,7 @@ static void lines_of_two_threads_never_mix(void **state)
     logged();
 }
 
-int main(void)
+SUBJECT(log)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_has_time_level_event_and_fields),

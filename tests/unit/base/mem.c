@@ -2,6 +2,7 @@
  * tests/unit/base/mem: freed memory is reused, and is never smaller than what was asked for.
  */
 #include "base/mem.h"
+#include "../runner.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -102,7 +103,7 @@ static void a_piece_may_be_given_back_on_another_thread(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-int main(void)
+SUBJECT(mem)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_piece_holds_what_was_asked_for),

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/os.h"
+#include "../runner.h"
 
 static void random_bytes_fill_the_whole_and_differ(void **state)
 {
@@ -111,7 +112,7 @@ static void a_peer_that_is_not_known_is_not_us(void **state)
     close(ends[1]);
 }
 
-int main(void)
+SUBJECT(os)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_bytes_fill_the_whole_and_differ),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/tree.h"
+#include "../runner.h"
 
 enum { OBJECTS = 2000, OPERATIONS = 100000, DEPTH_MOST = 64 };
 
@@ -101,7 +102,7 @@ static void it_stays_shallow(void **state)
     assert_true(depth(tree.root) < DEPTH_MOST);
 }
 
-int main(void)
+SUBJECT(tree)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_is_in_comes_in_order, begin),

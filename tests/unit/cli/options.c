@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "cli/options.h"
+#include "../runner.h"
 
 static struct options options;
 
@@ -142,16 +143,25 @@ static void what_is_wrong_is_named(void **state)
 {
     (void)state;
     assert_int_equal(READ("--htpp", "1"), OPTIONS_WRONG);
-    assert_string_equal(options.problem, "--htpp is not an option");
+    assert_string_equal(options.problem, "--htpp is not an option; did you mean --http?");
+    assert_int_equal(READ("--zzzz"), OPTIONS_WRONG);
+    assert_string_equal(options.problem, "--zzzz is not an option");
+    assert_int_equal(READ("-h"), OPTIONS_HELP);
     assert_int_equal(READ("serve"), OPTIONS_WRONG);
+    assert_string_equal(options.problem, "serve is not an option, and a server takes nothing else");
     assert_int_equal(READ("--http"), OPTIONS_WRONG);
     assert_string_equal(options.problem,
                         "--http needs a value: HOST:PORT, a PORT alone (0 to 65535), or unix:PATH");
     assert_int_equal(READ("--http", "99999"), OPTIONS_WRONG);
     assert_string_equal(options.problem,
-                        "--http takes HOST:PORT, a PORT alone (0 to 65535), or unix:PATH");
+                        "--http takes HOST:PORT, a PORT alone (0 to 65535), or unix:PATH; it was "
+                        "given \"99999\"");
     assert_int_equal(READ("--log", "loud"), OPTIONS_WRONG);
-    assert_string_equal(options.problem, "--log takes error, warn, info or debug");
+    assert_string_equal(options.problem,
+                        "--log takes error, warn, info or debug; it was given \"loud\"");
+    assert_int_equal(READ("--pending", "0"), OPTIONS_WRONG);
+    assert_string_equal(options.problem, "--pending takes a number of questions, from 1 to "
+                                         "1000000000; it was given \"0\"");
     assert_int_equal(READ("--token-file", "x"), OPTIONS_WRONG);
     assert_string_equal(options.problem, "--token-file needs --http or --inbox");
     assert_int_equal(READ("--help=1"), OPTIONS_WRONG);
@@ -247,7 +257,9 @@ static const struct {
     { "--surfaces", "client>inbox", "" },
     { "--next-surface", "30s", "30" },
     { "--soft-deadline", "tool:a=2m", "tool:=2m" },
-    { "--consent", "inbox", "nobody" },
+    { "--consent", "roles", "nobody" },
+    { "--view-consent" },
+    { "--no-view-consent", "ada", "" },
     { "--oauth", "f", "" },
     { "--webhook", "https://a", "a" },
     { "--webhook-secret", "f", "" },
@@ -290,6 +302,8 @@ static void every_option_takes_what_fits_and_nothing_else(void **state)
             fail_msg("%s %s: %s", each[i].name, flag ? "" : each[i].good, options.problem);
         if (read_one(each[i].name, flag ? "yes" : each[i].bad) != OPTIONS_WRONG)
             fail_msg("%s took \"%s\"", each[i].name, flag ? "yes" : each[i].bad);
+        if (!flag && !strstr(options.problem, each[i].bad))
+            fail_msg("%s does not say what it was given: %s", each[i].name, options.problem);
         if (!flag && read_one(each[i].name, NULL) != OPTIONS_WRONG)
             fail_msg("%s needs no value", each[i].name);
     }
@@ -326,7 +340,7 @@ static void what_a_call_may_do_and_where_it_asks_is_kept(void **state)
     assert_int_equal(options.journal_bytes, 8192);
 }
 
-int main(void)
+SUBJECT(options)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_means_standard_input_and_output),

@@ -20,8 +20,9 @@
 #include <unistd.h>
 
 #include <nod/nod.h>
+#include "../runner.h"
 
-enum { ROOM = 64 * 1024, PATIENCE_MS = 20000 };
+enum { ROOM = 64 * 1024 };
 
 /* --- the server --- */
 
@@ -137,11 +138,11 @@ static void sample_leaks(void)
 
 static void start(const char *const *args)
 {
-    const char *argv[16] = { "server", "serve" };
+    const char *argv[17] = { "unit-cli", "server", "serve" };
     int in[2], out[2], err[2];
 
     for (size_t i = 0; args && args[i]; i++)
-        argv[2 + i] = args[i];
+        argv[3 + i] = args[i];
     assert_int_equal(pipe(in) | pipe(out) | pipe(err), 0);
     pid = fork();
     if (pid == 0) {
@@ -585,7 +586,7 @@ static void options_of_a_server_that_make_no_sense_are_refused(void **state)
     nod_server_destroy(NULL);
 }
 
-int main(int argc, char **argv)
+SUBJECT(server)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_end_of_the_input_ends_the_server_in_order),

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "cli/settings.h"
+#include "../runner.h"
 
 static const char *const keys[] = { "issuer", "scopes", "client_id", NULL };
 
@@ -189,7 +190,7 @@ static void a_file_that_is_not_there_is_named(void **state)
     assert_string_equal(all.problem, "/: the file cannot be read: Is a directory");
 }
 
-int main(void)
+SUBJECT(settings)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections_and_keys_are_given_in_their_order),

@@ -4,6 +4,7 @@
 #include "loaded.h"
 
 #include "base/log.h"
+#include "../runner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -1063,7 +1064,7 @@ static void a_caller_may_go_while_an_answerer_is_told(void **state)
     end();
 }
 
-int main(void)
+SUBJECT(adopt)
 {
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR });
     const struct CMUnitTest tests[] = {

@@ -1,5 +1,6 @@
 /* tests/unit/core/brought: a caller that brings its answers goes in by one door. */
 #include "loaded.h"
+#include "../runner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -391,7 +392,7 @@ static void an_engine_that_goes_meanwhile_leaves_nothing_behind(void **state)
     end(); /* the sanitizer would tell */
 }
 
-int main(void)
+SUBJECT(brought)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_brought_is_claimed_and_then_the_call_runs_once),

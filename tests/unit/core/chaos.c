@@ -13,6 +13,7 @@
 #include "loaded.h"
 
 #include "base/log.h"
+#include "../runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -474,7 +475,7 @@ static void every_interleaving_comes_to_its_right_end(void **state)
     assert_true(ended_ok > 0 && cancelled > 0 && other > 0); /* the dice reach every kind of end */
 }
 
-int main(void)
+SUBJECT(chaos)
 {
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR });
     const struct CMUnitTest tests[] = {

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "core/grant.h"
 #include "core/note.h"
+#include "../runner.h"
 
 enum { HOUR_MS = 3600000, DAY_MS = 24 * HOUR_MS };
 
@@ -776,7 +777,7 @@ static void a_reason_is_kept_and_one_that_is_too_long_is_refused(void **state)
     world_finish(&world);
 }
 
-int main(void)
+SUBJECT(grants)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_choice_passes_what_it_says_and_nothing_else),

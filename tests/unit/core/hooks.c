@@ -5,7 +5,9 @@
  * answer comes, it ends. Hooks of the four kinds look, object, finish later, skip, replace, write
  * and ask, at every stage where that is possible.
  */
+#include "core/inside.h"
 #include "loaded.h"
+#include "../runner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -447,6 +449,85 @@ static void filters_decide_whom_a_hook_is_called_for(void **state)
     }
 }
 
+static nod_status sees_its_call(struct nod_hook_run *hook, void *data)
+{
+    struct hook_view view;
+
+    assert_true(hook_look(hook, &view));
+    assert_int_equal(view.call_id.len, ID_LEN);
+    return says(hook, data);
+}
+
+static nod_status sees_its_call_then(nod_hook_run *hook, nod_status status, void *data)
+{
+    assert_int_equal(sees_its_call(hook, data), NOD_OK);
+    return status;
+}
+
+static nod_status goes_in_to_its_call(struct nod_hook_run *hook, void *data)
+{
+    assert_int_equal(sees_its_call(hook, data), NOD_OK);
+    return hook_next(hook, sees_its_call_then, data);
+}
+
+static void add_for_target(const struct place *place, nod_hook_kind kind,
+                           nod_status (*fn)(struct nod_hook_run *, void *))
+{
+    assert_int_equal(
+        hooks_add(engine_hooks(world.engine), &(struct hook_spec){ .table = place->table,
+                                                                   .stage = place->name,
+                                                                   .kind = kind,
+                                                                   .target = STR("t*"),
+                                                                   .fn = fn,
+                                                                   .data = (void *)"called" }),
+        NOD_OK);
+}
+
+static void target_and_call_are_known_at_every_stage_to_the_end(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < PLACES; i++) {
+        struct place place = places(i);
+        begin(asks_once);
+        add_for_target(&place, NOD_WILL, sees_its_call);
+        add_for_target(&place, NOD_AROUND, goes_in_to_its_call);
+        add_for_target(&place, NOD_DID, sees_its_call);
+        struct world_caller *caller = call_it();
+        answer_it();
+        assert_string_equal(trace, "called called called called ");
+        went_well(caller);
+    }
+}
+
+/* The clock's word enters at buildResult: for a question that waits here, and for one that does
+ * not. */
+static void target_and_call_are_known_when_the_clock_ends_a_question(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        struct place place = places(PLACES - 3 + i / 2);
+        char id[ID_LEN + 1];
+        begin(asks_once);
+        add_for_target(&place, NOD_WILL, sees_its_call);
+        add_for_target(&place, NOD_DID, sees_its_call);
+        struct world_caller *caller = call_it();
+        memcpy(id, world_up(&world)->id, sizeof(id));
+        if (i % 2) {
+            call_caller_left(caller->caller.call);
+            world_settle(&world);
+            assert_int_equal(engine_calls(world.engine), 0);
+            world_advance(&world, ENGINE_ASK_TTL_MS);
+            claim_overdue(world.engine, str_of(id), NULL, NULL);
+            world_settle(&world);
+        } else {
+            world_advance(&world, ENGINE_ASK_TTL_MS);
+            assert_int_equal(caller->finished, 1);
+        }
+        assert_string_equal(trace, "called called ");
+        world_finish(&world);
+    }
+}
+
 static void what_cannot_be_registered_is_refused(void **state)
 {
     begin(asks_once);
@@ -856,7 +937,7 @@ static void the_clock_waits_for_no_hook_and_is_changed_by_none(void **state)
     }
 }
 
-int main(void)
+SUBJECT(hooks)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(priorities_order_every_kind_at_every_stage),
@@ -868,6 +949,8 @@ int main(void)
         cmocka_unit_test(a_call_that_is_cancelled_does_not_wait_for_its_hook),
         cmocka_unit_test(a_world_may_end_while_a_hook_has_not_finished),
         cmocka_unit_test(filters_decide_whom_a_hook_is_called_for),
+        cmocka_unit_test(target_and_call_are_known_at_every_stage_to_the_end),
+        cmocka_unit_test(target_and_call_are_known_when_the_clock_ends_a_question),
         cmocka_unit_test(what_cannot_be_registered_is_refused),
         cmocka_unit_test(arguments_are_written_before_the_tool_has_run),
         cmocka_unit_test(a_message_is_written_before_it_is_stored),

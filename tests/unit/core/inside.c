@@ -8,6 +8,7 @@
 #include "world.h"
 
 #include "base/log.h"
+#include "../runner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -285,7 +286,7 @@ static void an_engine_that_goes_tells_whoever_waits_for_an_end(void **state)
     assert_int_equal(told_end, NOD_E_STORE);
 }
 
-int main(void)
+SUBJECT(inside)
 {
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR });
     const struct CMUnitTest tests[] = {

@@ -7,6 +7,7 @@
 #include "loaded.h"
 
 #include "core/hook.h"
+#include "../runner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -184,7 +185,10 @@ static void a_call_that_was_taken_on_since_its_claim_is_looked_at_though_the_hin
     __typeof__(world.queue[0]) late = world.queue[0];
     world.queued = 0;
     taken_for_gone(2);
-    ops.take(world.store, token(), str_of(call_name), STR("other"), other_done, NULL);
+    ops.take(
+        world.store,
+        &(struct take_spec){ .token = token(), .call_id = str_of(call_name), .node = STR("other") },
+        other_done, NULL);
     finish_as_other(3);
     world_settle(&world);
     world.queue[world.queued++] = late;
@@ -440,7 +444,10 @@ static void a_call_that_runs_again_after_its_result_was_refused_has_no_outcome(v
     world_settle(&world);
     assert_non_null(world.held);
     taken_for_gone(2);
-    ops.take(world.store, token(), str_of(call_name), STR("other"), other_done, NULL);
+    ops.take(
+        world.store,
+        &(struct take_spec){ .token = token(), .call_id = str_of(call_name), .node = STR("other") },
+        other_done, NULL);
     taken_for_gone(3); /* it was another's, and is anybody's to take now */
     struct run *run = world.held;
     world.held = NULL;
@@ -477,7 +484,7 @@ static void an_engine_goes_with_its_recovery_while_questions_wait(void **state)
     world_finish(&world);
 }
 
-int main(void)
+SUBJECT(late)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(line09_of_two_replies_that_give_a_call_the_newer_counts),

@@ -4,6 +4,7 @@
 #include "world.h"
 
 #include "base/log.h"
+#include "../runner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -1164,7 +1165,7 @@ static void a_store_whose_clock_is_behind_is_asked_again(void **state)
     world_finish(&world);
 }
 
-int main(void)
+SUBJECT(life)
 {
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR });
     const struct CMUnitTest tests[] = {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/need.h"
+#include "../runner.h"
 
 /* A source that answers when the test says so, or at once. */
 static struct {
@@ -357,7 +358,7 @@ static void an_engine_that_goes_drops_what_is_being_fetched(void **state)
     /* and end() looks that nobody waits */
 }
 
-int main(void)
+SUBJECT(needs)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {

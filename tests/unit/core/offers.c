@@ -5,6 +5,7 @@
  * The other node is played by operations on the store, as another engine would send them.
  */
 #include "world.h"
+#include "../runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -477,7 +478,7 @@ static void line17_arguments_that_leave_no_room_are_refused_before_anything(void
     world_finish(&world);
 }
 
-int main(void)
+SUBJECT(offers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(line04_an_invalid_answer_through_another_node_does_not_end_the_question),

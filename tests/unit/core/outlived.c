@@ -12,6 +12,7 @@
 
 #include "core/hook_inside.h"
 #include "core/inside.h"
+#include "../runner.h"
 
 static struct world world;
 static struct nod_hook_run *kept; /* a hook that finishes later */
@@ -316,8 +317,11 @@ static void taken_by_another(uint64_t epoch)
                                           .call_id = str_of(call_name),
                                           .epoch = epoch },
                      stored, NULL);
-    store->ops->take(store, STR("t000000000000000000002"), str_of(call_name), STR("b"), stored,
-                     NULL);
+    store->ops->take(store,
+                     &(struct take_spec){ .token = STR("t000000000000000000002"),
+                                          .call_id = str_of(call_name),
+                                          .node = STR("b") },
+                     stored, NULL);
 }
 
 static void a_provider_that_does_not_migrate_does_not_begin_what_another_node_began(void **state)
@@ -437,7 +441,7 @@ static void a_hook_uses_its_run_after_its_time_was_over(void **state)
     nothing_left();
 }
 
-int main(void)
+SUBJECT(outlived)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_keeps_its_content_though_its_call_is_unloaded),

@@ -11,6 +11,8 @@
 #include "core/json_digest.h"
 #include "core/outcome.h"
 #include "core/record.h"
+#include "world.h"
+#include "../runner.h"
 
 enum { ARENA_CAP = 1 << 20 };
 
@@ -163,6 +165,38 @@ static void an_error_of_the_request_that_an_older_version_stored_is_still_one(vo
 }
 
 /* Whatever page is added: its form is checked, and what was entered is handed on. */
+static bool link_made(void *data, const struct ask_record *ask, int64_t expires_ms, struct buf *url)
+{
+    (void)data;
+    buf_fmt(url, "https://new.example/a/" STR_FMT "?%lld", STR_ARG(ask->id), (long long)expires_ms);
+    return true;
+}
+
+static void a_link_that_an_older_version_has_stored_is_not_shown(void **state)
+{
+    struct ask_record ask = { .id = STR("i1"),
+                              .kind = ASK_URL,
+                              .page = PAGE_FORM,
+                              .expires_ms = 7,
+                              .url = STR("https://old.example/a/token") };
+    static struct world world;
+    struct arena arena;
+
+    (void)state;
+    world_init(&world, &(struct world_opts){ 0 });
+    arena_init(&arena, 8 << 10);
+    assert_int_equal(ask_url(world.engine, &ask, &arena).len, 0); /* there are no pages */
+    engine_use_pages(world.engine,
+                     &(struct engine_pages){ .link = link_made, .kinds = 1u << PAGE_FORM });
+    assert_true(str_eq(ask_url(world.engine, &ask, &arena), STR("https://new.example/a/i1?7")));
+    ask.page = PAGE_SECRET; /* which this server does not have */
+    assert_int_equal(ask_url(world.engine, &ask, &arena).len, 0);
+    ask.page = PAGE_NONE; /* what the author gave */
+    assert_true(str_eq(ask_url(world.engine, &ask, &arena), STR("https://old.example/a/token")));
+    arena_finish(&arena);
+    world_finish(&world);
+}
+
 static void every_page_of_ours_says_what_an_answer_on_it_brings(void **state)
 {
     (void)state;
@@ -178,7 +212,7 @@ static void every_page_of_ours_says_what_an_answer_on_it_brings(void **state)
     assert_int_equal(ask_page_brings(PAGE_FOREIGN), PAGE_BRINGS_ANYTHING);
 }
 
-int main(void)
+SUBJECT(record)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_is_digested_in_its_canonical_form),
@@ -186,6 +220,7 @@ int main(void)
         cmocka_unit_test(a_copy_of_a_call_is_whole_with_its_journal),
         cmocka_unit_test(a_copy_that_finds_no_room_says_so),
         cmocka_unit_test(an_error_of_the_request_that_an_older_version_stored_is_still_one),
+        cmocka_unit_test(a_link_that_an_older_version_has_stored_is_not_shown),
         cmocka_unit_test(every_page_of_ours_says_what_an_answer_on_it_brings),
     };
 

@@ -4,6 +4,7 @@
  * The other nodes are played by operations on the store.
  */
 #include "world.h"
+#include "../runner.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -167,7 +168,10 @@ static void other_claims(const char *ask, const char *take_for)
 
 static void other_takes(void)
 {
-    ops.take(world.store, token(), str_of(call_name), STR("other"), other_done, NULL);
+    ops.take(
+        world.store,
+        &(struct take_spec){ .token = token(), .call_id = str_of(call_name), .node = STR("other") },
+        other_done, NULL);
     world_settle(&world);
     assert_int_equal(other_status, NOD_OK);
 }
@@ -839,7 +843,7 @@ static void line11_another_answer_given_in_confidence_is_told_too_while_the_firs
     end();
 }
 
-int main(void)
+SUBJECT(recover)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_engine_that_goes_while_questions_are_being_ended_leaves_nothing_behind),

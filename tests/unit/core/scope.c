@@ -1,5 +1,6 @@
 /* tests/unit/core/scope: one question at a time in a scope, among nodes that share a store. */
 #include "loaded.h"
+#include "../runner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static void of_two_nodes_that_ask_at_once_in_a_scope_one_is_replaced(void **stat
     world_finish(&world);
 }
 
-int main(void)
+SUBJECT(scope)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_two_nodes_that_ask_at_once_in_a_scope_one_is_replaced),

@@ -7,6 +7,7 @@
 #include "core/need.h"
 #include "core/secret.h"
 #include "crypto/inner_seal.h"
+#include "../runner.h"
 
 static struct world w;
 static struct keyring *ring;
@@ -424,7 +425,7 @@ static void what_is_asked_for_is_read_again(void **state)
     arena_finish(&arena);
 }
 
-int main(void)
+SUBJECT(secrets)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {

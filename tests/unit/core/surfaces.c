@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/answerable.h"
+#include "../runner.h"
 
 static struct world world;
 
@@ -609,7 +610,7 @@ static void an_approver_answers_the_approval_of_another(void **state)
     world_finish(&world);
 }
 
-int main(void)
+SUBJECT(surfaces)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_ask_is_up_on_all_that_are_named),

@@ -1,5 +1,6 @@
 /* tests/unit/core/together: answers that are given together count together. */
 #include "loaded.h"
+#include "../runner.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -455,7 +456,7 @@ static void line11_a_submission_that_could_not_be_weighed_counts_for_nothing(voi
     world_finish(&world);
 }
 
-int main(void)
+SUBJECT(together)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_that_is_given_once_is_not_dropped_in_a_crowd),

@@ -5,6 +5,7 @@
  * The first surface stands for the client that made the call, the second for the inbox.
  */
 #include "loaded.h"
+#include "../runner.h"
 
 #include <string.h>
 
@@ -452,7 +453,7 @@ static void consent_is_asked_for_where_it_counts_only(void **state)
 {
     (void)state;
     prepare(both, approves);
-    engine_consent_elsewhere(world.engine, true);
+    engine_consent(world.engine, CONSENT_INBOX);
     struct world_caller *caller = world_call(&world, "ann", "s1");
     world_settle(&world);
     assert_int_equal(world.shown_count, 0);
@@ -471,7 +472,7 @@ static void data_is_asked_for_everywhere(void **state)
 {
     (void)state;
     prepare(both, asks);
-    engine_consent_elsewhere(world.engine, true);
+    engine_consent(world.engine, CONSENT_INBOX);
     world_call(&world, "ann", "s1");
     world_settle(&world);
     assert_int_equal(world.shown_count, 1);
@@ -487,7 +488,7 @@ static void the_gate_asks_where_consent_counts(void **state)
     world_init(&world, &(struct world_opts){ .handler = asks, .requires_confirmation = true });
     world.second_can = world.can = 1u << ASK_FORM | 1u << ASK_APPROVAL;
     assert_true(engine_use_surfaces(world.engine, NULL, &unknown));
-    world.target.consent_elsewhere = true;
+    world.target.consent = CONSENT_INBOX;
     world_call(&world, "ann", "s1");
     world_settle(&world);
     assert_int_equal(world.shown_count, 0);
@@ -502,7 +503,7 @@ static void nobody_to_consent_is_nobody_asked(void **state)
 {
     (void)state;
     prepare(both, approves);
-    engine_consent_elsewhere(world.engine, true);
+    engine_consent(world.engine, CONSENT_INBOX);
     world.second_can = 0;
     struct world_caller *caller = world_call(&world, "ann", "s1");
     world_settle(&world);
@@ -511,7 +512,7 @@ static void nobody_to_consent_is_nobody_asked(void **state)
     world_finish(&world);
 }
 
-int main(void)
+SUBJECT(turns)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_one_has_it_after_the_time_and_the_first_no_longer),

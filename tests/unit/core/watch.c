@@ -1,5 +1,6 @@
 /* tests/unit/core/watch: several watchers of one store. */
 #include "world.h"
+#include "../runner.h"
 
 static struct world world;
 
@@ -67,7 +68,7 @@ static void each_watcher_is_told_until_it_stops(void **state)
     world_finish(&world);
 }
 
-int main(void)
+SUBJECT(watch)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(each_watcher_is_told_until_it_stops) };
 

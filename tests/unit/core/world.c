@@ -318,6 +318,7 @@ void world_engine(struct world *world)
                                              .ask_ttl_ms = opts->ttl_ms,
                                              .one_ask_per_scope = opts->one_ask_per_scope,
                                              .limits = opts->limits });
+    engine_consent(world->engine, CONSENT_ANY); /* roles are the subject of consent.c */
     assert_true(engine_add_surface(world->engine, &world->surface));
     assert_true(engine_add_surface(world->engine, &world->second));
 }

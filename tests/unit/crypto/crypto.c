@@ -10,6 +10,7 @@
 #include "crypto/digest.h"
 #include "crypto/seal.h"
 #include "crypto/signing.h"
+#include "../runner.h"
 
 enum { ARENA_CAP = 1 << 20, OUT_LIMIT = 1 << 16 };
 
@@ -622,7 +623,7 @@ static void a_bad_signing_secret_is_refused(void **state)
     }
 }
 
-int main(void)
+SUBJECT(crypto)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sha256_gives_the_published_digests),

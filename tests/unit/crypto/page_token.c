@@ -9,6 +9,7 @@
 
 #include "crypto/digest.h"
 #include "crypto/page_token.h"
+#include "../runner.h"
 
 enum { EXPIRES = 1000 };
 
@@ -109,7 +110,7 @@ static void a_name_that_is_too_long_makes_none(void **state)
     finish(&made);
 }
 
-int main(void)
+SUBJECT(page_token)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_says_for_whom_and_about_what),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "front/address.h"
+#include "../runner.h"
 
 static bool has(const char *net, const char *address)
 {
@@ -116,7 +117,7 @@ static void what_is_no_address_ends_the_search(void **state)
     assert_string_equal(client_of("10.0.0.1", "198.51.100.1, x, 10.0.0.2", NULL), "10.0.0.2");
 }
 
-int main(void)
+SUBJECT(address)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_net_has_the_addresses_of_its_prefix),

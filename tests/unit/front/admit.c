@@ -11,6 +11,7 @@
 
 #include "front/front_inside.h"
 #include "net/loop.h"
+#include "../runner.h"
 
 enum { HEADERS_MAX = 8 };
 
@@ -270,7 +271,7 @@ static void failed_attempts_are_slowed_by_address_and_valid_ones_never(void **st
     close_front();
 }
 
-int main(void)
+SUBJECT(admit)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_tokens_it_is_the_local_user_who_may_everything),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "front/origin.h"
+#include "../runner.h"
 
 static void only_loopback_and_allowed_hosts_pass(void **state)
 {
@@ -65,7 +66,7 @@ static void only_loopback_and_allowed_origins_pass(void **state)
     assert_false(origin_is_loopback(STR("0.0.0.0")));
 }
 
-int main(void)
+SUBJECT(origin)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_loopback_and_allowed_hosts_pass),

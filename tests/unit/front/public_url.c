@@ -11,6 +11,7 @@
 #include "front/front.h"
 #include "front/public_url.h"
 #include "net/loop.h"
+#include "../runner.h"
 
 static void a_public_url_is_written_as_browsers_do(void **state)
 {
@@ -117,7 +118,7 @@ static void a_link_begins_with_the_public_url_or_where_it_listens(void **state)
     loop_destroy(loop);
 }
 
-int main(void)
+SUBJECT(public_url)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_public_url_is_written_as_browsers_do),

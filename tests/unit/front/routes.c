@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "front/routes.h"
+#include "../runner.h"
 
 static void handle(const struct front_request *request, void *data)
 {
@@ -238,7 +239,7 @@ static void variables_are_decoded(void **state)
     routes_destroy(routes);
 }
 
-int main(void)
+SUBJECT(routes)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_path_finds_the_most_literal_pattern),

@@ -14,6 +14,7 @@
 #include "core/store.h"
 #include "front/signin.h"
 #include "signin_store.h"
+#include "../runner.h"
 
 #define ADA "ada-token-0123456789"
 
@@ -662,7 +663,7 @@ static void the_csrf_text_is_of_one_cookie_and_does_not_tell_it(void **state)
     assert_true(str_find(str_n(a, CSRF_LEN), STR("abcdef")) < 0);
 }
 
-int main(void)
+SUBJECT(signin)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_stored_opens_nothing),

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "front/tokens.h"
+#include "../runner.h"
 
 static struct tokens *parse(const char *text, struct arena *arena, struct str *problem)
 {
@@ -53,9 +54,10 @@ static void a_wrong_token_file_is_refused_with_its_line(void **state)
         { "0123456789abc\xc3\xa4"
           "ef a",
           "tokens:1: a token is at most" },
-        { "0123456789abcdef a\nfedcba9876543210 b answer auditor", "tokens:2: an unknown role" },
-        { "0123456789abcdef a\nfedcba9876543210 local", "tokens:2: the name `local` is" },
-        { "0123456789abcdef a Admin", "tokens:1: an unknown role" },
+        { "0123456789abcdef a\nfedcba9876543210 b answer auditor",
+          "tokens:2: \"auditor\" is no role" },
+        { "0123456789abcdef a\nfedcba9876543210 local", "tokens:2: nobody may be called `local`" },
+        { "0123456789abcdef a Admin", "tokens:1: \"Admin\" is no role" },
     };
 
     (void)state;
@@ -156,7 +158,7 @@ static void an_administrator_has_every_role(void **state)
     assert_false(roles_include(ROLES_NONE, ROLES_ALL));
 }
 
-int main(void)
+SUBJECT(tokens)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_makes_its_bearer_a_principal),

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "json/form.h"
 #include "json/write.h"
+#include "../runner.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -553,7 +554,7 @@ static void a_field_nothing_is_typed_into_asks_for_no_secret(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void)
+SUBJECT(form)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_field_is_known_from_its_revision_on),

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "tree.h"
+#include "../runner.h"
 
 static int compare(const char *a, const char *b)
 {
@@ -262,7 +263,7 @@ static void built_integers_reach_both_ends(void **state)
     assert_string_equal(tree_text(json_new_i64(&arena, -10)), "-10");
 }
 
-int main(void)
+SUBJECT(number)
 {
     const struct CMUnitTest tests[] = {
         TREE_TEST(numbers_of_any_size_are_compared_exactly),

@@ -4,6 +4,7 @@
 #include <dirent.h>
 
 #include "tree.h"
+#include "../runner.h"
 
 static void every_kind_of_value_is_read(void **state)
 {
@@ -302,7 +303,7 @@ static void the_parsing_suite_is_passed_whole(void **state)
     assert_true(checked >= SUITE_FILES_LEAST);
 }
 
-int main(void)
+SUBJECT(parse)
 {
     const struct CMUnitTest tests[] = {
         TREE_TEST(every_kind_of_value_is_read),

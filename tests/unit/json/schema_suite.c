@@ -17,6 +17,7 @@
 
 #include "base/mem.h"
 #include "json/schema.h"
+#include "../runner.h"
 
 enum { FILE_MOST = 4 * 1024 * 1024, PATH_MOST_ = 4096, ARENA_MOST = 64 * 1024 * 1024 };
 
@@ -323,7 +324,7 @@ static void no_exclusion_is_there_for_nothing(void **state)
     assert_int_equal(idle, 0);
 }
 
-int main(void)
+SUBJECT(schema_suite)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_required_test_comes_out_as_the_suite_says),

@@ -15,6 +15,7 @@
 
 #include "json/fold.h"
 #include "json/form.h"
+#include "../runner.h"
 
 enum { ROW_ARENA_MAX = 1 << 20, ROWS_MIN = 300 };
 
@@ -157,7 +158,7 @@ static void folding_is_bounded_whatever_the_bytes(void **state)
     arena_finish(&arena);
 }
 
-int main(void)
+SUBJECT(secret_fields)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(line25_every_text_of_a_field_and_the_message_is_looked_at),

@@ -1,5 +1,6 @@
 /* tests/unit/json/value: getters, builders, equality, and random trees through text and back. */
 #include "tree.h"
+#include "../runner.h"
 
 static void getters_say_not_there_instead_of_crashing(void **state)
 {
@@ -320,7 +321,7 @@ static void random_trees_survive_text(void **state)
     }
 }
 
-int main(void)
+SUBJECT(value)
 {
     const struct CMUnitTest tests[] = {
         TREE_TEST(getters_say_not_there_instead_of_crashing),

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "tree.h"
+#include "../runner.h"
 
 static struct json_writer w;
 
@@ -407,7 +408,7 @@ static void many_members_sort_in_any_order(void **state)
     assert_false(json_equal(forward, stride));
 }
 
-int main(void)
+SUBJECT(write)
 {
     const struct CMUnitTest tests[] = {
         TREE_TEST(numbers_pass_through_unchanged),

@@ -12,6 +12,7 @@
 
 #include "mcp/server_inside.h"
 #include "mcp/stream.h"
+#include "../runner.h"
 
 #define CALL(id, name, args)                                                                       \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" name    \
@@ -448,7 +449,7 @@ static void line24_the_same_answer_is_the_same_however_it_is_written(void **stat
     world_stop(&world);
 }
 
-int main(void)
+SUBJECT(ended_streams)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(line05_an_answer_in_an_array_is_acknowledged_when_it_is_stored),

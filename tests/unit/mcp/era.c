@@ -8,6 +8,7 @@
 
 #include "mcp/era.h"
 #include "mcp/server_inside.h"
+#include "../runner.h"
 
 #define META26                                                                                     \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
@@ -422,7 +423,7 @@ static void listeners_on_the_pipe_are_told_by_their_id(void **state)
                "\"io.modelcontextprotocol/subscriptionId\":2");
 }
 
-int main(void)
+SUBJECT(era)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_decision_table_row_by_row),

@@ -7,6 +7,7 @@
 
 #include "mcp/server_inside.h"
 #include "mcp/stream.h"
+#include "../runner.h"
 
 #define CALL(id, name, args)                                                                       \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" name    \
@@ -27,9 +28,9 @@ static void another_principals_session_does_not_exist(void **state)
 
     (void)state;
     arena_init(&arena, 65536);
-    struct tokens *tokens =
-        tokens_parse(STR("alice-token-0123456789 alice\nbob-token-0123456789 bob\n"), STR("t"),
-                     &arena, &problem);
+    struct tokens *tokens = tokens_parse(
+        STR("alice-token-0123456789 alice ask answer\nbob-token-0123456789 bob ask answer\n"),
+        STR("t"), &arena, &problem);
     world_start(&world, &(struct world_opts){ .tokens = tokens });
     client_begin(&alice, &world, "2025-11-25", "{\"elicitation\":{}}");
     client_begin(&bob, &world, "2025-11-25", "{}");
@@ -281,7 +282,7 @@ static void a_drain_lets_work_end_and_tells_those_who_wait(void **state)
     buf_finish(&running.got);
 }
 
-int main(void)
+SUBJECT(life)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(another_principals_session_does_not_exist),

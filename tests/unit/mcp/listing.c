@@ -5,6 +5,7 @@
  * that name; unless the tool may be called unlisted.
  */
 #include "world.h"
+#include "../runner.h"
 
 #include <stdio.h>
 
@@ -146,7 +147,7 @@ static void what_is_not_listed_is_not_there(void **state)
     }
 }
 
-int main(void)
+SUBJECT(listing)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_not_listed_is_not_there, setup, teardown),

@@ -9,6 +9,7 @@
 #include "mcp/meta.h"
 #include "mcp/session.h"
 #include "rpc/message.h"
+#include "../runner.h"
 
 static struct arena arena;
 
@@ -325,7 +326,7 @@ static void an_annotation_that_cannot_work_is_refused(void **state)
     }
 }
 
-int main(void)
+SUBJECT(meta)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(_meta_is_read_row_by_row, setup, teardown),

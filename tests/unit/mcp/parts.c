@@ -8,6 +8,7 @@
 
 #include "mcp/lists.h"
 #include "mcp/revision.h"
+#include "../runner.h"
 
 /* --- revisions --- */
 
@@ -140,7 +141,7 @@ static void a_cursor_leads_back_to_its_place_in_its_list_alone(void **state)
         assert_false(lists_place(TARGET_TOOL, false, str_of(wrong[i]), &place));
 }
 
-int main(void)
+SUBJECT(parts)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_revision_sees_what_it_knows_of_a_tool),

@@ -11,6 +11,7 @@
 #include "json/schema.h"
 #include "mcp/handle.h"
 #include "mcp/pending.h"
+#include "../runner.h"
 
 static struct arena arena;
 
@@ -100,7 +101,7 @@ static void a_key_is_of_one_principal_tool_and_arguments(void **state)
     }
 }
 
-int main(void)
+SUBJECT(pending)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(both_results_fit_and_nothing_else, prepare, clean),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "mcp/server_inside.h"
+#include "../runner.h"
 
 #define CALL(id, name, args)                                                                       \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" name    \
@@ -200,24 +201,31 @@ static void line13_in_flight_other_params_are_refused_too(void **state)
     talk_close(&second);
 }
 
+/* A request that has asked is cancelled, and comes again. */
+static void cancelled_and_sent_again(struct client *client, struct talk *talk, const char *request)
+{
+    char ask[64];
+
+    client_post(client, talk, request);
+    asked_id(talk, ask);
+    assert_int_equal(
+        client_status(client, "POST",
+                      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+                      "\"requestId\":5}}"),
+        202);
+    talk_await_end(talk);
+    talk_close(talk);
+    whole(client, talk, request);
+}
+
 static void line13_a_cancelled_request_is_not_begun_again(void **state)
 {
     struct client client = { 0 };
     struct talk talk;
-    char ask[64];
 
     (void)state;
     client_begin(&client, &world, "2025-11-25", FORM_ONLY);
-    client_post(&client, &talk, CALL("5", "deed", "{}"));
-    asked_id(&talk, ask);
-    assert_int_equal(
-        client_status(&client, "POST",
-                      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
-                      "\"requestId\":5}}"),
-        202);
-    talk_await_end(&talk);
-    talk_close(&talk);
-    whole(&client, &talk, CALL("5", "deed", "{}"));
+    cancelled_and_sent_again(&client, &talk, CALL("5", "deed", "{}"));
     assert_true(talk_has(&talk, "-32600"));
     assert_true(talk_has(&talk, "cancelled"));
     talk_close(&talk);
@@ -363,7 +371,23 @@ static void a_request_is_cancelled_after_a_restart(void **state)
     talk_close(&talk);
 }
 
-int main(void)
+static void a_cancelled_request_that_comes_again_is_told_which_steps_were_done(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    cancelled_and_sent_again(&client, &talk, CALL("5", "deed", "{\"first\":true}"));
+    assert_true(talk_has(&talk, "-32600"));
+    assert_true(talk_has(&talk, "This request was cancelled. Done before: 'deed'. Look at"));
+    assert_true(talk_has(&talk, "\"stepsDone\":[\"deed\"]"));
+    assert_true(talk_has(&talk, "\"code\":\"CANCELLED\""));
+    talk_close(&talk);
+    assert_int_equal(world.deeds, 1);
+}
+
+SUBJECT(repeat)
 {
 #define BOTH(name)                                                                                 \
     { #name " (memory)", name, setup_memory, teardown, NULL },                                     \
@@ -385,6 +409,7 @@ int main(void)
         SURVIVING(line13_a_template_that_asked_is_found_after_a_restart),
         SURVIVING(line13_an_end_that_is_no_longer_kept_is_not_called_another_request),
         SURVIVING(a_request_is_cancelled_after_a_restart),
+        SURVIVING(a_cancelled_request_that_comes_again_is_told_which_steps_were_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

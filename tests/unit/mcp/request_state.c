@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "mcp/request_state.h"
+#include "../runner.h"
 
 enum { NOW = 1000000, EXPIRES = 2000000 };
 
@@ -366,7 +367,7 @@ static void the_plain_form_has_one_reading(void **state)
     buf_finish(&again);
 }
 
-int main(void)
+SUBJECT(request_state)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_sealed_comes_back_whole, setup, teardown),

@@ -13,6 +13,7 @@
 #include "core/surface.h"
 #include "mcp/handle.h"
 #include "mcp/server_inside.h"
+#include "../runner.h"
 
 #define CALL(id)                                                                                   \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"form\","  \
@@ -227,6 +228,8 @@ static void a_server_that_dies_before_that_has_handed_out_nothing(void **state)
     puts_.done = NULL;
     lost(puts_.data, NOD_E_STORE, &(struct store_reply){ 0 });
     talk_await(&talk, "STORE_AWAY");
+    talk_await(&talk, "\"waitWith\":\"waitForPerson\"");
+    talk_await(&talk, "\"callId\":\"");
     talk_close(&talk);
     puts_.holding = false;
     world_restart(&world);
@@ -268,7 +271,7 @@ static void a_request_that_comes_back_is_handed_the_result(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(soft)
 {
     const struct CMUnitTest tests[] = {
         T(a_result_is_given_after_its_handle_says_so),

@@ -1,5 +1,6 @@
 /* tests/unit/mcp/stdio: one session over a pair of pipes. */
 #include "world.h"
+#include "../runner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -187,7 +188,7 @@ static void what_comes_as_an_array_is_answered_in_the_old_revision_alone(void **
     await("\"id\":2,\"result\"");
 }
 
-int main(void)
+SUBJECT(stdio)
 {
 #define T(name, up) cmocka_unit_test_setup_teardown(name, up, teardown)
     const struct CMUnitTest tests[] = {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "mcp/server_inside.h"
+#include "../runner.h"
 
 #define CALL(id, name, args)                                                                       \
     "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" name    \
@@ -351,7 +352,7 @@ static void a_server_that_stops_never_says_that_a_session_is_gone(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(store_away)
 {
     const struct CMUnitTest tests[] = {
         T(the_end_of_a_tool_that_is_gone_is_told_when_it_is_stored),

@@ -3,6 +3,7 @@
  * task, how it lives, what it asks.
  */
 #include "task_talk.h"
+#include "../runner.h"
 
 #include <stdio.h>
 #include <sys/socket.h>
@@ -536,7 +537,7 @@ static void a_round_that_has_begun_goes_on_as_it_began(void **state)
 #define PLAINLY(name)     cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define WITH_TOKENS(name) cmocka_unit_test_setup_teardown(name, setup_tokens, teardown_tokens)
 
-int main(void)
+SUBJECT(tasks)
 {
     const struct CMUnitTest tests[] = {
         PLAINLY(the_extension_is_declared_when_a_tool_has_tasks),

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "base/id.h"
+#include "../runner.h"
 
 static struct store_ops real;
 static int failures;              /* so many operations of the kind fail from now on */
@@ -432,7 +433,7 @@ static void that_the_tool_of_a_task_is_gone_is_told_when_it_is_stored(void **sta
 #define FAILING(name) cmocka_unit_test_setup_teardown(name, setup_failing, teardown)
 #define PLAINLY(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(tasks_hiccup)
 {
     const struct CMUnitTest tests[] = {
         FAILING(line09_the_opening_of_a_task_is_sent_again_with_its_token),

@@ -3,6 +3,7 @@
  * after a restart.
  */
 #include "task_talk.h"
+#include "../runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -245,7 +246,7 @@ static void asking_first_outlives_the_process(void **state)
 #define WITH_TOKENS(name) cmocka_unit_test_setup_teardown(name, setup_tokens, teardown_tokens)
 #define SURVIVING(name)   cmocka_unit_test_setup_teardown(name, setup_survivor, teardown)
 
-int main(void)
+SUBJECT(tasks_kept)
 {
     const struct CMUnitTest tests[] = {
         PLAINLY(listeners_are_told_the_whole_task),

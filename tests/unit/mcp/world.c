@@ -178,24 +178,36 @@ static void tool_pair(struct run *run)
         run_done(run, first == NOD_OK ? second : first, STR_NONE);
 }
 
-/* Asks first, then does something that is counted. */
-static void tool_deed(struct run *run)
+static nod_status do_deed(struct run *run)
 {
     const struct entry *entry;
     bool go = false;
-    nod_status status = run_ask(
-        run,
-        &(struct ask_spec){
-            .kind = ASK_FORM, .key = STR("age"), .message = STR("How old?"), .detail = age_form },
-        &entry);
+    nod_status status = run_step(run, STR("deed"), false,
+                                 json_true(json_get(run->args, STR("idempotent"))), &entry, &go);
 
-    if (status == NOD_OK)
-        status = run_step(run, STR("deed"), false,
-                          json_true(json_get(run->args, STR("idempotent"))), &entry, &go);
     if (status == NOD_PENDING && go) {
         world_now->deeds++;
         status = run_step_done(run, STR("deed"), NOD_OK, STR("1"));
     }
+    return status;
+}
+
+/* Asks first, then does something that is counted; with the argument `first` in the other order. */
+static void tool_deed(struct run *run)
+{
+    const struct entry *entry;
+    bool first = json_true(json_get(run->args, STR("first")));
+    nod_status status = first ? do_deed(run) : NOD_OK;
+
+    if (status == NOD_OK)
+        status = run_ask(run,
+                         &(struct ask_spec){ .kind = ASK_FORM,
+                                             .key = STR("age"),
+                                             .message = STR("How old?"),
+                                             .detail = age_form },
+                         &entry);
+    if (status == NOD_OK && !first)
+        status = do_deed(run);
     if (status == NOD_OK)
         say(run, "done");
     else

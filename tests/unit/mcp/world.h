@@ -22,6 +22,7 @@
 #include "front/tokens.h"
 #include "mcp/server.h"
 #include "store/memory.h"
+#include "../runner.h"
 
 enum { WORLD_TARGETS_MAX = 32 };
 
@@ -77,7 +78,7 @@ struct target *world_add_tool(struct world *world, const char *name);
 #define WORLD_AWAIT(world, condition)                                                              \
     do {                                                                                           \
         for (int turns_ = 0; !(condition); turns_++) {                                             \
-            assert_true(turns_ < 4000);                                                            \
+            assert_true(turns_ < PATIENCE_MS / 5);                                                 \
             world_turn(world);                                                                     \
         }                                                                                          \
     } while (0)

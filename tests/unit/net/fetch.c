@@ -3,6 +3,7 @@
 
 #include "net/fetch.h"
 #include "http_talk.h"
+#include "../runner.h"
 
 enum { LARGE = 200 * 1024 };
 
@@ -83,7 +84,7 @@ static struct str url_of(struct scene *s, const char *host, const char *path)
 
 static void await(struct scene *s, const struct told *told, int count)
 {
-    int64_t until = now_ms() + WAIT_MS;
+    int64_t until = now_ms() + PATIENCE_MS;
 
     while (told->count < count && now_ms() < until)
         loop_turn(s->f->loop, TURN_MS);
@@ -127,7 +128,7 @@ static void a_request_goes_out_and_its_response_comes_back(void **state)
 static void await_connections(struct scene *s, size_t count)
 {
     struct http_figures figures;
-    int64_t until = now_ms() + WAIT_MS;
+    int64_t until = now_ms() + PATIENCE_MS;
 
     do {
         loop_turn(s->f->loop, TURN_MS);
@@ -230,7 +231,7 @@ static void a_response_that_takes_too_long_is_given_up(void **state)
     assert_non_null(fetch_begin(s.fetcher, &opts, on_done, &told));
     await(&s, &told, 1);
     assert_int_equal(told.result.end, FETCH_TOO_LATE);
-    assert_string_equal(told.why, "no answer within 60 ms");
+    assert_string_equal(told.why, "it did not answer within 60 ms");
     assert_true(now_ms() - since >= 50);
     fetcher_destroy(s.fetcher);
 }
@@ -246,10 +247,11 @@ static void nobody_there_is_a_failure(void **state)
     s.f->server = NULL;
     get(&s, &told, str_of(s.url));
     assert_int_equal(told.result.end, FETCH_FAILED);
-    assert_true(told.why[0] != '\0');
+    assert_string_equal(told.why, "nothing listens there (connection refused)");
     get(&s, &told, STR("http://no-such-name.invalid/"));
     assert_int_equal(told.result.end, FETCH_FAILED);
-    assert_non_null(strstr(told.why, "cannot be looked up"));
+    if (strcmp(told.why, "nobody knows this name") != 0) /* a machine without a resolver */
+        assert_string_equal(told.why, "names cannot be looked up at the moment");
     fetcher_destroy(s.fetcher);
 }
 
@@ -267,7 +269,7 @@ static void a_fetch_can_be_cancelled_at_any_moment(void **state)
         struct fetch *fetch = fetch_begin(s.fetcher, &opts, on_done, &told);
         assert_non_null(fetch);
         if (i >= 2) {
-            int64_t until = now_ms() + WAIT_MS;
+            int64_t until = now_ms() + PATIENCE_MS;
             while (s.f->held_count == held && now_ms() < until)
                 loop_turn(s.f->loop, TURN_MS);
             held = s.f->held_count;
@@ -276,7 +278,7 @@ static void a_fetch_can_be_cancelled_at_any_moment(void **state)
         loop_turn(s.f->loop, 0);
     }
     assert_int_equal(held, 4);
-    for (int64_t until = now_ms() + WAIT_MS; s.f->gone < 4 && now_ms() < until;)
+    for (int64_t until = now_ms() + PATIENCE_MS; s.f->gone < 4 && now_ms() < until;)
         loop_turn(s.f->loop, TURN_MS);
     assert_int_equal(s.f->gone, 4); /* the far end sees it */
     assert_int_equal(told.count, 0);
@@ -294,7 +296,7 @@ static void a_fetcher_can_go_while_fetches_are_under_way(void **state)
     assert_non_null(fetch_begin(s.fetcher,
                                 &(struct fetch_opts){ .url = url_of(&s, "127.0.0.1", "/hold") },
                                 on_done, &told));
-    for (int64_t until = now_ms() + WAIT_MS; !s.f->held_count && now_ms() < until;)
+    for (int64_t until = now_ms() + PATIENCE_MS; !s.f->held_count && now_ms() < until;)
         loop_turn(s.f->loop, TURN_MS);
     for (size_t i = 0; i < 3; i++)
         assert_non_null(fetch_begin(s.fetcher,
@@ -470,7 +472,7 @@ static void a_target_is_named_as_address_and_port(void **state)
     assert_false(reach_allow(&reach, STR("10.0.0.1:80")));
 }
 
-int main(void)
+SUBJECT(fetch)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

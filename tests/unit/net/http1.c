@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "net/http1.h"
+#include "../runner.h"
 
 static const struct http1_limits limits = {
     .line_max = 200,
@@ -556,7 +557,7 @@ static void a_head_is_read_the_same_whatever_came_before_it(void **state)
     }
 }
 
-int main(void)
+SUBJECT(http1)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_unlawful_form_is_refused_with_its_status),

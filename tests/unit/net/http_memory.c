@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "net/http.h"
 #include "net/stream.h"
+#include "../runner.h"
 
 enum { TURNS_MAX = 100000 };
 
@@ -277,7 +278,7 @@ static void a_large_write_goes_through_an_empty_queue(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(http_memory)
 {
     const struct CMUnitTest tests[] = {
         TEST(requests_cut_into_single_bytes_are_answered),

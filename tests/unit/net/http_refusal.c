@@ -2,6 +2,7 @@
  * tests/unit/net/http_refusal: limits, timeouts and refusals, over real sockets.
  */
 #include "http_talk.h"
+#include "../runner.h"
 
 /* --- refusing --- */
 
@@ -227,7 +228,7 @@ static void line18_a_body_that_drips_gets_408_in_the_end(void **state)
     int fd = dial(f);
     buf_init(&got, RECEIVED_MAX);
     send_text(f, fd, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n");
-    int64_t until = now_ms() + WAIT_MS / 2, next = 0;
+    int64_t until = now_ms() + PATIENCE_MS, next = 0;
     while (!has(&got, "HTTP/1.1 408 ")) {
         assert_true(now_ms() < until);
         if (now_ms() >= next && send(fd, "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
@@ -341,7 +342,7 @@ static void a_reader_that_stops_later_is_closed_too(void **state)
     http_on_drain(refilled, refill, NULL);
     http_begin(refilled, 200, NULL, 0);
     refill(NULL);
-    int64_t until = now_ms() + 5000;
+    int64_t until = now_ms() + PATIENCE_MS;
     while (refills < 2 && now_ms() < until) {
         if (recv(fd, some, sizeof(some), MSG_DONTWAIT) < 0)
             loop_turn(f->loop, 1);
@@ -353,7 +354,7 @@ static void a_reader_that_stops_later_is_closed_too(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(http_refusal)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_is_refused_is_answered_and_the_connection_closed),

@@ -6,6 +6,7 @@
  * everything else is answered with 401.
  */
 #include "http_talk.h"
+#include "../runner.h"
 
 static enum http_verdict rule(const struct http_request *request, struct http_ruling *ruling,
                               void *data)
@@ -313,7 +314,7 @@ static void what_a_response_needs_while_it_is_made_counts_in_the_share(void **st
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(http_share)
 {
     const struct CMUnitTest tests[] = {
         TEST(line18_who_is_turned_away_is_told_before_a_body_comes),

@@ -25,10 +25,10 @@
 
 #include "base/buf.h"
 #include "net/http.h"
+#include "../runner.h"
 
 enum {
     TURN_MS = 5,
-    WAIT_MS = 10000, /* a test that waits longer has failed */
     HELD_MAX = 8,
     RECEIVED_MAX = 64 << 20,
 };
@@ -154,7 +154,7 @@ static inline int dial(struct fixture *f)
 
 static inline void send_bytes(struct fixture *f, int fd, struct str bytes)
 {
-    int64_t until = now_ms() + WAIT_MS;
+    int64_t until = now_ms() + PATIENCE_MS;
 
     while (bytes.len) {
         ssize_t n = send(fd, bytes.at, bytes.len, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -187,7 +187,7 @@ static inline bool receive(int fd, struct buf *into)
 static inline void await_text(struct fixture *f, int fd, struct buf *got, const char *text,
                               int times)
 {
-    int64_t until = now_ms() + WAIT_MS;
+    int64_t until = now_ms() + PATIENCE_MS;
 
     for (;;) {
         bool open = receive(fd, got);
@@ -206,7 +206,7 @@ static inline void await_text(struct fixture *f, int fd, struct buf *got, const 
 
 static inline void await_close(struct fixture *f, int fd, struct buf *got)
 {
-    int64_t until = now_ms() + WAIT_MS;
+    int64_t until = now_ms() + PATIENCE_MS;
 
     while (receive(fd, got)) {
         assert_true(now_ms() < until);
@@ -216,7 +216,7 @@ static inline void await_close(struct fixture *f, int fd, struct buf *got)
 
 #define AWAIT(f, condition)                                                                        \
     do {                                                                                           \
-        int64_t until_ = now_ms() + WAIT_MS;                                                       \
+        int64_t until_ = now_ms() + PATIENCE_MS;                                                   \
         while (!(condition)) {                                                                     \
             assert_true(now_ms() < until_);                                                        \
             loop_turn((f)->loop, TURN_MS);                                                         \

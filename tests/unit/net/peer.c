@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "net/peer.h"
+#include "../runner.h"
 
 static bool written_as(const struct peer *peer, const char *expected)
 {
@@ -97,7 +98,7 @@ static void addresses_are_read_as_people_write_them(void **state)
     assert_false(peer_parse(STR("127.0.0.1\0x"), &peer));
 }
 
-int main(void)
+SUBJECT(peer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_of_this_user_is_known_on_a_unix_socket),

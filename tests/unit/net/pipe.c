@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "net/pipe.h"
 #include "net/stream.h"
+#include "../runner.h"
 
 enum { LINE_MAX_ = 100, QUEUE_MAX = 1000, TURN_MS = 2000 };
 
@@ -360,7 +361,7 @@ static void a_descriptor_that_is_not_open_is_refused(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(pipe)
 {
     const struct CMUnitTest tests[] = {
         TEST(lines_come_whole_whatever_the_line_end_and_the_cuts),

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "net/sse.h"
 #include "net/stream.h"
+#include "../runner.h"
 
 struct fixture {
     struct loop *loop;
@@ -180,7 +181,7 @@ static void an_event_that_does_not_fit_is_refused_whole(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(sse)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_stream_says_what_it_is_and_carries_the_callers_headers),

@@ -23,8 +23,9 @@
 #include "net/listener.h"
 #include "net/loop.h"
 #include "net/stream.h"
+#include "../runner.h"
 
-enum { ENDS_MAX = 4, TURNS_MAX = 2000, TURN_MS = 5, LARGE = 4 * 1024 * 1024 };
+enum { ENDS_MAX = 4, TURN_MS = 5, TURNS_MAX = PATIENCE_MS / TURN_MS, LARGE = 4 * 1024 * 1024 };
 
 struct end { /* the server's end of a connection */
     struct talk *talk;
@@ -511,7 +512,7 @@ static void open_connections_keep_the_loop_running(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(stream)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_does_not_fit_one_read_arrives_whole_without_more_being_sent),

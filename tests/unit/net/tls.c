@@ -20,8 +20,9 @@
 #include "net/listener.h"
 #include "net/tls.h"
 #include "../store/redis_server.h"
+#include "../runner.h"
 
-enum { TURNS = 20000, BIG = 300000, HEARD_MOST = 4 << 20 };
+enum { TURNS = PATIENCE_MS / 10, BIG = 300000, HEARD_MOST = 4 << 20 };
 
 static struct loop *loop;
 static char folder[64];
@@ -415,7 +416,7 @@ static int teardown(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(tls)
 {
     static const struct CMUnitTest tests[] = {
         TEST(an_address_a_name_and_a_path_are_reached),

@@ -3,6 +3,7 @@
 #include <semaphore.h>
 
 #include "handler_bench.h"
+#include "../runner.h"
 
 static const nod_tool blocking = { .input_schema = "{\"type\":\"object\"}",
                                    .blocking = true,
@@ -139,7 +140,7 @@ static void a_tool_that_was_removed_stays_until_its_handler_has_come_back(void *
     until_unstuck();
 }
 
-int main(void)
+SUBJECT(blocking)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(

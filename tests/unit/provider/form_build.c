@@ -8,6 +8,7 @@
 
 #include "json/write.h"
 #include "provider/form_build.h"
+#include "../runner.h"
 
 static struct arena arena;
 static struct buf out;
@@ -260,7 +261,7 @@ static void a_form_past_the_arena_is_refused_and_not_cut(void **state)
     arena_finish(&small);
 }
 
-int main(void)
+SUBJECT(form_build)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_empty_form_is_an_object_without_properties, setup,

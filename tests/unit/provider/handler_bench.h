@@ -18,8 +18,9 @@
 #include "json/write.h"
 #include "provider/local.h"
 #include "store/memory.h"
+#include "../runner.h"
 
-enum { BENCH_TURNS = 2000, BENCH_TEXT = 8192, BENCH_ASKS = 80 };
+enum { BENCH_TURNS = PATIENCE_MS / 10, BENCH_TEXT = 8192, BENCH_ASKS = 80 };
 
 struct bench_ask {
     char id[64];
@@ -160,6 +161,7 @@ static void bench_open(bool replay_check)
         .clock = &b.clock.clock, .defer = bench_defer, .defer_ctx = b.loop });
     b.engine = engine_create(&(struct engine_opts){
         .clock = &b.clock.clock, .store = b.store, .defer = bench_defer, .defer_ctx = b.loop });
+    engine_consent(b.engine, CONSENT_ANY);
     b.catalog = catalog_create();
     b.local = local_create(&(struct local_opts){
         .catalog = b.catalog, .loop = b.loop, .workers = 2, .replay_check = replay_check });

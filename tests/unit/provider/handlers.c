@@ -1,5 +1,6 @@
 /* tests/unit/provider/handlers: what a handler can do, and what its mistakes lead to. */
 #include "handler_bench.h"
+#include "../runner.h"
 
 enum { SHOWN_MAX = 4096 }; /* APPROVE_SHOWN_MAX of provider/handler.h */
 
@@ -818,7 +819,7 @@ static void a_replay_repeats_no_notice_and_swallows_none(void **state)
                                    "notifications/x {\"a\":1.0}\nprogress 3/0 after\n");
 }
 
-int main(void)
+SUBJECT(handlers)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, bench_setup, bench_teardown)
     const struct CMUnitTest tests[] = {

@@ -5,6 +5,7 @@
  * reads, writes, asks and returns, and what it is told when it makes a mistake.
  */
 #include "handler_bench.h"
+#include "../runner.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -380,7 +381,7 @@ static void options_of_an_older_program_are_read(void **state)
 
 #define BENCH_TEST(test) cmocka_unit_test_setup_teardown(test, bench_setup, bench_teardown)
 
-int main(void)
+SUBJECT(hooks)
 {
     const struct CMUnitTest tests[] = {
         BENCH_TEST(what_it_is_about_can_be_read),

@@ -1,5 +1,6 @@
 /* tests/unit/provider/loops: handlers that do the same for many things, and what may go wrong. */
 #include "handler_bench.h"
+#include "../runner.h"
 
 enum { ITEMS = 3 };
 
@@ -635,7 +636,7 @@ static void mistakes_with_each_are_named(void **state)
     assert_int_equal(effects, ITEMS); /* questions and steps have keys of their own */
 }
 
-int main(void)
+SUBJECT(loops)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, bench_setup, bench_teardown)
     const struct CMUnitTest tests[] = {

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "handler_bench.h"
+#include "../runner.h"
 
 enum { SAID_MAX = 1 << 16 };
 
@@ -422,7 +423,7 @@ static void a_handler_that_holds_the_loop_is_named(void **state)
     assert_null(strstr(said, "held the loop"));
 }
 
-int main(void)
+SUBJECT(messages)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, bench_setup, bench_teardown)
     const struct CMUnitTest tests[] = {

@@ -3,6 +3,7 @@
 #include "core/need.h"
 #include "handler_bench.h"
 #include "provider/handler.h"
+#include "../runner.h"
 
 static const nod_tool loop = { .input_schema = "{\"type\":\"object\"}" };
 static const nod_tool pool = { .input_schema = "{\"type\":\"object\"}", .blocking = true };
@@ -183,7 +184,7 @@ static void the_replay_check_finds_a_handler_that_needs_another_each_time(void *
                    "the value that it needed was \"pin-1\", then \"pin-2\"");
 }
 
-int main(void)
+SUBJECT(needs)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_handler_on_the_loop_is_given_it, setup, bench_teardown),

@@ -2,6 +2,7 @@
  * tests/unit/provider/numbers: a handler never reads another number than was sent.
  */
 #include "handler_bench.h"
+#include "../runner.h"
 
 static nod_status number_texts(nod_call *call)
 {
@@ -67,7 +68,7 @@ static void line23_no_answer_reads_as_another_number(void **state)
 
 #define T(name) cmocka_unit_test_setup_teardown(name, bench_setup, bench_teardown)
 
-int main(void)
+SUBJECT(numbers)
 {
     const struct CMUnitTest tests[] = {
         T(line23_the_exact_text_of_a_number_is_there_for_those_who_want_it),

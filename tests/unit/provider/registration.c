@@ -3,6 +3,7 @@
  * it replies.
  */
 #include "handler_bench.h"
+#include "../runner.h"
 
 static nod_status fine(nod_call *call)
 {
@@ -74,6 +75,26 @@ static void a_schema_of_the_author_is_listed_as_it_was_written(void **state)
     expect_listing(listed(TARGET_TOOL, "t"), whole);
 }
 
+static void a_strict_tool_lists_that_it_takes_nothing_else(void **state)
+{
+#define HINTS                                                                                      \
+    "\"annotations\":{\"readOnlyHint\":false,\"idempotentHint\":false,\"openWorldHint\":true}}"
+    const nod_tool tools[] = {
+        { .name = "some", .handler = fine, .input = NOD_FORM(NOD_INT("n")), .strict = true },
+        { .name = "none", .handler = fine, .strict = true },
+    };
+    (void)state;
+
+    assert_int_equal(local_add_tools(b.local, tools, 2, sizeof(tools[0])), NOD_OK);
+    expect_listing(
+        listed(TARGET_TOOL, "some"),
+        "{\"name\":\"some\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"n\":"
+        "{\"type\":\"integer\"}},\"required\":[],\"additionalProperties\":false}," HINTS);
+    expect_listing(listed(TARGET_TOOL, "none"),
+                   "{\"name\":\"none\",\"inputSchema\":{\"type\":\"object\",\"properties\":{},"
+                   "\"required\":[],\"additionalProperties\":false}," HINTS);
+}
+
 static void what_is_wrong_with_a_tool_refuses_it(void **state)
 {
     static char long_name[130];
@@ -112,6 +133,8 @@ static void what_is_wrong_with_a_tool_refuses_it(void **state)
             .handler = fine,
             .input = NOD_FORM(NOD_INT("n")),
             .input_schema = "{\"type\":\"object\"}" },
+          NOD_E_USAGE },
+        { { .name = "t", .handler = fine, .strict = true, .input_schema = "{\"type\":\"object\"}" },
           NOD_E_USAGE },
     };
     (void)state;
@@ -494,12 +517,13 @@ static void json_values_read_and_outlive_a_run_when_asked_to(void **state)
     assert_null(nod_dup(NULL));
 }
 
-int main(void)
+SUBJECT(registration)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, bench_setup, bench_teardown)
     const struct CMUnitTest tests[] = {
         T(a_tool_is_listed_with_everything_its_author_said),
         T(a_schema_of_the_author_is_listed_as_it_was_written),
+        T(a_strict_tool_lists_that_it_takes_nothing_else),
         T(what_is_wrong_with_a_tool_refuses_it),
         T(the_arguments_of_a_tool_may_be_secret),
         T(a_table_is_added_whole_or_not_at_all),

@@ -1,6 +1,7 @@
 /* tests/unit/provider/replay: what the replay check finds, what it lets through, and effects
  * outside of steps that are found without it. */
 #include "handler_bench.h"
+#include "../runner.h"
 
 #include <unistd.h>
 
@@ -279,7 +280,7 @@ static void the_function_of_a_step_outside_of_one_is_a_mistake(void **state)
     expect_failure(NOD_E_USAGE, "calls the function of a step itself");
 }
 
-int main(void)
+SUBJECT(replay)
 {
 #define T(test)       cmocka_unit_test_setup_teardown(test, setup_checked, bench_teardown)
 #define WITHOUT(test) cmocka_unit_test_setup_teardown(test, bench_setup, bench_teardown)

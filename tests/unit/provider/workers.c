@@ -9,6 +9,7 @@
 #include <semaphore.h>
 
 #include "provider/workers.h"
+#include "../runner.h"
 
 enum { TURN_MS = 1000 };
 
@@ -294,7 +295,7 @@ static void the_end_of_the_pool_does_not_wait_for_ever(void **state)
     assert_true(workers_destroy(one, 5000));
 }
 
-int main(void)
+SUBJECT(workers)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_work_runs_on_another_thread_and_is_done_on_the_loop,

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "rpc/message.h"
+#include "../runner.h"
 
 enum { ARENA_CAP = 1 << 20, OUT_LIMIT = 1 << 16 };
 
@@ -404,7 +405,7 @@ static void a_message_over_the_limit_leaves_nothing_behind(void **state)
 
 #define WITH_ARENA(test) cmocka_unit_test_setup_teardown(test, arena_begin, arena_end)
 
-int main(void)
+SUBJECT(rpc)
 {
     const struct CMUnitTest tests[] = {
         WITH_ARENA(every_kind_of_message_is_told_apart),

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,9 +29,9 @@
 #include "base/mem.h"
 #include "net/loop.h"
 #include "store/sqlite.h"
+#include "../runner.h"
 
 enum {
-    PATIENCE_MS = 30000,
     PAGE = 4096,
     LOG_MOST = 12 << 20,  /* bytes that are still "a few megabytes" */
     VALUE = 8000,         /* bytes of one record */
@@ -268,7 +269,7 @@ static void on_done(void *data, nod_status status, const struct store_reply *rep
 
 static nod_status told_wait(struct told *told)
 {
-    for (int i = 0; !told->done && i < PATIENCE_MS; i++)
+    for (int i = 0; !told->done && i < PATIENCE_MS / 10; i++)
         loop_turn(loop, 10);
     return told->done ? told->status : NOD_E_TIMEOUT;
 }
@@ -393,9 +394,9 @@ static int teardown(void **state)
 /* Runs this program again; its exit code. */
 static int another(const char *act, const char *file)
 {
-    static char self[] = "/proc/self/exe";
+    static char self[] = "/proc/self/exe", subject[] = "disk";
     char act_text[32], file_text[128], room_text[32];
-    char *argv[] = { self, act_text, file_text, room_text, NULL };
+    char *argv[] = { self, subject, act_text, file_text, room_text, NULL };
     pid_t process;
     int status = -1;
 
@@ -646,6 +647,34 @@ static void line15_a_file_by_another_name_is_not_opened_twice(void **state)
     assert_int_equal(put(1), NOD_OK);
 }
 
+/* A process that was killed still has its locks while the system takes it down. */
+static void a_file_whose_process_is_dying_is_waited_for(void **state)
+{
+    const struct timespec dying = { .tv_nsec = 300000000 };
+    int said[2];
+    char byte;
+    (void)state;
+
+    assert_int_equal(pipe(said), 0);
+    pid_t process = fork();
+    if (process == 0) {
+        int file = open(path, O_RDWR | O_CREAT, 0600),
+            lock = open(beside(".lock"), O_RDWR | O_CREAT, 0600);
+        bool locked =
+            flock(file, LOCK_EX) == 0 && flock(lock, LOCK_EX) == 0 && write(said[1], "", 1) == 1;
+        nanosleep(&dying, NULL);
+        _exit(!locked);
+    }
+    assert_int_equal(read(said[0], &byte, 1), 1);
+    must_open();
+    int status = -1;
+    assert_int_equal(waitpid(process, &status, 0), process);
+    assert_int_equal(status, 0);
+    assert_int_equal(put(1), NOD_OK);
+    close(said[0]);
+    close(said[1]);
+}
+
 static void line15_a_file_that_is_put_back_is_ready_again(void **state)
 {
     static const char *const tails[] = { "", "-wal", "-shm", ".lock" };
@@ -718,7 +747,7 @@ static const struct {
     { "long-log", act_long_log },
 };
 
-int main(int argc, char **argv)
+SUBJECT(disk)
 {
     const struct CMUnitTest tests[] = {
         TEST(line16_the_log_stays_at_a_few_megabytes_whatever_the_load),
@@ -731,6 +760,7 @@ int main(int argc, char **argv)
         TEST(line15_an_index_that_was_removed_is_not_ready_and_lets_nobody_in),
         TEST(line15_what_was_stored_before_the_log_was_removed_outlives_a_kill),
         TEST(line15_a_file_by_another_name_is_not_opened_twice),
+        TEST(a_file_whose_process_is_dying_is_waited_for),
         TEST(line15_a_file_that_is_put_back_is_ready_again),
         TEST(line15_a_damaged_page_is_not_ready_and_acknowledges_nothing),
     };

@@ -628,6 +628,91 @@ static void whoever_watches_is_told_of_asks_that_come_and_end_on_any_node(void *
         other->ops->watch_asks(other, NULL, NULL);
 }
 
+/* --- all calls --- */
+
+struct seen_calls {
+    size_t count;
+    struct {
+        struct call_record call; /* its texts are those of the page */
+        size_t pending;
+        bool closed;
+    } rows[16];
+};
+
+static struct seen_calls *seen_calls;
+
+static void see_call(void *data, const struct store_row *row)
+{
+    struct arena *arena = &((struct got *)data)->arena;
+
+    assert_true(seen_calls->count < 16);
+    for (size_t i = 0; i < seen_calls->count; i++) /* one may be shown twice */
+        if (str_eq(seen_calls->rows[i].call.id, row->call->id))
+            return;
+    seen_calls->rows[seen_calls->count].call = call_record_copy(arena, row->call);
+    seen_calls->rows[seen_calls->count].pending = row->pending;
+    seen_calls->rows[seen_calls->count++].closed = row->closed;
+}
+
+static void every_call_is_listed_by_page_in_whatever_state_it_is(void **state)
+{
+    enum { CALLS = 5 };
+    struct question asks[CALLS] = {
+        { .key = "a" }, { .key = "b" }, { .key = "c" }, { .key = "d" }, { .key = "e" }
+    };
+    const enum call_state states[CALLS] = { CALL_STORED_WAITING, CALL_STORED_RUNNING,
+                                            CALL_STORED_RUNNABLE, CALL_STORED_CANCELLED,
+                                            CALL_STORED_FINISHED };
+    struct id calls[CALLS];
+    (void)state;
+
+    for (int i = 0; i < CALLS; i++)
+        calls[i] = ask_of(&asks[i], i == 1 ? "bob" : "ada");
+    suite_claim(&asks[1].id, ASK_ACCEPTED, "{}", "bob", "node-b");
+    suite_claim(&asks[2].id, ASK_ACCEPTED, "{}", "ada", "");
+    suite_cancel(NULL, &calls[3], "{}");
+    suite_claim(&asks[4].id, ASK_ACCEPTED, "{}", "ada", "node-b");
+    suite_finish(NULL, &calls[4], 2, "{}");
+    for (size_t limit = 1; limit <= CALLS + 1; limit++) {
+        struct seen_calls seen = { .count = 0 };
+        struct str cursor = STR_NONE;
+        seen_calls = &seen;
+        for (int pages = 0; pages < 100; pages++) {
+            struct got *got = got_new();
+            suite_store->ops->scan(
+                suite_store,
+                &(struct store_scan){ .index = STORE_CALLS, .cursor = cursor, .limit = limit },
+                see_call, got_done, got);
+            got_wait(got);
+            assert_int_equal(got->status, NOD_OK);
+            cursor = arena_str(&got->arena, got->reply.cursor);
+            if (!cursor.len)
+                break;
+        }
+        assert_int_equal(cursor.len, 0);
+        assert_int_equal(seen.count, CALLS);
+        for (size_t i = 0; i < CALLS; i++) {
+            size_t at = 0;
+            while (at < CALLS && !str_eq(seen.rows[at].call.id, id_str(&calls[i])))
+                at++;
+            assert_true(at < CALLS);
+            assert_int_equal(seen.rows[at].call.state, states[i]);
+            assert_str(seen.rows[at].call.principal, i == 1 ? "bob" : "ada");
+            assert_true(seen.rows[at].call.target.len > 0 && seen.rows[at].call.opened_ms > 0);
+            assert_int_equal(seen.rows[at].call.args.len + seen.rows[at].call.result.len, 0);
+            assert_int_equal(seen.rows[at].pending, i == 0);
+            assert_false(seen.rows[at].closed);
+            if (suite_rig->nodes && i == 1)
+                assert_str(seen.rows[at].call.node, "node-b");
+        }
+    }
+    struct got *wrong = got_new();
+    suite_store->ops->scan(suite_store,
+                           &(struct store_scan){ .index = STORE_CALLS, .cursor = STR("x") },
+                           see_call, got_done, wrong);
+    assert_int_equal(got_wait(wrong)->status, NOD_E_USAGE);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, suite_setup, suite_teardown)
 
 const struct CMUnitTest suite_listing[] = {
@@ -637,6 +722,7 @@ const struct CMUnitTest suite_listing[] = {
     TEST(a_call_that_is_removed_leaves_nothing_in_the_lists),
     TEST(an_ask_that_is_replaced_is_not_listed),
     TEST(of_many_asks_none_is_left_out_or_shown_twice_while_others_come_and_go),
+    TEST(every_call_is_listed_by_page_in_whatever_state_it_is),
     TEST(small_records_are_listed_by_kind_and_prefix_in_order),
     TEST(a_page_of_small_records_begins_behind_the_last_one),
     TEST(whoever_watches_is_told_of_asks_that_come_and_end_on_any_node),

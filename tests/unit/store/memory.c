@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "store/memory.h"
+#include "../runner.h"
 
 struct memory_rig {
     struct store_rig rig; /* first */
@@ -75,7 +76,13 @@ static void end(struct store_rig *base)
     rig->room = 0;
 }
 
-int main(void)
+static void lose(struct store_rig *rig, const struct id *call)
+{
+    (void)rig;
+    memory_store_lose(suite_store, id_str(call), true);
+}
+
+SUBJECT(memory)
 {
     struct memory_rig rig = { .rig = { .name = "memory",
                                        .quotas = true,
@@ -84,7 +91,8 @@ int main(void)
                                        .open = open_store,
                                        .turn = turn,
                                        .advance = advance,
-                                       .end = end } };
+                                       .end = end,
+                                       .lose = lose } };
 
     return store_suite(&rig.rig);
 }

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "store/memory_inside.h"
+#include "../runner.h"
 
 enum { QUEUE_MAX = 64, KEEP_MS = 1000 };
 
@@ -329,7 +330,10 @@ static void line01_an_end_that_made_room_is_remembered_until_nothing_brings_it_b
     assert_int_equal(reply_seen.call->state, CALL_STORED_FINISHED);
     assert_int_equal(park("kept", NULL, NULL, 0), NOD_E_STALE);
     assert_int_equal(finish("kept"), NOD_E_STALE);
-    store->ops->take(store, token(t), name(id, "kept"), STR("n"), done, NULL);
+    store->ops->take(
+        store,
+        &(struct take_spec){ .token = token(t), .call_id = name(id, "kept"), .node = STR("n") },
+        done, NULL);
     settle();
     assert_int_equal(last, NOD_E_STALE);
     assert_int_equal(load("a"), NOD_E_NOT_FOUND); /* nothing could bring it back */
@@ -412,7 +416,10 @@ static void a_call_that_is_taken_in_time_stays(void **state)
     (void)state;
     park("kept", (int64_t[]){ 500, 0 }, NULL, 0);
     accept_ask("kept-ask0");
-    store->ops->take(store, token(t), name(id, "kept"), STR("n"), done, NULL);
+    store->ops->take(
+        store,
+        &(struct take_spec){ .token = token(t), .call_id = name(id, "kept"), .node = STR("n") },
+        done, NULL);
     settle();
     assert_int_equal(last, NOD_OK);
     pass(KEEP_MS * 10);
@@ -911,37 +918,37 @@ static void a_call_that_ends_while_it_is_being_loaded_is_shown_with_its_result(v
     assert_int_equal(reply_seen.call->entry_count, 1);
 }
 
-int main(void)
+SUBJECT(memory_inside)
 {
-#define SUBJECT(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
-        SUBJECT(an_ended_call_is_kept_for_its_time),
-        SUBJECT(a_call_that_something_could_bring_back_is_kept_for_that),
-        SUBJECT(a_clock_that_was_set_back_keeps_nothing_longer),
-        SUBJECT(who_would_go_first_makes_room),
-        SUBJECT(calls_of_many_times_each_go_in_their_own),
-        SUBJECT(of_many_that_have_ended_the_newest_are_there),
-        SUBJECT(line01_an_end_that_made_room_is_remembered_until_nothing_brings_it_back),
-        SUBJECT(line16_what_is_kept_of_ended_calls_is_bounded),
-        SUBJECT(a_waiting_call_outlives_the_first_of_its_questions),
-        SUBJECT(line07_a_waiting_call_whose_questions_ran_out_becomes_runnable),
-        SUBJECT(line07_a_runnable_call_goes_only_when_it_is_abandoned),
-        SUBJECT(line07_a_call_that_something_can_bring_back_is_not_abandoned),
-        SUBJECT(a_call_that_is_taken_in_time_stays),
-        SUBJECT(a_call_is_opened_once),
-        SUBJECT(an_operation_that_is_sent_again_happens_once),
-        SUBJECT(a_node_that_slept_cannot_write_over_its_successor),
-        SUBJECT(the_stores_clock_decides_what_is_late),
-        SUBJECT(an_ask_of_a_call_that_ended_is_withdrawn),
-        SUBJECT(an_ended_call_is_shown_as_it_was),
-        SUBJECT(an_ended_call_that_goes_while_it_is_being_loaded_is_shown_whole),
-        SUBJECT(a_store_that_goes_takes_along_what_its_replies_would_have_shown),
-        SUBJECT(an_ended_call_that_goes_at_a_row_of_a_scan_is_shown_to_the_last),
-        SUBJECT(an_ended_call_is_shown_to_many_at_once_without_a_copy_for_each),
-        SUBJECT(ended_calls_share_a_form_until_the_last_of_them_goes),
-        SUBJECT(a_form_that_gave_way_to_another_stays_with_its_call),
-        SUBJECT(the_form_of_a_confidential_question_is_shared_with_nobody),
-        SUBJECT(a_call_that_ends_while_it_is_being_loaded_is_shown_with_its_result),
+        TEST(an_ended_call_is_kept_for_its_time),
+        TEST(a_call_that_something_could_bring_back_is_kept_for_that),
+        TEST(a_clock_that_was_set_back_keeps_nothing_longer),
+        TEST(who_would_go_first_makes_room),
+        TEST(calls_of_many_times_each_go_in_their_own),
+        TEST(of_many_that_have_ended_the_newest_are_there),
+        TEST(line01_an_end_that_made_room_is_remembered_until_nothing_brings_it_back),
+        TEST(line16_what_is_kept_of_ended_calls_is_bounded),
+        TEST(a_waiting_call_outlives_the_first_of_its_questions),
+        TEST(line07_a_waiting_call_whose_questions_ran_out_becomes_runnable),
+        TEST(line07_a_runnable_call_goes_only_when_it_is_abandoned),
+        TEST(line07_a_call_that_something_can_bring_back_is_not_abandoned),
+        TEST(a_call_that_is_taken_in_time_stays),
+        TEST(a_call_is_opened_once),
+        TEST(an_operation_that_is_sent_again_happens_once),
+        TEST(a_node_that_slept_cannot_write_over_its_successor),
+        TEST(the_stores_clock_decides_what_is_late),
+        TEST(an_ask_of_a_call_that_ended_is_withdrawn),
+        TEST(an_ended_call_is_shown_as_it_was),
+        TEST(an_ended_call_that_goes_while_it_is_being_loaded_is_shown_whole),
+        TEST(a_store_that_goes_takes_along_what_its_replies_would_have_shown),
+        TEST(an_ended_call_that_goes_at_a_row_of_a_scan_is_shown_to_the_last),
+        TEST(an_ended_call_is_shown_to_many_at_once_without_a_copy_for_each),
+        TEST(ended_calls_share_a_form_until_the_last_of_them_goes),
+        TEST(a_form_that_gave_way_to_another_stays_with_its_call),
+        TEST(the_form_of_a_confidential_question_is_shared_with_nobody),
+        TEST(a_call_that_ends_while_it_is_being_loaded_is_shown_with_its_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

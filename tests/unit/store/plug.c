@@ -30,6 +30,7 @@
 #include "crypto/seal.h"
 #include "net/loop.h"
 #include "store/sqlite.h"
+#include "../runner.h"
 
 enum {
     ROUNDS = 200,
@@ -482,7 +483,7 @@ static enum known stored(const struct history *history)
     struct loaded loaded = { 0 };
 
     store->ops->load_call(store, id_str(&history->call), on_loaded, &loaded);
-    for (int i = 0; !loaded.done && i < 10000; i++)
+    for (int i = 0; !loaded.done && i < PATIENCE_MS / 10; i++)
         loop_turn(loop, 10);
     assert_true(loaded.done);
     if (loaded.status == NOD_E_NOT_FOUND)
@@ -569,7 +570,7 @@ static void work_until_dead(void)
             push(history_next());
         loop_turn(loop, 10);
     }
-    for (int i = 0; in_flight && i < 1000; i++)
+    for (int i = 0; in_flight && i < PATIENCE_MS / 10; i++)
         loop_turn(loop, 10);
     assert_int_equal(in_flight, 0);
 }
@@ -704,7 +705,7 @@ static void a_reseal_that_is_cut_off_is_run_again_and_loses_nothing(void **state
     keyring_destroy(last);
 }
 
-int main(void)
+SUBJECT(plug)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(whatever_was_acknowledged_survives_the_plug, setup,

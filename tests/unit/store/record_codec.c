@@ -13,6 +13,7 @@
 #include "crypto/inner_seal.h"
 #include "json/value.h"
 #include "store/record_codec.h"
+#include "../runner.h"
 
 static struct arena arena;
 static struct keyring *ring;
@@ -373,7 +374,7 @@ static void whether_an_ask_is_listed_is_kept_and_older_ones_past_the_first_turn_
     buf_finish(&out);
 }
 
-int main(void)
+SUBJECT(record_codec)
 {
     const struct CMUnitTest tests[] = {
         TEST(records_read_as_they_were_written),

@@ -15,6 +15,7 @@
 #include "net/loop.h"
 #include "redis_server.h"
 #include "store/redis_inside.h"
+#include "../runner.h"
 
 struct redis_rig {
     struct store_rig rig; /* first */
@@ -409,7 +410,7 @@ static int cluster(struct redis_rig *rig)
     server_start(&rig->server);
     server_do(&rig->server, "CLUSTER ADDSLOTSRANGE 0 16383");
     char state[1024] = "";
-    for (int i = 0; i < 1000 && !strstr(state, "cluster_state:ok"); i++) {
+    for (int i = 0; i < PATIENCE_MS / 10 && !strstr(state, "cluster_state:ok"); i++) {
         usleep(10000);
         server_say(&rig->server, "CLUSTER INFO", state, sizeof(state));
     }
@@ -427,7 +428,7 @@ static const struct {
     { "tls", tls },     { "cluster", cluster },
 };
 
-int main(int argc, char **argv)
+SUBJECT(redis)
 {
     int failed = 0;
 

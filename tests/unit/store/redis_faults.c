@@ -25,8 +25,9 @@
 #include "net/listener.h"
 #include "redis_server.h"
 #include "store/redis.h"
+#include "../runner.h"
 
-enum { PATIENCE_MS = 20000, LIVES_MS = 600000 };
+enum { LIVES_MS = 600000 };
 
 static struct redis_server server;
 static struct loop *loop;
@@ -328,7 +329,7 @@ static void close_proxy(void)
     store->ops->destroy(store);
     store = NULL;
     listener_close(proxy.listener);
-    for (int i = 0; proxy.links && i < 1000; i++)
+    for (int i = 0; proxy.links && i < PATIENCE_MS / 10; i++)
         loop_turn(loop, 10);
     assert_int_equal(proxy.links, 0);
 }
@@ -585,7 +586,8 @@ static void a_replica_is_refused_also_when_it_becomes_one(void **state)
     server_do(&server, "REPLICAOF 127.0.0.1 1");
     assert_int_equal(park(&pair), NOD_E_STORE);
     wait_ready(false);
-    for (int i = 0; i < 100 && (is_ready(reason), !strstr(reason, "not a primary")); i++)
+    for (int i = 0; i < PATIENCE_MS / 20 && (is_ready(reason), !strstr(reason, "not a primary"));
+         i++)
         loop_turn(loop, 20);
     assert_non_null(strstr(reason, "it is not a primary"));
     assert_null(open_at(url));
@@ -651,6 +653,9 @@ static void content_is_sealed_and_what_was_meddled_with_is_refused(void **state)
     assert_string_equal(load_ask(&fine.ask).text, "MARKER-answer");
     store->ops->destroy(store);
     opts.ring = NULL;
+    assert_null(redis_store_open(&opts, why));
+    assert_non_null(strstr(why, "and no secret is set"));
+    opts.mark = MARK_IGNORED;
     store = redis_store_open(&opts, why);
     assert_non_null(store);
     assert_int_equal(load_ask(&fine.ask).status, NOD_E_REFUSED);
@@ -659,7 +664,7 @@ static void content_is_sealed_and_what_was_meddled_with_is_refused(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(redis_faults)
 {
     static const struct CMUnitTest tests[] = {
         TEST(an_operation_whose_reply_was_lost_recognises_itself),

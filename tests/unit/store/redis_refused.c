@@ -17,6 +17,7 @@
 #include "net/listener.h"
 #include "redis_server.h"
 #include "store/redis.h"
+#include "../runner.h"
 
 static struct redis_server server;
 static struct loop *loop;
@@ -249,7 +250,7 @@ static void an_address_is_read_or_refused_with_its_reason(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(redis_refused)
 {
     static const struct CMUnitTest tests[] = {
         TEST(a_wrong_password_is_said_and_not_repeated),

@@ -23,9 +23,9 @@
 #include "net/loop.h"
 #include "redis_server.h"
 #include "store/redis_inside.h"
+#include "../runner.h"
 
 enum {
-    PATIENCE_MS = 20000,
     LIVES_MS = 600000,
     MANY = 150,
     LARGE = 400 << 10, /* bytes of an entry */
@@ -428,6 +428,9 @@ static void one_that_no_secret_opens_is_counted_and_left_as_it_is(void **state)
     store_use(older);
     struct pair pair = call_made();
     store_close();
+    assert_false(reseal(newer, &counts));
+    assert_non_null(strstr(why, "it is sealed with the secret of key id"));
+    server_do(&server, "DEL nod:{00}mark"); /* as an older nod has left it */
     assert_true(reseal(newer, &counts));
     assert_int_equal(counts.records, RECORDS_OF_CALL);
     assert_int_equal(counts.refused, RECORDS_OF_CALL);
@@ -493,7 +496,7 @@ static int teardown(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
-int main(void)
+SUBJECT(redis_reseal)
 {
     static const struct CMUnitTest tests[] = {
         TEST(every_record_comes_under_the_newest_secret_and_lives_no_longer),

@@ -1,5 +1,6 @@
 /* tests/unit/store/redis_server: see redis_server.h. */
 #include "redis_server.h"
+#include "../runner.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 32, WAIT_MS = 10000 };
+enum { WORDS_MAX = 32 };
 
 static void must(bool truth, const char *what)
 {
@@ -97,7 +98,7 @@ static size_t read_reply(int fd, char *reply, size_t room)
 {
     size_t len = 0;
 
-    for (int wait = WAIT_MS; len + 1 < room;) {
+    for (int wait = PATIENCE_MS; len + 1 < room;) {
         struct pollfd ready = { .fd = fd, .events = POLLIN };
         if (poll(&ready, 1, wait) <= 0)
             break;
@@ -189,7 +190,7 @@ void server_start(struct redis_server *server)
     must(server->pid >= 0, "fork");
     if (server->pid == 0)
         run(server);
-    for (int i = 0; i < WAIT_MS / 5; i++) {
+    for (int i = 0; i < PATIENCE_MS / 5; i++) {
         if (server_say(server, "PING", reply, sizeof(reply)) && reply[0] == '+')
             return;
         must(waitpid(server->pid, NULL, WNOHANG) == 0, "redis-server ended at once");

@@ -74,6 +74,7 @@ static struct call_record keep_call(struct got *got, const struct call_record *c
     copy.uri = keep(got, call->uri);
     copy.caller = keep(got, call->caller);
     copy.result = keep(got, call->result);
+    copy.node = keep(got, call->node);
     copy.entries = NULL;
     if (call->entry_count) {
         struct entry *entries = arena_alloc(&got->arena, call->entry_count * sizeof(struct entry));
@@ -303,13 +304,34 @@ struct got *suite_claim(const struct id *ask, enum ask_state outcome, const char
     return suite_claim_token(NULL, ask, outcome, content, by, take_for);
 }
 
-struct got *suite_take(const struct id *token, const struct id *call, const char *node)
+struct got *suite_take_as(const struct id *token, const struct id *call, const char *node,
+                          enum take_why why)
 {
     struct got *got = got_new();
     struct id fresh;
 
-    suite_store->ops->take(suite_store, token_of(token, &fresh), id_str(call), str_of(node),
+    suite_store->ops->take(suite_store,
+                           &(struct take_spec){ .token = token_of(token, &fresh),
+                                                .call_id = id_str(call),
+                                                .node = str_of(node),
+                                                .why = why },
                            got_done, got);
+    return begun(got);
+}
+
+struct got *suite_take(const struct id *token, const struct id *call, const char *node)
+{
+    return suite_take_as(token, call, node, TAKE_PLAIN);
+}
+
+struct got *suite_clear(const struct id *call, uint64_t epoch)
+{
+    struct got *got = got_new();
+
+    suite_store->ops->append(
+        suite_store,
+        &(struct append_spec){ .call_id = id_str(call), .epoch = epoch, .clears = true }, got_done,
+        got);
     return begun(got);
 }
 

@@ -19,8 +19,9 @@
 #include "base/arena.h"
 #include "core/roles.h"
 #include "core/store.h"
+#include "../runner.h"
 
-enum { SUITE_SHORT_MS = 200, SUITE_LONG_MS = 600000, SUITE_PATIENCE = 30000 };
+enum { SUITE_SHORT_MS = 200, SUITE_LONG_MS = 600000, SUITE_PATIENCE = PATIENCE_MS };
 
 struct store_rig {
     const char *name;
@@ -39,6 +40,8 @@ struct store_rig {
     void (*turn)(struct store_rig *rig); /* delivers what has arrived; may wait a little for it */
     void (*advance)(struct store_rig *rig, int64_t ms);
     void (*end)(struct store_rig *rig); /* after every handle was destroyed */
+    /* The node of this running call is gone; NULL: it is when it has not beaten for its time. */
+    void (*lose)(struct store_rig *rig, const struct id *call);
 };
 
 /* Runs every test of the suite against the rig; the number of failures. */
@@ -82,9 +85,9 @@ struct question {
     int64_t ttl_ms;
     bool sensitive;
     const char *remember; /* NULL: nothing */
-    int64_t expires_ms; /* 0: as the store says */
-    int attempt;        /* 0: 1 */
-    struct id id;       /* set when it is parked */
+    int64_t expires_ms;   /* 0: as the store says */
+    int attempt;          /* 0: 1 */
+    struct id id;         /* set when it is parked */
 };
 
 struct parking {
@@ -115,6 +118,9 @@ struct got *suite_claim_token(const struct id *token, const struct id *ask, enum
 /* Any claim; its token is the one given, or a new one. */
 struct got *suite_claims_of(const struct id *token, const struct claim_spec *claim);
 struct got *suite_take(const struct id *token, const struct id *call, const char *node);
+struct got *suite_take_as(const struct id *token, const struct id *call, const char *node,
+                          enum take_why why);
+struct got *suite_clear(const struct id *call, uint64_t epoch);
 struct got *suite_finish(const struct id *token, const struct id *call, uint64_t epoch,
                          const char *result);
 struct got *suite_finish_for(const struct id *call, uint64_t epoch, int64_t keep_for_ms);

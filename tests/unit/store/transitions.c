@@ -517,7 +517,7 @@ static void a_running_call_of_a_node_that_is_gone_is_taken_by_another(void **sta
     suite_rig->advance(suite_rig, SUITE_SHORT_MS + 1);
     assert_true(runnable(&parking.call));
     suite_beat("node-b", SUITE_LONG_MS);
-    struct got *got = suite_take(NULL, &parking.call, "node-b");
+    struct got *got = suite_take_as(NULL, &parking.call, "node-b", TAKE_SUSPECT);
     assert_int_equal(got->status, NOD_OK);
     assert_int_equal(got->reply.epoch, 2);
     assert_false(runnable(&parking.call));
@@ -526,6 +526,203 @@ static void a_running_call_of_a_node_that_is_gone_is_taken_by_another(void **sta
     assert_int_equal(suite_append(&parking)->status, NOD_E_STALE);
     assert_int_equal(suite_finish(NULL, &parking.call, 1, "{}")->status, NOD_E_STALE);
     assert_int_equal(suite_take(NULL, &parking.call, "node-a")->status, NOD_E_STALE);
+}
+
+/* Opens a call that runs on a node, in its first epoch. */
+static struct parking runs_on(const char *node)
+{
+    struct parking parking = { .call = suite_id(), .open = true, .node = node };
+
+    assert_int_equal(suite_append(&parking)->status, NOD_OK);
+    parking.open = false;
+    return parking;
+}
+
+/* The node of this call dies. */
+static void dies(const struct id *call, const char *node)
+{
+    if (suite_rig->lose) {
+        suite_rig->lose(suite_rig, call);
+        return;
+    }
+    suite_beat(node, SUITE_SHORT_MS);
+    suite_rig->advance(suite_rig, SUITE_SHORT_MS + 1);
+}
+
+static void deaths_are(const struct id *call, unsigned early, unsigned late, bool probation)
+{
+    const struct deaths *deaths = &suite_load_call(call)->reply.call->deaths;
+
+    assert_int_equal(deaths->early, early);
+    assert_int_equal(deaths->late, late);
+    assert_int_equal(deaths->probation, probation);
+}
+
+static void a_death_is_counted_by_whoever_takes_the_call_and_says_so(void **state)
+{
+    struct id token = suite_id();
+    (void)state;
+
+    if (!suite_rig->nodes && !suite_rig->lose)
+        return;
+    suite_beat("node-b", SUITE_LONG_MS);
+    struct parking run = runs_on("node-a");
+    dies(&run.call, "node-a");
+    deaths_are(&run.call, 0, 0, false);
+    assert_true(runnable(&run.call));
+    struct got *plain = suite_take(NULL, &run.call, "node-b");
+    assert_int_equal(plain->status, NOD_E_STALE);
+    assert_true(plain->reply.suspect);
+    deaths_are(&run.call, 0, 0, false);
+    for (int i = 0; i < 3; i++) { /* sent again, it is counted once */
+        struct got *got = suite_take_as(&token, &run.call, "node-a", TAKE_SUSPECT);
+        assert_int_equal(got->status, NOD_OK);
+        assert_int_equal(got->reply.epoch, 2);
+        assert_true(got->reply.call->deaths.probation);
+        assert_int_equal(got->reply.call->deaths.late, 1);
+    }
+    deaths_are(&run.call, 0, 1, true);
+    for (unsigned early = 1; early <= 3; early++) {
+        dies(&run.call, "node-a");
+        assert_int_equal(suite_take_as(NULL, &run.call, "node-a", TAKE_SUSPECT)->status, NOD_OK);
+        deaths_are(&run.call, early, 1, true);
+    }
+    suite_beat("node-a", SUITE_LONG_MS);
+    struct got *runs = suite_take_as(NULL, &run.call, "node-b", TAKE_SUSPECT);
+    assert_int_equal(runs->status, NOD_E_STALE);
+    assert_false(runs->reply.suspect);
+    deaths_are(&run.call, 3, 1, true);
+}
+
+static void what_a_node_leaves_that_was_told_to_stop_counts_for_nothing(void **state)
+{
+    (void)state;
+
+    if (!suite_rig->nodes && !suite_rig->lose)
+        return;
+    struct parking run = runs_on("node-a");
+    for (int i = 0; i < 20; i++) {
+        dies(&run.call, "node-a");
+        assert_int_equal(suite_take_as(NULL, &run.call, "node-a", TAKE_FORGIVEN)->status, NOD_OK);
+        deaths_are(&run.call, 0, 0, false);
+    }
+    dies(&run.call, "node-a");
+    suite_take_as(NULL, &run.call, "node-a", TAKE_SUSPECT);
+    dies(&run.call, "node-a");
+    suite_take_as(NULL, &run.call, "node-a", TAKE_FORGIVEN);
+    deaths_are(&run.call, 0, 1, true); /* nor does it clear anything */
+}
+
+static void what_a_run_commits_clears_what_was_counted(void **state)
+{
+    struct entry entry = { .class = ENTRY_NOW, .key = STR("n"), .number = 1 };
+    struct question question = { .key = "#1" };
+    (void)state;
+
+    if (!suite_rig->nodes && !suite_rig->lose)
+        return;
+    for (int way = 0; way < 2; way++) {
+        struct parking run = runs_on("node-a");
+        for (int i = 0; i < 2; i++) {
+            dies(&run.call, "node-a");
+            run.epoch = suite_take_as(NULL, &run.call, "node-a", TAKE_SUSPECT)->reply.epoch;
+        }
+        deaths_are(&run.call, 1, 1, true);
+        run.node = "node-a";
+        if (way == 0) {
+            run.entries = &entry;
+            run.entry_count = 1;
+            assert_int_equal(suite_append(&run)->status, NOD_OK);
+        } else {
+            run.questions = &question;
+            run.count = 1;
+            assert_int_equal(suite_park(&run)->status, NOD_OK);
+        }
+        deaths_are(&run.call, 0, 0, false);
+    }
+}
+
+static void a_run_that_is_no_longer_on_probation_dies_late(void **state)
+{
+    (void)state;
+
+    if (!suite_rig->nodes && !suite_rig->lose)
+        return;
+    struct parking run = runs_on("node-a");
+    dies(&run.call, "node-a");
+    suite_take_as(NULL, &run.call, "node-a", TAKE_SUSPECT);
+    assert_int_equal(suite_clear(&run.call, 1)->status, NOD_E_STALE); /* of an older epoch */
+    deaths_are(&run.call, 0, 1, true);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(suite_clear(&run.call, 2)->status, NOD_OK);
+    deaths_are(&run.call, 0, 1, false);
+    for (unsigned late = 2; late < 20; late++) {
+        dies(&run.call, "node-a");
+        struct got *got = suite_take_as(NULL, &run.call, "node-a", TAKE_SUSPECT);
+        unsigned most = late < DEATHS_COUNTED ? late : DEATHS_COUNTED;
+        deaths_are(&run.call, 0, most, true);
+        assert_int_equal(suite_clear(&run.call, got->reply.epoch)->status, NOD_OK);
+    }
+    struct id none = suite_id();
+    assert_int_equal(suite_clear(&none, 1)->status, NOD_E_NOT_FOUND);
+}
+
+/* Its other operations recognise themselves as before. */
+static void a_probation_may_end_while_another_operation_of_the_run_is_sent_again(void **state)
+{
+    struct entry entry = { .class = ENTRY_NOW, .key = STR("n"), .number = 1 };
+    struct id token = suite_id();
+    (void)state;
+
+    if (!suite_rig->nodes && !suite_rig->lose)
+        return;
+    struct parking run = runs_on("node-a");
+    dies(&run.call, "node-a");
+    suite_take_as(NULL, &run.call, "node-a", TAKE_SUSPECT);
+    run = (struct parking){ .call = run.call,
+                            .token = token,
+                            .epoch = 2,
+                            .node = "node-a",
+                            .entries = &entry,
+                            .entry_count = 1 };
+    assert_int_equal(suite_append(&run)->status, NOD_OK);
+    assert_int_equal(suite_clear(&run.call, 2)->status, NOD_OK);
+    assert_int_equal(suite_append(&run)->status, NOD_OK);
+    assert_int_equal(suite_load_call(&run.call)->reply.call->entry_count, 1);
+}
+
+static void a_suspect_that_is_given_back_stays_one(void **state)
+{
+    (void)state;
+
+    if (!suite_rig->nodes && !suite_rig->lose)
+        return;
+    struct parking run = runs_on("node-a");
+    dies(&run.call, "node-a");
+    suite_take_as(NULL, &run.call, "node-a", TAKE_SUSPECT);
+    run.epoch = 2;
+    assert_int_equal(suite_park(&run)->status, NOD_OK);
+    struct got *plain = suite_take(NULL, &run.call, "node-b");
+    assert_int_equal(plain->status, NOD_E_STALE);
+    assert_true(plain->reply.suspect);
+    assert_int_equal(suite_take_as(NULL, &run.call, "node-b", TAKE_SUSPECT)->reply.epoch, 3);
+    deaths_are(&run.call, 0, 1, true);
+}
+
+static void a_call_says_which_node_runs_it(void **state)
+{
+    (void)state;
+
+    if (!suite_rig->nodes)
+        return;
+    struct parking run = runs_on("node-a");
+    assert_str(suite_load_call(&run.call)->reply.call->node, "node-a");
+    dies(&run.call, "node-a");
+    struct got *got = suite_scan(&(struct store_scan){ .index = STORE_RUNNABLE });
+    assert_int_equal(got->rows, 1);
+    assert_str(got->calls[0].node, "node-a");
+    suite_take_as(NULL, &run.call, "node-b", TAKE_SUSPECT);
+    assert_str(suite_load_call(&run.call)->reply.call->node, "node-b");
 }
 
 static void runnable_calls_that_nobody_takes_hide_no_others(void **state)
@@ -795,6 +992,13 @@ const struct CMUnitTest suite_transitions[] = {
     TEST(a_call_that_has_gone_on_elsewhere_gives_way_to_what_comes_back),
     TEST(only_a_runnable_call_is_taken_and_once),
     TEST(a_running_call_of_a_node_that_is_gone_is_taken_by_another),
+    TEST(a_death_is_counted_by_whoever_takes_the_call_and_says_so),
+    TEST(what_a_node_leaves_that_was_told_to_stop_counts_for_nothing),
+    TEST(what_a_run_commits_clears_what_was_counted),
+    TEST(a_run_that_is_no_longer_on_probation_dies_late),
+    TEST(a_probation_may_end_while_another_operation_of_the_run_is_sent_again),
+    TEST(a_suspect_that_is_given_back_stays_one),
+    TEST(a_call_says_which_node_runs_it),
     TEST(runnable_calls_that_nobody_takes_hide_no_others),
     TEST(a_finish_keeps_the_result_and_withdraws_what_is_open),
     TEST(a_cancel_ends_a_call_in_any_state_and_keeps_why),

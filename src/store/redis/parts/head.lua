@@ -16,5 +16,6 @@
 --   newest       token of the newest operation
 --   node         the node that has it, on a line of its own
 --   node_before  the node that had it before, on a line of its own
+--   deaths       how often processes died that ran it, as deaths_pack writes it, on a line of its own; '': never
 local state, epoch, pending, items, entries, confidences, keep_until, opened, notices, handed, owner, asks, newest, node,
-  node_before
+  node_before, deaths

@@ -1,0 +1,65 @@
+// Handlers that crash, beside whatever else happens in a world of chaos: one in a hundred runs, call after call, and one whenever it
+// is run. The call of the second ends by that (HANDLER_CRASHED, or OUTCOME_UNKNOWN where a step was open); no other call does.
+//
+//   const crashers = await letCrash(house, era, urls)     they begin
+//   total.join(await crashers.end(), 'beside')            the world is over: they come to their ends, and are counted
+//
+// The nodes have to be kept (see house.js): a handler that crashes takes its node down.
+//
+//   CRASHING=1     in every world; otherwise in some, and in a soak in all
+import test from 'node:test';
+import { pause } from './house.js';
+import { Client2025, Client2026, Count, TaskClient } from './clients.js';
+import { PATIENCE_MS, within } from '../wire/harness.js';
+
+export const SOAK = Number(process.env.NOD_SOAK) > 0;
+export const CRASHING = SOAK || Number(process.env.CRASHING) > 0; // where they would take too long for every run of the tests
+
+// Between two calls of the handler that crashes at random. It must not crash every few seconds: a suspect that was counted twice is
+// run when its server has been up for 10 s.
+const BETWEEN_MS = 250;
+const HOUR_MS = 3600000;
+const TOOLS = ['crash', 'crash_blocking', 'crash_step', 'crash_once', 'crash_hook', 'crash_finish', 'crash_gate'];
+
+// All of them in a soak; in the tests one, drawn each time.
+export const drawn = (all) => (SOAK ? all : [all[Math.floor(Math.random() * all.length)]]);
+
+export const codeOf = (call) => call.result?._meta?.code ?? call.error?.data?.code ?? call.error?.error?.data?.code ?? JSON.stringify(call.result ?? call.error);
+
+export async function letCrash(house, era, urls) {
+  const count = new Count();
+  const tools = era === '2026' ? [...TOOLS, 'crash_task'] : TOOLS;
+  const tool = tools[Math.floor(Math.random() * tools.length)];
+  const clientFor = (one) => (one === 'crash_task' ? new TaskClient(urls) : era === '2026' ? new Client2026(urls) : new Client2025(urls)).connect();
+  const [client, guilty] = await Promise.all(['crash_sometimes', tool].map(clientFor));
+  let over = false;
+  const sometimes = (async () => {
+    for (let i = 0; !over; i++, await pause(BETWEEN_MS))
+      await count.of(house, 'crash_sometimes', `sometimes${i}`, client.call('crash_sometimes', `sometimes${i}`));
+  })();
+  const always = guilty.call(tool, 'always', { ms: HOUR_MS }).then((call) => {
+    count.crashed++;
+    if (!/^(HANDLER_CRASHED|OUTCOME_UNKNOWN)$/.test(codeOf(call))) count.fault('lost', `${tool}, which always crashes, ended with ${codeOf(call)}`);
+  }, (error) => count.fault('lost', error.message));
+  return {
+    tool,
+    async end() {
+      over = true;
+      await sometimes;
+      await within(PATIENCE_MS, `${tool}, which always crashes, ends`, always);
+      return count;
+    },
+  };
+}
+
+// The same test in both worlds: `work` is told whether handlers crash.
+export function worlds(name, work) {
+  test(name, (t) => work(t, false));
+  if (CRASHING) test(`${name}; beside handlers that crash`, (t) => work(t, true));
+}
+
+// For these worlds: whoever crashes if `crash` says so, or nobody.
+export async function crashersBeside(crash, ...where) {
+  const crashers = crash ? await letCrash(...where) : undefined;
+  return { check: async (t) => crashers && (await crashers.end()).check(t, where[0], `${crashers.tool}, and crash_sometimes`) };
+}

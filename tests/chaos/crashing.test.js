@@ -1,0 +1,137 @@
+// A handler that crashes takes its process down, and not the server for good: its call is run again three times, one
+// suspect at a time, and then ends with HANDLER_CRASHED (OUTCOME_UNKNOWN if a step was open). Everybody else is served.
+//
+// A node that is told to stop has crashed nothing, however often that happens, and whatever kills it afterwards.
+import { describe, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { combinations, openHouse, pause, startRedis } from './house.js';
+import { Client2025, Client2026, TaskClient, rightText } from './clients.js';
+import { SOAK, codeOf, drawn } from './crashers.js';
+import { PATIENCE_MS, within } from '../wire/harness.js';
+
+const BESIDE = 3; // calls that run beside the one that crashes
+const DEATHS = 4; // the one that makes it a suspect, and three that are counted
+const CALL_MS = Number(process.env.CHAOS_CALL_MS ?? 120000); // a limit that only a hang reaches: 0, 1 and 10 s between the deaths, and what is detected late
+
+const page = readFileSync(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8');
+
+const until = (what, isSo) =>
+  within(PATIENCE_MS * 4, what, (async () => {
+    while (!(await isSo())) await pause(20);
+  })());
+
+const clientOf = (era, tool, urls) =>
+  (tool === 'crash_task' ? new TaskClient(urls) : era === '2026' ? new Client2026(urls) : new Client2025(urls)).connect();
+
+async function houseOf(t, store) {
+  const house = await openHouse(t, store, { redis: store === 'redis' ? await startRedis(t) : undefined });
+  const count = store === 'redis' ? 2 : 1;
+  for (let i = 0; i < count; i++) (await house.node()).keep();
+  return house;
+}
+
+const toolsOf = (era) => [
+  ['crash', 'HANDLER_CRASHED'], ['crash_blocking', 'HANDLER_CRASHED'], ['crash_step', 'HANDLER_CRASHED'], ['crash_once', 'OUTCOME_UNKNOWN'],
+  ['crash_hook', 'HANDLER_CRASHED'], ['crash_finish', 'HANDLER_CRASHED'], ['crash_gate', 'HANDLER_CRASHED'],
+  ...(era === '2026' ? [['crash_task', 'HANDLER_CRASHED']] : []),
+];
+
+// They wait for the clock, mostly: side by side.
+describe('handlers that crash', { concurrency: SOAK ? 4 : 6 }, () => {
+  for (const { era, store } of combinations)
+    for (const [tool, code] of drawn(toolsOf(era)))
+      test(`${era}, ${store}, ${tool}: the call ends after three counted deaths, and everybody else is served`, async (t) => {
+        const house = await houseOf(t, store);
+        const urls = house.nodes.map(({ url }) => url);
+        const [client, other] = await Promise.all([clientOf(era, tool, urls), clientOf(era, 'word', urls)]);
+        // In the midst of a step when the other one crashes: suspects as well, and innocent.
+        const beside = Array.from({ length: BESIDE }, (_, i) => other.call('word_slow', `b${i}`, { ms: CALL_MS, slow_ms: 2000 }));
+        beside.forEach((call) => call.catch(() => {}));
+        await until('they are at work', () => house.again().length === BESIDE);
+        const crashing = client.call(tool, 'c', { ms: CALL_MS });
+        crashing.catch(() => {});
+        await until('the server has died', () => house.crashesOf('c') > 0);
+        let served = 0;
+        let over = false;
+        const load = (async () => {
+          for (; !over; served++) {
+            const call = await other.call('word', `w${served}`, { ms: CALL_MS });
+            assert.equal(call.text, rightText('word', `w${served}`));
+            await pause(50);
+          }
+        })();
+        const call = await crashing.finally(() => {
+          over = true;
+          t.diagnostic(`the server died ${house.crashesOf('c')} times by it, and ${served} other calls were served`);
+        });
+        await load;
+        for (const [i, innocent] of (await Promise.all(beside)).entries()) assert.equal(innocent.text, rightText('word_slow', `b${i}`));
+        assert.equal(codeOf(call), code);
+        const said = call.result?.content?.[0]?.text;
+        if (code === 'HANDLER_CRASHED' && said) assert.ok(page.includes(said.replace(tool, 'my_tool')), `docs/troubleshooting.md lacks what the client is told: ${said}`);
+        assert.equal(house.crashesOf('c'), DEATHS);
+        assert.deepEqual([house.deaths(), house.crashed().length], [0, DEATHS], 'by nothing else');
+        assert.ok(served > 0, 'others were served');
+        const log = house.nodes.map((node) => node.log + node.watched.stderr).join('');
+        assert.equal(log.match(new RegExp(`level=warn event="a call is run again whose process died[^\n]*target=${tool} call=\\S+ deaths=\\d`, 'g'))?.length, DEATHS - 1, 'it is said from the first death on');
+        assert.match(log, new RegExp(`level=error event="a call has ended because the server died[^\n]*target=${tool}[^\n]*call=\\S+ registered=\\S*server\\.c:\\d+`));
+        const after = await other.call('word', 'after', { ms: CALL_MS });
+        assert.equal(after.text, rightText('word', 'after'));
+        await house.close();
+      });
+
+  for (const { era, store } of drawn(combinations))
+    test(`${era}, ${store}: a handler that crashes twice on probation, and then does not, ends well`, async (t) => {
+      const house = await houseOf(t, store);
+      const client = await clientOf(era, 'crash', house.nodes.map(({ url }) => url));
+      const call = await client.call('crash', 'c', { ms: CALL_MS, crashes: DEATHS - 1 });
+      assert.equal(call.text, rightText('crash', 'c'));
+      assert.equal(house.crashesOf('c'), DEATHS - 1);
+      await house.close();
+    });
+
+  // The step is under way at each stop, and takes longer than a stop may take.
+  for (const { era, store } of combinations)
+    test(`${era}, ${store}: told to stop, and killed afterwards, any number of times counts nothing`, async (t) => {
+      const TIMES = SOAK ? 25 : 12; // more than the deaths that end a call, early and late
+      const house = await openHouse(t, store, { redis: store === 'redis' ? await startRedis(t) : undefined });
+      const node = await house.node();
+      const client = await clientOf(era, 'word_slow', node.url);
+      const call = client.call('word_slow', 'd', { ms: CALL_MS * 4, slow_ms: 3600000 });
+      call.catch(() => {});
+      for (let i = 1; i <= TIMES; i++) {
+        await until(`the step is begun for the ${i}. time`, () => house.again().length === i);
+        node.child.kill('SIGTERM');
+        await until('the store knows', () => /the store knows that this node was told to stop" status=ok/.test(node.watched.stderr));
+        await node.kill();
+        await node.start();
+      }
+      await until('the step is begun for the last time', () => house.again().length === TIMES + 1);
+      writeFileSync(path.join(house.folder, 'go'), '');
+      const ended = await call;
+      assert.equal(ended.text, rightText('word_slow', 'd'));
+      await house.close();
+    });
+
+  // Replaced without being told: each node is killed, and the next one 10 s later. The call is suspected each time, and runs on
+  // the node that was started last, so it is not killed again before it is cleared.
+  if (combinations.some(({ store }) => store === 'redis'))
+    test('three Redis nodes are killed in turn, 10 s apart, with a long step under way: it ends right', async (t) => {
+      const [rounds, slow_ms, ttl] = SOAK ? [2, 120000, '5000'] : [1, 20000, '1500'];
+      const house = await openHouse(t, 'redis', { redis: await startRedis(t) });
+      for (let i = 0; i < 3; i++) (await house.node({ env: { CHAOS_NODE_TTL_MS: ttl } })).keep();
+      const clients = await Promise.all(['2025', '2026'].map((era) => clientOf(era, 'word_slow', house.nodes.map(({ url }) => url))));
+      const calls = clients.map((client, i) => client.call('word_slow', `r${i}`, { ms: 600000, slow_ms }));
+      calls.forEach((call) => call.catch(() => {}));
+      await until('both are at work', () => house.again().length === clients.length);
+      for (let i = 0; i < 3 * rounds; i++) {
+        house.nodes[i % 3].child.kill('SIGKILL');
+        await pause(10000);
+      }
+      for (const [i, call] of (await Promise.all(calls)).entries()) assert.equal(call.text, rightText('word_slow', `r${i}`));
+      t.diagnostic(`nodes killed ${house.deaths()} times, steps begun ${house.again().length} times`);
+      await house.close();
+    });
+});
