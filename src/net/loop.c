@@ -7,8 +7,10 @@
  * only thing here that other threads may touch.
  *
  * Holds always: a queue is run as the batch it was when its turn came. So a call that defers (or
- * posts, or sets a timer of 0 ms) again and again never keeps I/O from being served. None of the
- * loop's own handles keeps loop_run alive, except the idle handle while something is deferred.
+ * posts, or sets a timer of 0 ms) again and again never keeps I/O from being served. A timer that
+ * is due fires after I/O was served once more: what had come before a deadline is read before the
+ * deadline takes effect, even if the process was stopped meanwhile. None of the loop's own handles
+ * keeps loop_run alive, except the idle handle while something is deferred or due.
  */
 #include "net/loop.h"
 
@@ -53,11 +55,13 @@ struct loop {
     uv_async_t wake;
     uv_prepare_t before_io;
     uv_check_t after_io;
-    /* active while something is deferred or to be done last, so that the loop does not sleep */
+    /* active while something is deferred, due or to be done last, so that the loop does not sleep
+     */
     uv_idle_t busy;
     bool restless; /* `busy` is active */
     struct heap timers;
     int64_t armed_at; /* of `clock`; 0: not armed */
+    int64_t due;      /* the time up to which timers fire after this turn's I/O; 0: none does */
     size_t held;      /* things on their way from other threads */
     bool firing;
     bool settling;
@@ -103,7 +107,7 @@ static void stir(struct loop *loop)
 /* Lets the loop sleep, unless there is something to be done before waiting for I/O. */
 static void rest(struct loop *loop)
 {
-    if (!loop->restless || loop->deferred.count || !list_empty(&loop->lasts))
+    if (!loop->restless || loop->deferred.count || loop->due || !list_empty(&loop->lasts))
         return;
     loop->restless = false;
     uv_idle_stop(&loop->busy);
@@ -141,6 +145,56 @@ static void run_lasts(struct loop *loop)
     }
 }
 
+static void on_clock(uv_timer_t *handle)
+{
+    ((struct loop *)handle->data)->armed_at = 0; /* it only ends the wait: see timers_look */
+}
+
+/* Arms the clock for the first deadline, unless it fires before that anyway. */
+static void clock_arm(struct loop *loop)
+{
+    const struct heap_node *first = heap_first(&loop->timers);
+
+    if (!first || loop->firing || (loop->armed_at && loop->armed_at <= first->at))
+        return;
+    int64_t wait = first->at - loop_now(loop);
+    loop->armed_at = first->at;
+    uv_timer_start(&loop->clock, on_clock, wait > 0 ? (uint64_t)wait : 0, 0);
+    uv_unref((uv_handle_t *)&loop->clock);
+}
+
+/* Before I/O: is a timer due? */
+static void timers_look(struct loop *loop)
+{
+    const struct heap_node *first = heap_first(&loop->timers);
+
+    if (first && first->at <= loop_now(loop)) {
+        loop->due = loop_now(loop);
+        stir(loop);
+    } else {
+        clock_arm(loop);
+    }
+}
+
+/* After I/O: only what was due before it, because a wait that was interrupted has read nothing. */
+static void timers_fire(struct loop *loop)
+{
+    int64_t due = loop->due;
+    struct heap_node *first;
+
+    if (!due)
+        return;
+    loop->due = 0;
+    loop->firing = true;
+    while ((first = heap_first(&loop->timers)) && first->at <= due) {
+        struct timer *timer = HEAP_OF(first, struct timer, node);
+        heap_remove(&loop->timers, first);
+        timer->fn(timer->data);
+    }
+    loop->firing = false;
+    clock_arm(loop);
+}
+
 static void on_before_io(uv_prepare_t *handle)
 {
     struct loop *loop = handle->data;
@@ -149,6 +203,7 @@ static void on_before_io(uv_prepare_t *handle)
     if (loop->before_wait.fn)
         loop->before_wait.fn(loop->before_wait.data);
     run_lasts(loop);
+    timers_look(loop);
     rest(loop); /* it may sleep now, unless something new has come */
 }
 
@@ -171,6 +226,7 @@ void loop_last_stop(struct loop_last *last)
 
 static void on_after_io(uv_check_t *handle)
 {
+    timers_fire(handle->data);
     run_deferred(handle->data);
     rest(handle->data);
 }
@@ -232,38 +288,6 @@ void loop_release(struct loop *loop)
     assert(loop->held > 0);
     if (--loop->held == 0)
         uv_unref((uv_handle_t *)&loop->wake);
-}
-
-static void on_clock(uv_timer_t *handle);
-
-/* Arms the clock for the first deadline, unless it fires before that anyway. */
-static void clock_arm(struct loop *loop)
-{
-    const struct heap_node *first = heap_first(&loop->timers);
-
-    if (!first || loop->firing || (loop->armed_at && loop->armed_at <= first->at))
-        return;
-    int64_t wait = first->at - loop_now(loop);
-    loop->armed_at = first->at;
-    uv_timer_start(&loop->clock, on_clock, wait > 0 ? (uint64_t)wait : 0, 0);
-    uv_unref((uv_handle_t *)&loop->clock);
-}
-
-static void on_clock(uv_timer_t *handle)
-{
-    struct loop *loop = handle->data;
-    int64_t now = loop_now(loop);
-    struct heap_node *first;
-
-    loop->armed_at = 0;
-    loop->firing = true;
-    while ((first = heap_first(&loop->timers)) && first->at <= now) {
-        struct timer *timer = HEAP_OF(first, struct timer, node);
-        heap_remove(&loop->timers, first);
-        timer->fn(timer->data);
-    }
-    loop->firing = false;
-    clock_arm(loop);
 }
 
 void timer_set(struct loop *loop, struct timer *timer, int64_t after_ms, void (*fn)(void *data),

@@ -87,7 +87,8 @@ struct timer {
     void *data;
 };
 
-/* Sets or moves a timer. Fires once. Does not keep loop_run alive. */
+/* Sets or moves a timer. Fires once, after what has come by then was read. Does not keep loop_run
+ * alive. */
 void timer_set(struct loop *loop, struct timer *timer, int64_t after_ms, void (*fn)(void *data),
                void *data);
 void timer_stop(struct loop *loop, struct timer *timer);

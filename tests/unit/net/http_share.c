@@ -196,9 +196,9 @@ static void line18_a_stranger_has_one_deadline_for_its_first_head(void **state)
     f->limits.stranger_ms = 150;
     start_ruled(f);
     int fd = dial(f), dripping = dial(f);
+    send_text(f, dripping, "GET / HT");
     int known = say(f, FROM("ada", "GET /known", "", ""), "GET /known");
     buf_init(&got, RECEIVED_MAX);
-    send_text(f, dripping, "GET / HT");
     await_text(f, dripping, &got, "HTTP/1.1 408 ", 1);
     AWAIT(f, is_closed(fd));
     assert_false(is_closed(known));
