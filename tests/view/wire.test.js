@@ -472,6 +472,30 @@ test('2025: nor whoever calls the same again after a restart', async (t) => {
   }
 });
 
+test('2025: nor whoever calls the same again, between two questions', async (t) => {
+  const server = await start(t, ['--soft-deadline', '1s']);
+  const ada = await chats['2025'](t, server);
+  const { callId } = (await ada.call('three', { tag: 'twice' })).structuredContent;
+  const others = [await chats['2025'](t, server), await chats['2025'](t, server, { capabilities: {} })];
+  const told = async (when, held = others.map((other) => other.call('three', { tag: 'twice' }))) => {
+    for (const again of await Promise.all(held)) {
+      assert.equal(again.structuredContent.pending, true, when);
+      assert.ok(!JSON.stringify(again).includes(callId), `${when}: ${JSON.stringify(again)}`);
+    }
+    for (const other of others) assert.ok(!JSON.stringify(other.peer.events).includes(callId), when);
+  };
+  await told('at the first');
+  let known = [];
+  for (const word of ['x', 'y']) {
+    const question = await ada.question({ callId, known });
+    known = [question.nonce];
+    const held = others.map((other) => other.call('three', { tag: 'twice' })); // while one is answered, and the next is asked
+    await ada.word(question, word);
+    await told(`held while ${word} was said`, held);
+    await told(`after ${word}`);
+  }
+});
+
 // --- what is refused ---
 
 in2025('a guessed, an old and a foreign nonce, and another principal, are refused', async (t, chat) => {
