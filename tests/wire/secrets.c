@@ -132,6 +132,7 @@ int main(int argc, char **argv)
         { .name = "use_blocking", .handler = use, .input_schema = input, .blocking = true },
         { .name = "hold", .handler = hold, .input_schema = input, .blocking = true },
         { .name = "wrong", .handler = wrong, .input_schema = input },
+        { .name = "wipe", .handler = use, .input_schema = input, .destructive = true },
     };
     nod_server *server = nod_server_new(.name = "secrets", .version = NOD_VERSION);
 

@@ -5,12 +5,13 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import https from 'node:https';
 import path from 'node:path';
-import { pause, runOnce, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { connect, pause, runOnce, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
 import { Modern, VERSION, accepted, metaOf, retryOf, scratchFolder } from './modern.js';
 import { Api, houses, openHouse, token, tokenFile } from './inbox.js';
 import { stores } from './stores.js';
 import { Visitor, SECRET, URL_MODE, clients, coreOf, plant, used, whereIs } from './secrets.js';
 import { certificate, overTls } from './tls.js';
+import { fillIn } from './visitor.js';
 
 const SOAK = process.env.NOD_SOAK === '1';
 const open = (t, house, more = {}) => openHouse(t, house, { program: 'secrets', env: SECRET, ...more });
@@ -110,6 +111,23 @@ test('whoever else waits for the same secret of the same person goes on with it;
   assert.deepEqual(await Promise.all(calls), [used(value), used(value)]);
   assert.equal((await (await Visitor.of(first, 'bob')).give(his, 'of bob')).status, 200);
   assert.equal(await bob, used('of bob'));
+});
+
+test('by the link alone nobody gives what a destructive tool waits for as well', async (t) => {
+  const session = await connect(t, 'http', 'secrets', { capabilities: URL_MODE, inbox: true, env: SECRET });
+  const tools = ['use', 'wipe', 'use_blocking'];
+  const calls = {}, links = {};
+  for (const tool of tools) {
+    calls[tool] = session.call(tool);
+    links[tool] = await sent(session);
+  }
+  let wiped = false;
+  calls.wipe.then(() => { wiped = true; }, () => {});
+  assert.equal((await fillIn(links.use, { secret: 'by link' })).status, 200);
+  for (const tool of ['use', 'use_blocking']) assert.equal(textOf(await calls[tool]), used('by link'), tool);
+  assert.equal((await fillIn(links.wipe, { secret: 'by link' })).status, 401, 'nor is its own link enough');
+  assert.equal(await session.text('use'), used('by link'));
+  assert.equal(wiped, false, 'it still waits for a person');
 });
 
 test('two values for the same secret at the same instant: the one that was taken is kept, and the other is refused', async (t) => {
