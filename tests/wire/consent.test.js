@@ -11,7 +11,7 @@ import { writeFileSync } from 'node:fs';
 import { HttpPeer, pause, runOnce, startHttp, within, PATIENCE_MS } from './harness.js';
 import { Modern } from './modern.js';
 import { Api, houses, openHouse, token, tokenFile } from './inbox.js';
-import { FORMS, TASKS, YES, endOf, keyOf, unique, ways, yesTo } from './consents.js';
+import { FORMS, TASKS, YES, endOf, keyOf, startFor, unique, ways, yesTo } from './consents.js';
 
 // Without tokens there is only the local user.
 const tokenOf = (who) => (who === 'local' ? undefined : token(who));
@@ -23,12 +23,6 @@ const people = {
   ada: 'ask answer',
   root: 'ask admin',
 };
-
-// Is a question of this tool in the inbox?
-async function listed(server, tool) {
-  const root = new Api(server, 'root');
-  return ((await root.list({ tool, limit: 200 })).json?.items ?? []).length > 0;
-}
 
 const CONSENT = ['confirm', 'approve', 'gated', 'danger'];
 const AHEAD = ['ahead 2026', 'ahead 2026, declares nothing'];
@@ -105,14 +99,14 @@ for (const house of sampled)
   for (const setting of new Set(cells.map((cell) => cell.setting)))
     test(`whose yes counts, ${setting || 'as usual'}, ${house.name}`, { concurrency: true }, async (t) => {
       const here = cells.filter((cell) => cell.setting === setting && drawn());
-      const start = async (tokens) => startHttp(t, 'consent-server', {
-        args: [...tokens, '--soft-deadline', '1s', '--store', (await house.create(t))?.address ?? 'memory:', ...(setting ? setting.split(' ') : [])],
+      const start = async (whom) => startFor(t, whom, {
+        args: ['--soft-deadline', '1s', '--store', (await house.create(t))?.address ?? 'memory:', ...(setting ? setting.split(' ') : [])],
       });
-      const open = here.some(({ who }) => who === 'local') ? await start([]) : null;
-      const server = await start(['--token-file', tokenFile(t, people)]);
+      const open = here.some(({ who }) => who === 'local') ? await start(null) : null;
+      const server = await start(people);
       await Promise.all(here.map(({ way, who, tool, word }) =>
         t.test(`${way}: ${who} (${people[who] ?? 'no tokens'}): ${tool}: ${word}`, async () => {
-          assert.equal(await within(2 * PATIENCE_MS, 'the call', ways[way](who === 'local' ? open : server, tokenOf(who), tool, (name) => listed(server, name))), word);
+          assert.equal(await within(2 * PATIENCE_MS, 'the call', ways[way](who === 'local' ? open : server, tokenOf(who), tool)), word);
         })));
       await Promise.all([open, server].map((one) => one?.stop())); // before their store
     });

@@ -7,10 +7,14 @@
 //     refused     nobody is asked, because there is only the model
 //     nobody      nobody is asked: nod_confirm says no, everything else fails, and says which role is missing
 //
-// `tool` is one of consent-server. `listed(tool)` says whether a question of that tool is in the inbox.
+// `tool` is one of consent-server, which is started with startFor.
 import assert from 'node:assert/strict';
-import { HttpPeer, pause, textOf } from './harness.js';
-import { Modern } from './modern.js';
+import http from 'node:http';
+import path from 'node:path';
+import { HttpPeer, pause, startHttp, textOf, PATIENCE_MS } from './harness.js';
+import { token, tokenFile } from './inbox.js';
+import { Modern, scratchFolder } from './modern.js';
+import { fetchOver } from './tls.js';
 
 export const FORMS = { elicitation: { form: {} } };
 export const LINKS = { elicitation: { form: {}, url: {} } };
@@ -40,6 +44,22 @@ export function endOf(result, error) {
   assert.match(text, /the role answer/);
   assert.equal(result.isError, true);
   return 'nobody';
+}
+
+// A server for these people, by their tokens; or, without any, one with a socket on which its own user looks into its inbox.
+export async function startFor(t, people, { args = [], ...options }) {
+  const socket = people ? undefined : path.join(scratchFolder(t), 'nod.sock');
+  const whose = people ? ['--token-file', tokenFile(t, people)] : ['--http', `unix:${socket}`];
+  return Object.assign(await startHttp(t, 'consent-server', { args: [...whose, ...args], ...options }), { socket });
+}
+
+// Is the question of this very call in the inbox?
+async function isListed(server, tool, { call }) {
+  const ask = server.socket ? fetchOver(http.request, { socketPath: server.socket }) : fetch;
+  const reply = await ask(new URL(`/api/elicitation?tool=${tool}&limit=200`, server.url), { headers: server.socket ? {} : { Authorization: `Bearer ${token('root')}` } });
+  if (reply.status === 404) return false; // there is no inbox
+  assert.equal(reply.status, 200);
+  return (await reply.json()).items.some((item) => item.arguments.call === call);
 }
 
 export const ways = {
@@ -85,23 +105,24 @@ export const ways = {
     if (reply.error?.code === -32021) return 'nobody';
     return endOf(reply.result, reply.error);
   },
-  async task(server, token, tool, listed) {
+  async task(server, token, tool) {
     const client = new Modern(server.url, { token: token, capabilities: TASKS });
-    const began = await client.call(`task_${tool}`, unique());
+    const args = unique();
+    const began = await client.call(`task_${tool}`, args);
     assert.equal(began.result?.resultType, 'task', began.text);
     const { taskId } = began.result;
-    for (let looks = 0; ; looks++) {
+    for (const until = Date.now() + PATIENCE_MS; ;) {
       const { result } = await client.request('tasks/get', { taskId });
       if (result.status === 'completed') return endOf(result.result);
       if (result.status === 'failed') return endOf(null, result.error);
       if (result.status === 'input_required') {
         for (const key of Object.keys(result.inputRequests)) await client.request('tasks/update', { taskId, inputResponses: { [key]: yesTo(tool) } });
-      } else if (await listed(`task_${tool}`)) {
+      } else if (await isListed(server, `task_${tool}`, args)) {
         const tried = await client.request('tasks/update', { taskId, inputResponses: { [keyOf(tool)]: yesTo(tool) } });
         assert.ok(tried.error || tried.result, tried.text);
         return 'inbox';
       }
-      assert.ok(looks < 200, 'the task never ends');
+      assert.ok(Date.now() < until, 'the task never ends');
       await pause(25);
     }
   },
