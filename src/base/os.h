@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Random bytes from the kernel. Never fails: without them the process ends, with a message. */
 void os_random(void *out, size_t len);
@@ -37,9 +38,12 @@ int os_reopen(int fd, int flags);
 /* Does the process at the other end of a Unix socket run as our user? False if that is not
  * known. */
 bool os_peer_is_us(int fd);
-/* The same for a TCP connection within this machine, between these two addresses: of the socket at
- * the other end, and of ours. */
+/* A number that no other socket of this machine has or had; 0: this system has none. */
+uint64_t os_socket_mark(int fd);
+/* Does an open socket of our user's hold the other end of a TCP connection within this machine? The
+ * two addresses are those of that socket and of ours, `mark` is our socket's. False if either end
+ * was closed, also in one direction only. */
 struct sockaddr;
-bool os_tcp_is_us(const struct sockaddr *theirs, const struct sockaddr *ours);
+bool os_tcp_is_us(const struct sockaddr *theirs, const struct sockaddr *ours, uint64_t mark);
 
 #endif

@@ -10,6 +10,7 @@
 #include <linux/sock_diag.h>
 #include <malloc.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,9 @@ bool os_peer_is_us(int fd)
            credentials.uid == geteuid();
 }
 
+/* What the kernel says instead of a user whom this user namespace has no number for. */
+enum { UNKNOWN_UID = 65534 };
+
 struct socket_question {
     struct nlmsghdr head;
     struct inet_diag_req_v2 about;
@@ -109,14 +113,16 @@ static bool put_end(const struct sockaddr *address, void *to, uint16_t *port)
     return false;
 }
 
-/* The kernel looks the one socket up that has these two ends, and answers at once. */
-bool os_tcp_is_us(const struct sockaddr *theirs, const struct sockaddr *ours)
+/* The kernel looks the one socket up that has these two ends, and answers at once. With a mark it
+ * must be that very socket. */
+static bool find_socket(int fd, const struct sockaddr *near, const struct sockaddr *far,
+                        uint64_t mark, struct inet_diag_msg *found)
 {
     struct socket_question question = {
         .head = { .nlmsg_len = sizeof(question),
                   .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                   .nlmsg_flags = NLM_F_REQUEST },
-        .about = { .sdiag_family = (uint8_t)theirs->sa_family,
+        .about = { .sdiag_family = (uint8_t)near->sa_family,
                    .sdiag_protocol = IPPROTO_TCP,
                    .idiag_states = UINT32_MAX,
                    .id.idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } },
@@ -127,20 +133,45 @@ bool os_tcp_is_us(const struct sockaddr *theirs, const struct sockaddr *ours)
         char bytes[1024];
     } reply;
 
-    if (theirs->sa_family != ours->sa_family || !put_end(theirs, id->idiag_src, &id->idiag_sport) ||
-        !put_end(ours, id->idiag_dst, &id->idiag_dport))
+    if (near->sa_family != far->sa_family || !put_end(near, id->idiag_src, &id->idiag_sport) ||
+        !put_end(far, id->idiag_dst, &id->idiag_dport))
         return false;
-    int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
-    if (fd < 0)
-        return false;
-    ssize_t got = send(fd, &question, sizeof(question), 0) == (ssize_t)sizeof(question)
-                      ? recv(fd, &reply, sizeof(reply), 0)
-                      : -1;
-    close(fd);
-    if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) ||
+    if (mark) {
+        id->idiag_cookie[0] = (uint32_t)mark;
+        id->idiag_cookie[1] = (uint32_t)(mark >> 32);
+    }
+    if (send(fd, &question, sizeof(question), 0) != (ssize_t)sizeof(question) ||
+        recv(fd, &reply, sizeof(reply), 0) < (ssize_t)NLMSG_LENGTH(sizeof(*found)) ||
         reply.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
         return false;
-    const struct inet_diag_msg *found = NLMSG_DATA(&reply.head);
-    return found->id.idiag_sport == id->idiag_sport && found->id.idiag_dport == id->idiag_dport &&
-           found->idiag_uid == geteuid();
+    memcpy(found, NLMSG_DATA(&reply.head), sizeof(*found));
+    return found->id.idiag_sport == id->idiag_sport && found->id.idiag_dport == id->idiag_dport;
+}
+
+uint64_t os_socket_mark(int fd)
+{
+    uint64_t mark = 0;
+    socklen_t len = sizeof(mark);
+
+    return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &mark, &len) == 0 ? mark : 0;
+}
+
+/*
+ * A socket that nobody holds any more has no inode, and the kernel says that it is root's. So only
+ * an open one counts, from which nothing was closed. Our own end is looked at last: as long as it
+ * is established, no other connection can have the same two ends.
+ */
+bool os_tcp_is_us(const struct sockaddr *theirs, const struct sockaddr *ours, uint64_t mark)
+{
+    struct inet_diag_msg found;
+    int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
+
+    if (fd < 0)
+        return false;
+    bool yes = mark && find_socket(fd, theirs, ours, 0, &found) &&
+               found.idiag_state == TCP_ESTABLISHED && found.idiag_inode != 0 &&
+               found.idiag_uid == geteuid() && found.idiag_uid != UNKNOWN_UID &&
+               find_socket(fd, ours, theirs, mark, &found) && found.idiag_state == TCP_ESTABLISHED;
+    close(fd);
+    return yes;
 }

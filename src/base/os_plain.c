@@ -103,9 +103,15 @@ bool os_peer_is_us(int fd)
 #endif
 }
 
-/* No system but Linux is asked: people sign in. */
-bool os_tcp_is_us(const struct sockaddr *theirs, const struct sockaddr *ours)
+uint64_t os_socket_mark(int fd)
 {
-    (void)theirs, (void)ours;
+    (void)fd;
+    return 0;
+}
+
+/* No system but Linux is asked: people sign in. */
+bool os_tcp_is_us(const struct sockaddr *theirs, const struct sockaddr *ours, uint64_t mark)
+{
+    (void)theirs, (void)ours, (void)mark;
     return false;
 }

@@ -318,8 +318,16 @@ static void await_store(nod_server *server)
         loop_turn(server->loop, HOST_TURN_MS);
 }
 
+static void warn_of_root(void)
+{
+    if (geteuid() == 0)
+        LOG_WARN("this server runs as root: its tools may do everything on this machine, and so "
+                 "may whoever gets it to; run it as a user of its own");
+}
+
 bool host_make_front(nod_server *server, const struct options *options)
 {
+    warn_of_root();
     reload_watch(server);
     if (options->token_file && !load_tokens(server, options->token_file))
         return false;

@@ -50,6 +50,15 @@ static uint16_t port_of(const struct sockaddr_storage *address)
                : 0;
 }
 
+static bool is_loopback(const struct peer *peer)
+{
+    static const uint8_t six[PEER_ADDRESS_BYTES] = { [15] = 1 };
+
+    return peer->kind == PEER_IP4
+               ? peer->address[0] == 127
+               : peer->kind == PEER_IP6 && memcmp(peer->address, six, sizeof(six)) == 0;
+}
+
 void peer_of(int fd, bool local, struct peer *peer)
 {
     struct sockaddr_storage address;
@@ -61,8 +70,9 @@ void peer_of(int fd, bool local, struct peer *peer)
         peer->same_user = os_peer_is_us(fd);
         return;
     }
-    if (getpeername(fd, (struct sockaddr *)&address, &len) == 0)
-        peer_of_address((const struct sockaddr *)&address, peer);
+    if (getpeername(fd, (struct sockaddr *)&address, &len) != 0)
+        return; /* it has gone already */
+    peer_of_address((const struct sockaddr *)&address, peer);
     peer->port = port_of(&address);
     struct peer own;
     len = sizeof(address);
@@ -71,15 +81,8 @@ void peer_of(int fd, bool local, struct peer *peer)
     peer_of_address((const struct sockaddr *)&address, &own);
     peer->own_port = port_of(&address);
     memcpy(peer->own, own.address, sizeof(peer->own));
-}
-
-static bool is_loopback(const struct peer *peer)
-{
-    static const uint8_t six[PEER_ADDRESS_BYTES] = { [15] = 1 };
-
-    return peer->kind == PEER_IP4
-               ? peer->address[0] == 127
-               : peer->kind == PEER_IP6 && memcmp(peer->address, six, sizeof(six)) == 0;
+    if (is_loopback(peer))
+        peer->mark = os_socket_mark(fd);
 }
 
 static void address_make(bool six, const uint8_t *bytes, uint16_t port,
@@ -108,7 +111,8 @@ bool peer_is_us(const struct peer *peer)
         return false;
     address_make(peer->kind == PEER_IP6, peer->address, peer->port, &theirs);
     address_make(peer->kind == PEER_IP6, peer->own, peer->own_port, &ours);
-    return os_tcp_is_us((const struct sockaddr *)&theirs, (const struct sockaddr *)&ours);
+    return os_tcp_is_us((const struct sockaddr *)&theirs, (const struct sockaddr *)&ours,
+                        peer->mark);
 }
 
 bool peer_parse(struct str text, struct peer *peer)

@@ -23,8 +23,10 @@ enum peer_kind {
 struct peer {
     uint8_t kind;
     bool same_user; /* PEER_LOCAL: its process runs as the same user as this one */
-    /* Of a connected socket: the ports of both ends, in network order, and our address. */
+    /* Of a connected socket: the ports of both ends, in network order, our address, and the mark of
+     * our end (base/os.h). */
     uint16_t port, own_port;
+    uint64_t mark;
     uint8_t address[PEER_ADDRESS_BYTES];
     uint8_t own[PEER_ADDRESS_BYTES];
 };
@@ -35,8 +37,9 @@ struct sockaddr;
 void peer_of_address(const struct sockaddr *address, struct peer *peer);
 /* The peer of a connected socket. `local`: a Unix one. */
 void peer_of(int fd, bool local, struct peer *peer);
-/* Does the connection come from this machine, and from a process that runs as the same user as this
- * one? The system is asked anew each time; false if it does not tell. */
+/* Does the connection come from this machine, from a socket that a process of this one's user has
+ * made and that is still open, both ways? The system is asked anew each time; false if it does not
+ * tell. Whoever passes such a socket on to another user passes this on with it. */
 bool peer_is_us(const struct peer *peer);
 /* An address as people write it, without port and brackets. False: it is not an address. */
 bool peer_parse(struct str text, struct peer *peer);

@@ -5,7 +5,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import path from 'node:path';
-import { connect, environment, freePort, pause, program, watchStderr } from '../wire/harness.js';
+import { complaints, connect, environment, freePort, pause, program, watchStderr } from '../wire/harness.js';
 import { scratchFolder } from '../wire/modern.js';
 import { certificate, overTls } from '../wire/tls.js';
 import { blockOf, exchange } from './page.js';
@@ -116,7 +116,7 @@ async function execStart(t, unit, { folder, secret, env = {} }, ...pairs) {
   server.end = (signal) => (stopped ??= server.stop(signal));
   t.after(() => server.end());
   await server.lines.next((line) => /listening/.test(line), 'it listens');
-  assert.doesNotMatch(server.stderr, /level=(warn|error)/, 'nothing to complain about');
+  assert.deepEqual(complaints(server.stderr), []);
   return server;
 }
 

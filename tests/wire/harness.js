@@ -29,7 +29,7 @@ const binaries = process.env.NOD_BIN_DIR;
 if (!binaries) throw new Error('NOD_BIN_DIR names the build folder; `make test SUITE=wire` sets it');
 
 export function program(name) {
-  const elsewhere = { accounts: 'tests/wire/accounts', 'toy-surface': 'tests/wire/toy-surface', 'grants-server': 'tests/wire/grants-server', 'model-server': 'tests/wire/model-server', 'where-server': 'tests/wire/where-server', 'consent-server': 'tests/wire/consent-server', pages: 'tests/wire/pages', secrets: 'tests/wire/secrets', probe: 'tests/wire/probe', 'cpp-17': 'tests/wire/cpp-17', 'cpp-20': 'tests/wire/cpp-20', nod: 'src/cli/nod', 'view-server': 'tests/view/view-server', 'browser-server': 'tests/browser/browser-server', 'toy-route': 'tests/wire/toy-route' };
+  const elsewhere = { accounts: 'tests/wire/accounts', 'toy-surface': 'tests/wire/toy-surface', 'grants-server': 'tests/wire/grants-server', 'model-server': 'tests/wire/model-server', 'where-server': 'tests/wire/where-server', 'consent-server': 'tests/wire/consent-server', pages: 'tests/wire/pages', closes: 'tests/wire/closes', secrets: 'tests/wire/secrets', probe: 'tests/wire/probe', 'cpp-17': 'tests/wire/cpp-17', 'cpp-20': 'tests/wire/cpp-20', nod: 'src/cli/nod', 'view-server': 'tests/view/view-server', 'browser-server': 'tests/browser/browser-server', 'toy-route': 'tests/wire/toy-route' };
   return path.join(binaries, elsewhere[name] ?? `examples/${name}`);
 }
 
@@ -172,6 +172,9 @@ class Watched {
 }
 
 export const watchStderr = (name, stderr) => new Watched(name, stderr);
+
+// What a log complains of, but for who runs the tests: that may be root.
+export const complaints = (log) => log.split('\n').filter((line) => /level=(warn|error)/.test(line) && !/this server runs as root/.test(line));
 
 // Starts a server on a free port. Resolves to { url, stop, stderr() }.
 // mayRefuse: whether it starts is for the test to judge; if not, this is rejected with what it said.

@@ -73,6 +73,66 @@ static void the_address_of_a_connection_is_told(void **state)
     assert_true(written_as(&peer, "unknown"));
 }
 
+/* Both ends are this process's. What becomes of ours, or of the other one: it is a stranger's. */
+static void end_by_closing(int fd, int accepted)
+{
+    (void)accepted;
+    close(fd);
+}
+
+static void end_by_half(int fd, int accepted)
+{
+    (void)accepted;
+    shutdown(fd, SHUT_WR);
+}
+
+static void end_by_resetting(int fd, int accepted)
+{
+    struct linger at_once = { .l_onoff = 1 };
+
+    (void)accepted;
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    close(fd);
+}
+
+static void end_of_ours(int fd, int accepted)
+{
+    (void)fd;
+    shutdown(accepted, SHUT_WR);
+}
+
+static void only_an_open_socket_is_this_users(void **state)
+{
+    void (*const ends[])(int fd, int accepted) = { end_by_closing, end_by_half, end_by_resetting,
+                                                   end_of_ours };
+    struct sockaddr_in four = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+    struct sockaddr_in6 mapped = { .sin6_family = AF_INET6,
+                                   .sin6_addr.s6_addr = { [10] = 255, 255, 127, [15] = 1 } };
+    const struct {
+        const void *address;
+        socklen_t len;
+    } cases[] = { { &four, sizeof(four) }, { &six, sizeof(six) }, { &mapped, sizeof(mapped) } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]) * 4; i++) {
+        const struct sockaddr *address = cases[i / 4].address;
+        struct peer peer;
+        int accepted, fd = connected(address->sa_family, address, cases[i / 4].len, &accepted);
+
+        peer_of(accepted, false, &peer);
+        assert_true(peer_is_us(&peer));
+        ends[i % 4](fd, accepted);
+        assert_false(peer_is_us(&peer));
+        struct peer other = peer;
+        other.mark++;
+        assert_false(peer_is_us(&other));
+        close(accepted);
+        if (i % 4 == 1 || i % 4 == 3)
+            close(fd);
+    }
+}
+
 static void addresses_are_read_as_people_write_them(void **state)
 {
     static const char *const cases[][2] = { { "203.0.113.7", "203.0.113.7" },
@@ -103,6 +163,7 @@ SUBJECT(peer)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_of_this_user_is_known_on_a_unix_socket),
         cmocka_unit_test(the_address_of_a_connection_is_told),
+        cmocka_unit_test(only_an_open_socket_is_this_users),
         cmocka_unit_test(addresses_are_read_as_people_write_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
