@@ -17,8 +17,8 @@
  * A node may die at any of these arrows. If the question still waits, its page finds what is held,
  * and answers it. If it was accepted, its call goes on, wants a token, and keeps what is held for
  * it (token.c). If it is declined or expires, the node that learns it first drops what is held. If
- * its call was cancelled, or that node dies as well, whoever opens the page once more does; if
- * nobody does, it runs out (OAUTH_HELD_MS).
+ * its call was cancelled, that node dies as well, or the service cannot be told, whoever opens the
+ * page once more does; if nobody does, it runs out (OAUTH_HELD_MS).
  */
 #include "base/crash.h"
 #include "base/log.h"
@@ -173,14 +173,24 @@ static void account_look(struct work *work)
 
 /* --- not accepted --- */
 
+static void told(void *data, bool is_told)
+{
+    struct holding *h = data;
+
+    if (is_told)
+        held_remove(&h->work);
+    else /* whoever opens the page once more tries again */
+        over(h, NOD_OK);
+}
+
 static void endpoints_known(void *data, const char *why)
 {
     struct holding *h = data;
-    bool refresh = h->account.refresh.len > 0;
 
-    if (!why)
-        revoke_stray(h->service, refresh ? h->account.refresh : h->account.access, refresh);
-    held_remove(&h->work);
+    if (!why && h->service->revocation)
+        revoke_tell(h->service, &h->account, told, h);
+    else
+        told(h, !why);
 }
 
 static void give_back(struct holding *h)

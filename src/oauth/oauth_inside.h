@@ -20,6 +20,7 @@ enum {
     OAUTH_BODY_MAX = 64 * 1024,                           /* bytes of a request's body */
     OAUTH_STORE_TRIES = 6,      /* of an operation whose store fails, unless tokens are at stake */
     OAUTH_KEEP_TRIES = 60,      /* of writing down tokens that nobody else has */
+    OAUTH_TELL_TRIES = 9,       /* of telling a service that a token is at its end */
     OAUTH_PAUSE_MS = 50,        /* before the second try; the pauses double */
     OAUTH_PAUSE_MOST_MS = 2000, /* and are never longer */
 };
@@ -170,8 +171,11 @@ bool work_retry(struct work *work, nod_status status, int most, void (*again)(st
 void work_later(struct work *work, int64_t after_ms, void (*again)(struct work *work));
 /* The store's wall clock. */
 int64_t oauth_now(const struct oauth *oauth);
-/* Tells the service that nobody has this token, if it can be told (revoke.c). */
-void revoke_stray(struct service *service, struct str token, bool refresh);
+/* Tells a service with a revocation endpoint that the tokens of this account are at their end, and
+ * tries again if it is away for a moment (revoke.c). told() may be NULL, and is called once, later.
+ */
+void revoke_tell(struct service *service, const struct account *account,
+                 void (*told)(void *data, bool is_told), void *data);
 /* The question was accepted: what is held for it becomes the account of this key, if it has not
  * (held.c). done() is called once, later, with NOD_OK or NOD_E_STORE. */
 void held_keep(struct oauth *oauth, struct str ask_id, struct str key,

@@ -6,7 +6,8 @@
  * From the mark on no call is given the token, on any node: a refresh that is under way finds
  * another version of the record, and what it brought is revoked, too. The mark still holds the
  * tokens, for the service is told with them. If this node dies before that, whoever lists accounts
- * next goes on with it (OAUTH_REVOKED_MS). A service that cannot be told is named in the log.
+ * next goes on with it (OAUTH_REVOKED_MS). A service that is away is told again a few times
+ * (OAUTH_TELL_TRIES), and named in the log if that is in vain.
  *
  * The record is removed by replacing it, if it is still the mark, with one that has no tokens and
  * runs out soon: an account that was connected again meanwhile stays, and nobody who is late
@@ -91,19 +92,6 @@ static void revoke_remove(struct work *work)
 
 /* --- the service is told --- */
 
-static void told(void *data, const struct fetch_result *result)
-{
-    struct revoking *r = data;
-
-    r->work.fetch = NULL;
-    if (result->end != FETCH_DONE || result->status < 200 || result->status > 299)
-        LOG_WARN("a service could not be told that an account was disconnected: what it has "
-                 "granted is there until it runs out, or is taken back at the service",
-                 LOG_STR("service", r->service->spec.name), LOG_INT("status", result->status),
-                 LOG_STR("why", result->why));
-    revoke_remove(&r->work);
-}
-
 /* With the refresh token, a service ends all that came of it (RFC 7009, 2.1). */
 struct fetch *revoke_send(struct service *service, struct str token, bool refresh, fetch_done *done,
                           void *data)
@@ -120,15 +108,85 @@ struct fetch *revoke_send(struct service *service, struct str token, bool refres
     return fetch;
 }
 
+struct telling {
+    struct work work; /* first */
+    struct service *service;
+    struct str token;
+    bool refresh;
+    void (*told)(void *data, bool is_told); /* NULL: nobody waits */
+    void *data;
+};
+
+static void telling_send(struct work *work);
+
+static void telling_over(struct telling *t, bool is_told)
+{
+    if (t->told)
+        t->told(t->data, is_told);
+    work_end(&t->work);
+}
+
+/* A service that is away for a moment is told after that. One that says no has heard it. */
+static void telling_failed(struct telling *t, int status, struct str why)
+{
+    if ((status < 400 || status > 499) &&
+        work_retry(&t->work, NOD_E_STORE, OAUTH_TELL_TRIES, telling_send))
+        return;
+    LOG_WARN("a service could not be told that a token has ended: what it has granted is there "
+             "until it runs out, or is taken back at the service",
+             LOG_STR("service", t->service->spec.name), LOG_INT("status", status),
+             LOG_STR("why", why));
+    telling_over(t, false);
+}
+
+static void telling_done(void *data, const struct fetch_result *result)
+{
+    struct telling *t = data;
+
+    t->work.fetch = NULL;
+    if (result->end == FETCH_DONE && result->status >= 200 && result->status <= 299)
+        telling_over(t, true);
+    else
+        telling_failed(t, result->status, result->why);
+}
+
+static void telling_send(struct work *work)
+{
+    struct telling *t = (struct telling *)(void *)work;
+
+    work->fetch = revoke_send(t->service, t->token, t->refresh, telling_done, t);
+    if (!work->fetch)
+        telling_failed(t, 0, STR("too many requests to it are under way"));
+}
+
+void revoke_tell(struct service *service, const struct account *account,
+                 void (*told)(void *data, bool is_told), void *data)
+{
+    struct telling *t = (struct telling *)(void *)work_begin(service->oauth, sizeof(*t));
+
+    t->service = service;
+    t->refresh = account->refresh.len > 0;
+    t->token = arena_str(&t->work.arena, t->refresh ? account->refresh : account->access);
+    t->told = told;
+    t->data = data;
+    work_later(&t->work, 0, telling_send);
+}
+
+static void told(void *data, bool is_told)
+{
+    struct revoking *r = data;
+
+    (void)is_told; /* it was tried */
+    revoke_remove(&r->work);
+}
+
 static void endpoint_known(void *data, const char *why)
 {
     struct revoking *r = data;
-    bool refresh = r->account.refresh.len > 0;
-    struct str token = refresh ? r->account.refresh : r->account.access;
 
-    if (!why && r->service->revocation && token.len)
-        r->work.fetch = revoke_send(r->service, token, refresh, told, r);
-    if (!r->work.fetch)
+    if (!why && r->service->revocation && (r->account.refresh.len || r->account.access.len))
+        revoke_tell(r->service, &r->account, told, r);
+    else
         revoke_remove(&r->work);
 }
 
@@ -228,33 +286,6 @@ void oauth_revoke(struct oauth *oauth, struct str id, struct str principal,
                   void (*done)(void *data, nod_status status), void *data)
 {
     revoke_begin(oauth, id, principal, done, data);
-}
-
-/* --- a token that nobody has --- */
-
-struct stray {
-    struct work work;
-};
-
-static void stray_told(void *data, const struct fetch_result *result)
-{
-    struct stray *stray = data;
-
-    (void)result;
-    stray->work.fetch = NULL;
-    work_end(&stray->work);
-}
-
-void revoke_stray(struct service *service, struct str token, bool refresh)
-{
-    struct work *work;
-
-    if (!service->revocation)
-        return;
-    work = work_begin(service->oauth, sizeof(struct stray));
-    work->fetch = revoke_send(service, token, refresh, stray_told, work);
-    if (!work->fetch)
-        work_end(work);
 }
 
 /* --- lists --- */

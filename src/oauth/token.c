@@ -254,8 +254,8 @@ static void read_done(void *data, nod_status status, const struct store_reply *r
     job->version = status == NOD_OK ? reply->version : 0;
     bool there = status == NOD_OK && account_read(job->work.oauth, &job->work.arena, OAUTH_KIND,
                                                   key_of(job), reply->value, &job->account);
-    if (job->stray && (!there || job->account.state == ACCOUNT_REVOKED))
-        revoke_stray(job->service, str_of(job->stray), true);
+    if (job->stray && job->service->revocation && (!there || job->account.state == ACCOUNT_REVOKED))
+        revoke_tell(job->service, &(struct account){ .refresh = str_of(job->stray) }, NULL, NULL);
     if (there)
         job_decide(job);
     else

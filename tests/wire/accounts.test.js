@@ -24,6 +24,19 @@ const until = (what, is) =>
   within(PATIENCE_MS, what, (async () => {
     while (!(await is())) await pause(10);
   })());
+// A service has 8 s to answer, and a question may have a few seconds: a try in which a slow machine took longer proves nothing, and is begun again.
+const ANSWER_MS = 8000;
+async function inTime(t, attempt) {
+  for (let left = 5; ; left--) {
+    const seen = { late: () => false };
+    try {
+      return await attempt(seen);
+    } catch (error) {
+      if (left === 1 || !seen.late()) throw error;
+      t.diagnostic(`too slow: ${error.message.split('\n')[0]}`);
+    }
+  }
+}
 // The same address on another node.
 const onNode = (server, link) => Object.assign(new URL(link), { host: new URL(server.url).host }).href;
 const newest = (service) => numberOf([...service.accesses.keys()].at(-1));
@@ -38,7 +51,7 @@ function assertNowhere(service, texts) {
 
 for (const [name, open] of Object.entries(clients))
   test(`${name}: a person connects an account, and the tool is given its token from then on`, async (t) => {
-    const { server, service } = await openAccounts(t, { section: { title: 'GitHub', scopes: 'read:user', resource: 'https://api.example/a', parameters: 'prompt=consent' } });
+    const { server, service } = await openAccounts(t, { settings: { deaf: 1 }, section: { title: 'GitHub', scopes: 'read:user', resource: 'https://api.example/a', parameters: 'prompt=consent' } });
     const ada = await Person.at(server, 'ada');
     const session = await open(t, server, 'ada');
     const call = session.text('use', { scopes: 'repo' });
@@ -73,7 +86,7 @@ for (const [name, open] of Object.entries(clients))
     assertNowhere(service, { log: server.stderr(), list: list.text, history: (await ours.list({ state: 'ended' })).text, page: html });
     assert.equal((await ours.as('bob').request('DELETE', `/api/credentials/${account.id}`)).status, 404);
     assert.equal((await ours.request('DELETE', `/api/credentials/${account.id}`)).status, 204);
-    await until('the service is told', () => service.asked.revoke >= 1);
+    await until('the service is told, also if it is away at first', () => service.asked.revoke >= 1);
     assert.equal(service.accesses.size, 0);
     assert.deepEqual((await ours.get('/api/credentials')).json.items, []);
     assert.equal((await ours.request('DELETE', `/api/credentials/${account.id}`)).status, 404);
@@ -205,24 +218,25 @@ test('who does not agree is not asked again, and the tool is told', async (t) =>
 const ends = {
   declined: { says: /This was declined/, end: (api, session, id) => api.resolve(id, { action: 'decline' }) },
   cancelled: { says: /no longer asked: the call has ended/, end: (api, session, id, stop) => stop.abort() },
-  expired: { says: /The time for this is over/, args: ['--ask-ttl', '2s'], end: () => {} },
+  expired: { says: /The time for this is over/, args: ['--ask-ttl', '6s'], end: () => {} },
 };
 for (const house of [memory, sqlite, redis])
   for (const [how, { says, args = [], end }] of Object.entries(ends).filter(([name]) => FULL || name !== 'expired' || house === sqlite))
-    test(`${house.name}: a question that is ${how} while its code is exchanged connects nothing, and the service is told`, async (t) => {
-      const { first, last, service } = await openAccounts(t, { house, args: ['--surfaces', 'client,inbox', ...args] });
+    test(`${house.name}: a question that is ${how} while its code is exchanged connects nothing, and the service is told`, (t) => inTime(t, async (seen) => {
+      const { first, last, service } = await openAccounts(t, { house, settings: { deaf: 3 }, args: ['--surfaces', 'client,inbox', ...args] });
+      seen.late = () => service.heldMs > ANSWER_MS || (how === 'expired' && service.asked.code === 0);
       const ada = await Person.at(last, 'ada');
       const api = new Api(first, 'ada');
       const session = await clients['v1, 2025'](t, first, 'ada');
       const stop = new AbortController();
       const call = session.call('use', {}, { signal: stop.signal }).catch((error) => error);
       const question = await session.question();
-      const [{ id }] = await api.pending();
+      const id = question.params.elicitationId;
       const back = await ada.decide(await ada.go(onNode(last, question.params.url)));
-      let answer;
+      let answer, shown = false;
       service.holds = new Promise((resolve) => (answer = resolve));
-      const page = ada.page(onNode(last, back));
-      await until('the code is there', () => service.asked.code === 1);
+      const page = ada.page(onNode(last, back)).finally(() => (shown = true));
+      await until('the code is there', () => service.asked.code === 1 || shown);
       await end(api, session, id, stop);
       await until('it has ended', async () => (await api.one(id)).json.state !== 'pending');
       answer();
@@ -230,44 +244,44 @@ for (const house of [memory, sqlite, redis])
       assert.match(html, says);
       assert.match(html, /Nothing was connected by it/);
       await call;
-      await until('the service is told', () => service.asked.revoke >= 1);
+      await until('the service is told, also if it is away at first', () => service.asked.revoke >= 1);
       assert.deepEqual([service.accesses.size, await accountsOf(first, 'ada')], [0, []]);
       const again = session.text('use');
       assert.equal((await session.question()).params.mode, 'url', 'the next call asks');
       await session.stop();
       await again.catch(() => {});
-    });
+    }));
 
-test('redis: what another question connects meanwhile stays, and so does what was connected before', async (t) => {
+test('redis: what another question connects meanwhile stays, and so does what was connected before', (t) => inTime(t, async (seen) => {
   const { first, last, service } = await openAccounts(t, { house: redis, args: ['--surfaces', 'client,inbox'] });
-  const ada = await Person.at(first, 'ada');
+  seen.late = () => service.heldMs > ANSWER_MS;
+  const [ada, away] = [await Person.at(first, 'ada'), await Person.at(last, 'ada')];
   const api = new Api(first, 'ada');
   const session = await clients['v1, 2025'](t, first, 'ada');
   assert.equal(await callAndConnect(session, ada), newest(service));
-  const begin = async (scopes, waiting) => {
+  const begin = async (scopes) => {
     const call = session.call('use', { scopes });
     const { params } = await session.question();
-    const id = (await api.pending(waiting)).find((one) => one.id === params.elicitationId).id;
-    return { call, id, back: await ada.decide(await ada.go(params.url)) };
+    return { call, id: params.elicitationId, back: await ada.decide(await ada.go(params.url)) };
   };
-  const slow = await begin('gist', 1);
+  const slow = await begin('gist');
+  const other = await begin('repo');
   let answer;
   service.holds = new Promise((resolve) => (answer = resolve));
-  const page = (await Person.at(last, 'ada')).page(onNode(last, slow.back));
+  const page = away.page(onNode(last, slow.back));
   await until('the code is there', () => service.asked.code === 2);
   service.holds = null;
-  const other = await begin('repo', 2);
   assert.match((await ada.page(other.back)).html, /The account is connected/);
   const token = newest(service);
-  assert.equal((await other.call).content[0].text, token);
   assert.equal((await api.resolve(slow.id, { action: 'decline' })).status, 200);
   answer();
   assert.match((await page).html, /declined, and the agent was told\. Nothing was connected by it/);
+  assert.equal((await other.call).content[0].text, token);
   assert.equal((await slow.call).isError, true);
   await until('the service is told', () => service.asked.revoke >= 1);
   assert.deepEqual((await accountsOf(last, 'ada')).map(({ scopes, state }) => [scopes, state]), [['repo', 'connected']]);
   assert.deepEqual([await session.text('use', { scopes: 'repo' }), service.accesses.size], [token, 2], 'the one of before, and the one of meanwhile');
-});
+}));
 
 test('two scopes of one service, both pages open before one comes back: one account can do both, and neither call loses what it was granted', async (t) => {
   const { server, service } = await openAccounts(t);

@@ -19,6 +19,8 @@ export class AuthorizationServer {
   referers = []; // that came with authorization requests
   delay = 0; // ms before a token is given
   holds = null; // a promise: no token is given for a code before that
+  heldMs = 0; // how long the longest of them was
+  deaf = 0; // times that it hangs up on whoever revokes
   thinks = 0; // ms before it describes itself
   failing = null; // the status with which the token endpoint answers, or 'hangs up'
   forgiving = false; // a refresh token may be used a second time
@@ -176,8 +178,10 @@ export class AuthorizationServer {
     }
     this.asked.code++;
     const { holds } = this; // as it is when the code comes
+    const came = performance.now();
     await pause(this.delay);
     await holds;
+    this.heldMs = Math.max(this.heldMs, performance.now() - came);
     if (this.failing) return json(this.failing, { error: 'server_error' });
     const code = this.codes.get(form.get('code'));
     if (!code || code.grant) {
@@ -192,6 +196,7 @@ export class AuthorizationServer {
 
   #revoke(request, form, json) {
     if (!this.#isClient(request, form)) return json(401, { error: 'invalid_client' });
+    if (this.deaf-- > 0) return request.socket.destroy();
     this.asked.revoke++;
     const token = form.get('token');
     const grant = this.refreshes.get(token) ?? this.accesses.get(token)?.grant;
