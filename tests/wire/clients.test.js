@@ -12,7 +12,7 @@ import { DEFAULT_REQUEST_TIMEOUT_MSEC as OLD_TIMEOUT_MS } from '@modelcontextpro
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client as NewClient, StreamableHTTPClientTransport as NewHttp, DEFAULT_REQUEST_TIMEOUT_MSEC as NEW_TIMEOUT_MS } from '@modelcontextprotocol/client';
 import { StdioClientTransport as NewStdio } from '@modelcontextprotocol/client/stdio';
-import { Inbox, environment, freePort, pause, program, startHttp, textOf, within, PATIENCE_MS, withoutInbox } from './harness.js';
+import { Inbox, atAnyPace, environment, freePort, pause, program, startHttp, textOf, within, PATIENCE_MS, withoutInbox } from './harness.js';
 import { blockNamed } from '../docs/pages.js';
 import { VERSION, accepted, deedsFile, scratchFolder } from './modern.js';
 
@@ -89,17 +89,17 @@ test('both give a request 60 s by default', () => {
 // Four calls at once, each of which waits for its person; heartbeats come thirty times faster than patience ends, so that a busy machine does not end it.
 for (const kind of ['stdio', 'http'])
   for (const generation of sessions)
-    test(`${kind}, ${generation.name}: heartbeats keep a call alive with onprogress and resetTimeoutOnProgress, and not otherwise`, async (t) => {
+    test(`${kind}, ${generation.name}: heartbeats keep a call alive with onprogress and resetTimeoutOnProgress, and not otherwise`, (t) => atAnyPace(t, async (times) => {
       const session = await open(t, kind, generation, { env: { PROBE_HEARTBEAT_MS: '60' } });
       const heard = [];
       const begin = async (message, options) => {
-        const end = endOf(session.call('ask', { message }, { timeout: 2000, ...options }));
+        const end = endOf(session.call('ask', { message }, { timeout: 2000 * times, ...options }));
         return { end, question: await session.question(({ params }) => params.message.endsWith(message)) };
       };
       const onprogress = ({ progress }) => heard.push(progress);
       const plain = await begin('plain', {});
       const hears = await begin('hears', { onprogress });
-      const bounded = await begin('bounded', { onprogress: () => {}, resetTimeoutOnProgress: true, maxTotalTimeout: 2500 });
+      const bounded = await begin('bounded', { onprogress: () => {}, resetTimeoutOnProgress: true, maxTotalTimeout: 2500 * times });
       const patient = await begin('patient', { onprogress: () => {}, resetTimeoutOnProgress: true });
 
       for (const { end, question } of [plain, hears]) {
@@ -116,37 +116,37 @@ for (const kind of ['stdio', 'http'])
       const { result, error } = await patient.end;
       assert.ok(result, error?.message);
       assert.equal(textOf(result), 'accept {"name":"Ada"}');
-    });
+    }));
 
-test('what the page advises is what both take', async (t) => {
+test('what the page advises is what both take', (t) => atAnyPace(t, async (times) => {
   const advised = blockNamed('docs/clients.md', 'patience');
   const AsyncFunction = (async () => {}).constructor;
   const { url } = await startHttp(t, 'probe', { env: { PROBE_HEARTBEAT_MS: '60' } });
   for (const [generation, text] of [[old, advised], [young2025, exchanged(advised, ' undefined,', '')]]) {
     const session = await open(t, 'http', generation, { url });
-    const call = new AsyncFunction('client', 'name', 'args', `${exchanged(text, '60_000', '2000')}; return result;`)(session.client, 'ask', {});
+    const call = new AsyncFunction('client', 'name', 'args', `${exchanged(text, '60_000', `${2000 * times}`)}; return result;`)(session.client, 'ask', {});
     const question = await session.question();
-    await pause(2500);
+    await pause(2500 * times);
     question.accept({ name: 'Ada' });
     assert.equal(textOf(await call), 'accept {"name":"Ada"}');
   }
-});
+}));
 
 for (const kind of ['stdio', 'http'])
-  test(`${kind}, v2, 2026: the time of a person does not count, and maxTotalTimeout counts it`, async (t) => {
+  test(`${kind}, v2, 2026: the time of a person does not count, and maxTotalTimeout counts it`, (t) => atAnyPace(t, async (times) => {
     const session = await open(t, kind, young2026);
-    const slow = session.text('ask', {}, { timeout: 2000 });
+    const slow = session.text('ask', {}, { timeout: 2000 * times });
     const question = await session.question();
-    await pause(2500);
+    await pause(2500 * times);
     question.accept({ name: 'Ada' });
     assert.equal(await slow, 'accept {"name":"Ada"}');
 
-    const bounded = endOf(session.call('ask', {}, { timeout: 2000, maxTotalTimeout: 2000 }));
+    const bounded = endOf(session.call('ask', {}, { timeout: 2000 * times, maxTotalTimeout: 2000 * times }));
     const late = await session.question();
-    await pause(2100);
+    await pause(2100 * times);
     late.accept({ name: 'Ada' });
     assert.match((await bounded).error?.message ?? 'no error', /Maximum total timeout exceeded/);
-  });
+  }));
 
 // --- rounds ---
 
@@ -188,7 +188,7 @@ function cuttable() {
 // They wait for seconds, and not for each other.
 describe('coming back', { concurrency: true }, () => {
   for (const generation of sessions)
-    test(`http, ${generation.name}: a lost stream is taken up again with Last-Event-ID, a second later as nod asks`, async (t) => {
+    test(`http, ${generation.name}: a lost stream is taken up again with Last-Event-ID, a second later as nod asks`, (t) => atAnyPace(t, async (times) => {
       const line = cuttable();
       const session = await open(t, 'http', generation, { transport: { fetch: line.fetch } });
       const call = session.text('ask');
@@ -197,11 +197,11 @@ describe('coming back', { concurrency: true }, () => {
       line.cut();
       await until(() => line.resumed().length > 0, 'the client comes back');
       const waited = line.resumed()[0].at - cutAt;
-      assert.ok(waited >= 900 && waited < 5000, `${waited} ms`);
+      assert.ok(waited >= 900 && waited < 5000 * times, `${waited} ms`);
       question.accept({ name: 'Ada' });
       assert.equal(await call, 'accept {"name":"Ada"}');
       assert.equal(session.asked, 1, 'nobody is asked twice');
-    });
+    }));
 
   for (const generation of sessions)
     test(`http, ${generation.name}: a stream that is lost again before any message came on it is taken up again, too`, async (t) => {
@@ -252,14 +252,14 @@ describe('coming back', { concurrency: true }, () => {
   const PATIENT = { reconnectionOptions: { maxRetries: 60, initialReconnectionDelay: 1000, maxReconnectionDelay: 30000, reconnectionDelayGrowFactor: 1.5 } };
 
   for (const generation of sessions)
-    test(`http, ${generation.name}: a client tries twice, a second apart, and then waits for its timeout; more maxRetries bring it back`, async (t) => {
+    test(`http, ${generation.name}: a client tries twice, a second apart, and then waits for its timeout; more maxRetries bring it back`, (t) => atAnyPace(t, async (times) => {
       const house = await lasting(t);
       const begin = async (transport, timeout) => {
         const session = await open(t, 'http', generation, { url: house.url, transport });
         const end = endOf(session.call('ask', {}, { timeout }));
         return { session, end, question: await session.question() };
       };
-      const [brief, patient, hasty] = [await begin({}, 9000), await begin(PATIENT, PATIENCE_MS), await begin(PATIENT, 9000)];
+      const [brief, patient, hasty] = [await begin({}, 9000 * times), await begin(PATIENT, PATIENCE_MS), await begin(PATIENT, 9000 * times)];
       await house.server.kill();
       hasty.question.accept({ name: 'Ada' }); // nobody is there to take it
       await until(() => brief.session.errors.some((message) => /Maximum reconnection attempts \(2\) exceeded/.test(message)), 'it gives up');
@@ -272,24 +272,25 @@ describe('coming back', { concurrency: true }, () => {
         assert.match((await end).error?.message ?? 'no error', /Request timed out/);
         assert.equal(session.asked, 1, 'the question does not come again either');
       }
-    });
+    }));
 });
 
-test('v2, 2026: a retry that is cut off in the middle of a step fails, and the same retry brings the result of the one step', async (t) => {
+test('v2, 2026: a retry that is cut off in the middle of a step fails, and the same retry brings the result of the one step', (t) => atAnyPace(t, async (times) => {
+  const ms = 700 * times;
   const deeds = deedsFile(t);
   const line = cuttable();
   const session = await open(t, 'http', young2026, { env: { PROBE_FILE: deeds.file, ...SECRET }, transport: { fetch: line.fetch } });
-  const asked = await session.call('write_slowly', { ms: 700 }, { allowInputRequired: true });
+  const asked = await session.call('write_slowly', { ms }, { allowInputRequired: true });
   assert.equal(asked.resultType, 'input_required');
   const retry = { requestState: asked.requestState, inputResponses: { word: accepted({ word: 'once' }) } };
-  const cutOff = endOf(session.call('write_slowly', { ms: 700 }, {}, retry));
+  const cutOff = endOf(session.call('write_slowly', { ms }, {}, retry));
   await until(() => line.requests.length >= 3, 'the retry is on its way');
   await pause(200);
   line.cut();
   assert.ok((await within(PATIENCE_MS, 'the client gives up', cutOff)).error, 'it does not come back by itself');
-  assert.equal(await session.text('write_slowly', { ms: 700 }, {}, retry), 'wrote once');
+  assert.equal(await session.text('write_slowly', { ms }, {}, retry), 'wrote once');
   assert.deepEqual(deeds.lines(), ['once']);
-});
+}));
 
 // --- what they declare, and what they can show ---
 

@@ -70,6 +70,18 @@ export async function promptly(url, ms, what, promise) {
   return result;
 }
 
+// For a limit of seconds that belongs to what is tested, a client's patience or a time to live, and that the test itself has to keep. On a machine
+// that is too busy for it nothing is shown: the test is tried again with all its times longer. What is wrong is wrong at each pace.
+export async function atAnyPace(t, attempt) {
+  for (const times of [1, 4, 16])
+    try {
+      return await attempt(times);
+    } catch (error) {
+      if (times === 16) throw error;
+      t.diagnostic(`not at this pace (${times}): ${error.message.split('\n')[0]}`);
+    }
+}
+
 // What a test has begun is ended, in that order, also if one of the ends finds something wrong: then the test fails with that, once
 // the others are through. By itself node leaves the rest out, and whatever is left keeps the program going until its timeout. To be called first.
 export function everyEnd(t) {

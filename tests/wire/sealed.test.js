@@ -159,7 +159,7 @@ const keyIn = (server) => / key=([0-9a-f]{8})/.exec(server.stderr())?.[1];
 async function refused(t, store, env) {
   let said;
   await assert.rejects(serve(t, store, env, true), (error) => (said = error.message).includes('did not start'), 'it does not start');
-  return said.split('\n').find((line) => line.includes('level=error')) ?? said;
+  return said.split('\n').findLast((line) => line.includes('level=error')) ?? said;
 }
 
 const ready = async (server) => {

@@ -573,7 +573,7 @@ static void shutting_down_answers_those_who_wait(void **state)
     post(&talk, &(struct ask26){
                     .name = "url", .args = "{\"wait\":true}", .state = one, .responses = OPENED });
     WORLD_AWAIT(&world, engine_pending(world.engine) == 1);
-    world_drain(&world);
+    world_drain(&world, PATIENCE_MS);
     talk_await(&talk, "input_required");
     talk_close(&talk);
 }

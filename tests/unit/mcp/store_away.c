@@ -337,7 +337,7 @@ static void a_server_that_stops_never_says_that_a_session_is_gone(void **state)
         else
             client_post(&client, &talk, CALL("2", "form", "{}"));
         WORLD_AWAIT(&world, held.done);
-        world_drain(&world);
+        world_drain(&world, PATIENCE_MS);
         turns(20);
         let_load();
         talk_await_end(&talk);

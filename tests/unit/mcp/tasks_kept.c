@@ -218,7 +218,7 @@ static void shutting_down_waits_for_a_task_that_works(void **state)
     (void)state;
     begin("hold", NULL, id);
     begin("form", NULL, other); /* one that waits for a person is not waited for */
-    world_drain(&world);
+    world_drain(&world, PATIENCE_MS);
     for (int i = 0; i < 20; i++)
         world_turn(&world);
     assert_false(world.ended);

@@ -581,21 +581,21 @@ static void drained(void *data)
     ((struct world *)data)->ended = true;
 }
 
-void world_drain(struct world *world)
+void world_drain(struct world *world, int grace_ms)
 {
     if (world->draining)
         return;
     world->draining = true;
     if (world->front)
         front_stopping(world->front);
-    mcp_drain(world->server, 2000, drained, world);
+    mcp_drain(world->server, grace_ms, drained, world);
 }
 
 void world_stop(struct world *world)
 {
     if (world->held)
         world_let_go(world);
-    world_drain(world);
+    world_drain(world, 2000);
     WORLD_AWAIT(world, world->ended);
     mcp_server_destroy(world->server);
     front_destroy(world->front);
@@ -668,10 +668,10 @@ int talk_count(const struct talk *talk, const char *text)
 void talk_await(struct talk *talk, const char *text)
 {
     for (int turns = 0; !talk_has(talk, text); turns++) {
-        if (talk->closed || turns > 2000)
+        if (talk->closed || turns >= PATIENCE_MS / 5)
             print_error("waited for %s, got: %.*s\n", text, (int)talk->got.len,
                         talk->got.len ? talk->got.at : "");
-        assert_true(!talk->closed && turns <= 2000);
+        assert_true(!talk->closed && turns < PATIENCE_MS / 5);
         world_turn(talk->world);
         talk_read(talk);
     }
@@ -695,9 +695,9 @@ static bool talk_ended(const struct talk *talk)
 void talk_await_end(struct talk *talk)
 {
     for (int turns = 0; !talk_ended(talk); turns++) {
-        if (turns > 2000)
+        if (turns >= PATIENCE_MS / 5)
             print_error("waited for the end, got: %.*s\n", STR_ARG(buf_str(&talk->got)));
-        assert_true(turns <= 2000);
+        assert_true(turns < PATIENCE_MS / 5);
         world_turn(talk->world);
         talk_read(talk);
     }

@@ -64,7 +64,7 @@ struct world {
 
 void world_start(struct world *world, const struct world_opts *opts);
 /* Begins to shut down; world_stop waits for it. */
-void world_drain(struct world *world);
+void world_drain(struct world *world, int grace_ms);
 void world_stop(struct world *world);
 /* Another engine and another server on the same store, as after a crash. */
 void world_restart(struct world *world);
