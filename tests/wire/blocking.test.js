@@ -54,7 +54,7 @@ onBoth(test, 'a blocking handler learns that its call was cancelled', async (t, 
   const call = await callTool(peer, 'until_cancelled');
   await peer.next((message) => message.method === 'notifications/message', 'the handler is at work');
   await peer.send({ method: 'notifications/cancelled', params: { requestId: call.id } });
-  for (let i = 0; i < 200 && JSON.parse(await resultOf(peer, 'counters')).cancels === 0; i++) await pause(20);
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end && JSON.parse(await resultOf(peer, 'counters')).cancels === 0;) await pause(20);
   assert.equal(JSON.parse(await resultOf(peer, 'counters')).cancels, 1);
   assert.equal(peer.inbox.rest((message) => message.id === call.id).length, 0);
 });

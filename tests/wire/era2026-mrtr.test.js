@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { environment, pause, program, startHttp, textOf, within, PATIENCE_MS, withoutInbox } from './harness.js';
+import { atAnyPace, environment, pause, program, startHttp, textOf, within, PATIENCE_MS, withoutInbox } from './harness.js';
 import { Modern, VERSION, accepted, assertSecond, connectModern, deedsFile, metaOf, retryOf, word, assertMessageAllowed, assertNothingForbidden } from './modern.js';
 
 withoutInbox();
@@ -180,18 +180,19 @@ test('an ask that has run out in a state that has not is ELICITATION_TIMEOUT', a
 
 // --- connections, duplicates ---
 
-test('a connection that drops loses nothing: the same retry works', async (t) => {
+test('a connection that drops loses nothing: the same retry works', (t) => atAnyPace(t, async (times) => {
   const { deeds, modern } = await start(t);
-  const asked = await modern.asked('write_slowly', { ms: 200 });
+  const ms = 200 * times;
+  const asked = await modern.asked('write_slowly', { ms });
   const retry = retryOf(asked, { word: word('kept') });
   const drop = new AbortController();
-  const dropped = modern.call('write_slowly', { ms: 200 }, retry, { signal: drop.signal });
+  const dropped = modern.call('write_slowly', { ms }, retry, { signal: drop.signal });
   await pause(100);
   drop.abort();
   await assert.rejects(dropped);
-  assert.equal(await modern.ended('write_slowly', { ms: 200 }, retry), 'wrote kept');
+  assert.equal(await modern.ended('write_slowly', { ms }, retry), 'wrote kept');
   assert.deepEqual(deeds.lines(), ['kept']);
-});
+}));
 
 test('a duplicate of a running round waits for its end; all get the one result', async (t) => {
   const { deeds, modern } = await start(t);
@@ -282,6 +283,7 @@ test('11.22: a page that is required first is held for: one prompt, however fast
   const session = await connectModern(t, 'http', 'probe', { capabilities: EVERYTHING, answer: () => accepted(),
     sample: () => sampled, roots: [] });
   const call = session.call('require_url').catch((error) => error);
+  await within(PATIENCE_MS, 'the first prompt', (async () => { while (!session.asked.length) await pause(10); })());
   await pause(1500);
   assert.equal(session.asked.length, 1, JSON.stringify(session.asked.map(({ url }) => url)));
   const id = new URL(session.asked[0].url).searchParams.get('id');

@@ -3,13 +3,13 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import path from 'node:path';
-import { pause, startHttp } from './harness.js';
+import { pause, startHttp, PATIENCE_MS } from './harness.js';
 import { Modern, retryOf, scratchFolder } from './modern.js';
 
 const CALLS = 400; // of two steps and no question each: nothing can bring them back
 const AT_ONCE = 20;
 const LEFT = 8; // the last few may be younger than --keep when they are counted
-const SWEPT_MS = 45_000; // --keep, and several turns of the sweep, which comes every 5 s with the node's beat
+const SWEPT_MS = PATIENCE_MS; // --keep, and several turns of the sweep, which comes every 5 s with the node's beat, take less
 
 test('11.16: with a short --keep a database does not grow with the calls of 2026', async (t) => {
   const file = path.join(scratchFolder(t), 'nod.db');

@@ -4,13 +4,12 @@ import { describe, it } from 'node:test';
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { once } from 'node:events';
-import { HttpPeer, isAsk, pause, rawPeer, startHttp, textOf, accept } from './harness.js';
+import { HttpPeer, isAsk, pause, rawPeer, startHttp, textOf, accept, within, PATIENCE_MS } from './harness.js';
 import { deedsFile } from './modern.js';
 import { stores } from './stores.js';
 
 const ROUNDS = Number(process.env.ROUNDS ?? (process.env.NOD_SOAK === '1' ? 64 : 12));
 const LANES = 4;
-const SILENT_MS = 12000; // far beyond the soft deadline, and what a slow machine needs
 const SECRET = { MCP_ELICITATION_SECRET: 'a secret that is surely long enough for this' };
 
 // Sends a request, and hangs up `after` ms later, before it has read anything.
@@ -69,7 +68,7 @@ describe('lost', { concurrency: LANES }, () => {
           const began = Date.now();
           const ended = comesBack(peer, message);
           const isEnd = (one) => one.id === message.id && !one.method;
-          const came = await Promise.race([peer.next((one) => isAsk(one) || isEnd(one), `round ${round}`), pause(SILENT_MS).then(() => null)]);
+          const came = await within(PATIENCE_MS, 'a word', peer.next((one) => isAsk(one) || isEnd(one), `round ${round}`)).catch(() => null);
           if (!came || !isAsk(came)) {
             failed.push(`${round}, ${tool}: ${came ? JSON.stringify(came) : 'silence'} after ${Date.now() - began} ms`);
             continue;
@@ -95,7 +94,7 @@ describe('lost', { concurrency: LANES }, () => {
         await sendAndHangUp({ url: servers[0].url, headers: () => peer.headers() }, message, round % 4 * 2);
         await pause([0, 3, 10, 30, 60, 1200][round % 6]);
         const began = Date.now();
-        await Promise.race([comesBack(there, message), pause(SILENT_MS)]);
+        await within(PATIENCE_MS, 'a response', comesBack(there, message)).catch(() => {});
         const [end] = there.inbox.rest((one) => one.id === message.id);
         return end?.result?.structuredContent?.pending ? null : `${round}: ${JSON.stringify(end) ?? 'silence'} after ${Date.now() - began} ms`;
       }));

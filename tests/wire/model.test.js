@@ -145,7 +145,9 @@ test('2026: a question to the model of the client is answered first, and the one
 
 onAll('a question expires, and its id with it', async (t, open) => {
   const session = await open();
-  const { elicitId } = questionOf(await session.call('brief'));
+  let asked;
+  for (let left = 20; left-- && (!asked || textOf(asked) === 'too late');) asked = await session.call('brief'); // a machine that is slow
+  const { elicitId } = questionOf(asked);
   await pause(1000);
   assert.match(refusalOf(await session.call(TOOL, accept(elicitId, { word: 'late' })), 'ASK_ENDED'), /time to answer this question is over/);
 });

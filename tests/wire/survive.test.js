@@ -198,7 +198,7 @@ test('what was asked over a pipe is withdrawn at the next start: nobody can come
   assert.deepEqual(states(), [0], 'pending');
   const second = start();
   talk(second.child, hello);
-  for (let i = 0; states()[0] === 0 && i < 200; i++) await pause(20);
+  for (const end = Date.now() + PATIENCE_MS; states()[0] === 0 && Date.now() < end;) await pause(20);
   assert.deepEqual(states(), [5], 'withdrawn');
   second.child.stdin.end();
   assert.equal(await second.ended, 0);
