@@ -302,7 +302,7 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
 
 /* The answerer is told that nothing is known yet. If it sends the same answer again, it finds
  * out. */
-static void publish_tired(struct op *op)
+void claim_tired(struct op *op)
 {
     struct claim *claim = OP_OF(op, struct claim, op);
     answered_fn *done = claim->done;
@@ -317,7 +317,7 @@ void claim_publish(struct claim *claim)
 {
     claim_set_out(claim);
     op_start(claim->engine, &claim->op, publish_send, publish_done);
-    claim->op.tired = publish_tired;
+    claim->op.tired = claim_tired;
     /* Send it for as long as the store is away if nobody would give this answer a second time, or
      * if it may take the call in an epoch that only the reply tells. */
     if (claim->answer.once || claim_ask(claim))
@@ -365,6 +365,7 @@ const struct flow_table answer_flow = { .id = NOD_FLOW_ANSWER,
                                         .stages = answer_stages,
                                         .count = sizeof(answer_stages) / sizeof(answer_stages[0]),
                                         .describe = describe,
+                                        .unhooked = claim_is_crashed,
                                         .write = claim_write_content,
                                         .keep = claim_keep_content };
 
@@ -413,6 +414,7 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
         !claim->by_engine)
         claim->engine->counts.claims_lost++;
     struct answer_set *left = claim->at_door ? NULL : claim->answer.set;
+    claim_let_go(claim);
     if (claim->done)
         claim->done(claim->data, &claim->result);
     claim_tell_joined(claim);
@@ -422,6 +424,12 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
 }
 
 /* --- the ways in --- */
+
+static void claim_begin(struct claim *claim)
+{
+    flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, NULL, claim, claim_flow_done);
+    claim_enter(claim);
+}
 
 void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
                 answered_fn *done, void *data)
@@ -433,7 +441,7 @@ void ask_answer(struct engine *engine, struct str ask_id, const struct answer *a
     claim->data = data;
     if (answer->set)
         answer_set_more(answer->set);
-    flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
+    claim_begin(claim);
 }
 
 void ask_page_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
@@ -446,7 +454,7 @@ void ask_page_answer(struct engine *engine, struct str ask_id, const struct answ
     claim->answer.once |= !done;
     claim->done = done;
     claim->data = data;
-    flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
+    claim_begin(claim);
 }
 
 void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, void *data)
@@ -458,7 +466,7 @@ void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, v
     claim->answer.once = !done;
     claim->done = done;
     claim->data = data;
-    flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
+    claim_begin(claim);
 }
 
 static void own_loaded(void *data, nod_status status, const struct store_reply *reply)
@@ -467,7 +475,7 @@ static void own_loaded(void *data, nod_status status, const struct store_reply *
 
     if (status == NOD_OK)
         claim_keep_record(claim, reply->ask);
-    flow_enter(&claim->flow);
+    claim_enter(claim);
 }
 
 /* The engine's own word (expired, unsupported) enters after the stages that check the answerer.
@@ -485,7 +493,7 @@ static void claim_own(struct claim *claim)
     if (!claim_ask(claim) && hooks_any(&engine->hooks, &answer_flow))
         engine->store->ops->load_ask(engine->store, claim->ask_id, own_loaded, claim);
     else
-        flow_enter(&claim->flow);
+        claim_enter(claim);
 }
 
 void claim_by_engine(struct ask *ask, enum ask_state outcome)

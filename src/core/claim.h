@@ -6,6 +6,7 @@
  * claim_content.c  what it brings: read, checked against the question, measured
  * claim_note.c     what it says beside its content: a reason, and what is to be remembered
  * claim_same.c     the same answer again, while the first is on its way
+ * claim_hand.c     while hooks run for it: whose death counts against its call
  * answer_set.c     answers that are given together
  */
 #ifndef NOD_CORE_CLAIM_H
@@ -64,6 +65,11 @@ struct claim {
     struct answer_result result;
     answered_fn *done;
     void *data;
+    bool in_hand;          /* the store knows that this node has the ask in hand */
+    bool crashed;          /* too many nodes have died with the ask in hand: no hook is called */
+    int hand_looks;        /* at who has the ask in hand */
+    uint64_t hand_version; /* of the record that says so */
+    struct str hands;      /* what that record said, without this node and those told to stop */
     struct claim *next_of_ask;   /* another answer to the same ask, also on its way */
     bool published;              /* it is on its way to the store by itself */
     struct claim_joined *joined; /* room for CLAIM_JOINED_MOST, once there is one */
@@ -76,6 +82,8 @@ struct ask *claim_ask(struct claim *claim);
 void claim_reject(struct claim *claim, nod_status status);
 /* Where the answer was given, as the store keeps it. */
 struct str claim_via(const struct claim *claim);
+/* The store has been away for long. The answerer is told that nothing is known yet. */
+void claim_tired(struct op *op);
 /* Sends it to the store by itself. */
 void claim_publish(struct claim *claim);
 
@@ -97,6 +105,15 @@ bool claim_join(struct claim *claim);
 void claim_tell_joined(struct claim *claim);
 /* The store has been away for long: those who wait are told that nothing is known yet. */
 void claim_put_off_joined(struct claim *claim);
+
+/* --- claim_hand.c --- */
+
+/* Enters the flow, which has its place. If hooks may be called, the store learns that first. */
+void claim_enter(struct claim *claim);
+/* The answer has ended, and this node is still there. */
+void claim_let_go(struct claim *claim);
+/* No hook is called for this answer any more. */
+bool claim_is_crashed(const void *subject);
 
 /* --- claim_content.c --- */
 

@@ -168,6 +168,18 @@ static bool hook_wants(const struct flow *flow, const struct hook *hook)
            (spec->ask == NOD_ASK_ANY || spec->ask == view.kind);
 }
 
+bool hooks_may_want(const struct flow *flow)
+{
+    struct hook_view view = { .kind = NOD_ASK_ANY };
+
+    flow->table->describe(flow->subject, &view);
+    for (size_t s = flow->at; s < flow->table->count; s++)
+        LIST_EACH (at, &flow->hooks->stages[flow->table->id][s])
+            if (!view.target.len || hook_wants(flow, LIST_OF(at, struct hook, link)))
+                return true;
+    return false;
+}
+
 struct hook *hook_after(const struct flow *flow, const struct list *from, nod_hook_kind kind)
 {
     const struct list *head = &flow->hooks->stages[flow->table->id][flow->at];

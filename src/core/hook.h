@@ -91,6 +91,9 @@ void hooks_finish(struct hooks *hooks);
 nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec);
 /* Has this flow a hook at any of its stages? */
 bool hooks_any(const struct hooks *hooks, const struct flow_table *table);
+/* Has it a hook, from its present stage on, that wants its subject, or may want it when more is
+ * known? */
+bool hooks_may_want(const struct flow *flow);
 
 /* --- for hooks, while they run --- */
 

@@ -165,6 +165,9 @@ bool node_is_told_to_stop(const struct engine *engine);
 bool nodes_known(struct engine *engine, int64_t since);
 /* As far as is known: was this node told to stop? */
 bool node_has_left(const struct engine *engine, struct str name);
+/* As far as is known: has this node said that it is alive? With a store that is not shared, none
+ * does. */
+bool node_is_there(const struct engine *engine, struct str name);
 /* As far as is known: how many nodes that live, and were not told to stop, were started after this
  * one? `but`: a node that is gone, and may still be known. */
 size_t nodes_younger(const struct engine *engine, struct str but);
@@ -192,6 +195,9 @@ enum take_why suspect_way(const struct call *call);
 void suspect_taken(struct call *call, const struct call_record *record);
 /* The call has committed something, was not taken, or goes. */
 void suspect_over(struct call *call);
+/* A step that must not be repeated was begun, or a provider, and it is not known what became of
+ * it. */
+bool steps_are_open(const struct entry *entries, size_t count);
 /* The call was taken, and is not to be run: it crashed too often. */
 bool suspect_must_end(const struct call *call);
 void suspect_end(struct call *call);
@@ -468,6 +474,8 @@ void call_fail(struct call *call, nod_status status, const char *code, struct st
 void call_end_cancelled(struct call *call);
 /* Cancels a call that waits; it ends with this failure. */
 void call_end_as(struct call *call, const struct outcome *outcome);
+/* The same for a call that does not wait: it ends when what is under way has come back. */
+void call_end_soon(struct call *call, const struct outcome *outcome);
 /* Tells whoever waits for the end to be stored. */
 void call_end_told(struct call *call, nod_status status);
 /* There is no target of that name, and no other node can have one. */

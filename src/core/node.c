@@ -274,6 +274,14 @@ bool node_has_left(const struct engine *engine, struct str name)
     return false;
 }
 
+bool node_is_there(const struct engine *engine, struct str name)
+{
+    for (const struct node_seen *at = engine->nodes->seen; at; at = at->next)
+        if (str_eq(at->name, name))
+            return !at->left;
+    return false;
+}
+
 size_t nodes_younger(const struct engine *engine, struct str but)
 {
     const struct nodes *nodes = engine->nodes;

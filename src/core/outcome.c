@@ -191,19 +191,20 @@ struct outcome outcome_withdrawn(struct arena *arena, const struct so_far *so_fa
     };
 }
 
-struct outcome outcome_crashed(struct arena *arena, struct str target, bool step_open)
+struct outcome outcome_crashed(struct arena *arena, struct str target, enum crashed_in in,
+                               bool step_open)
 {
+    bool run = in == CRASHED_IN_RUN;
     nod_status status = step_open ? NOD_E_OUTCOME_UNKNOWN : NOD_E_CRASHED;
 
     return (struct outcome){
         .status = status,
         .code = outcome_code(status),
-        .message = arena_fmt(arena,
-                             "The server died whenever this call of " STR_FMT
-                             " was run, so it is not run again. %s",
-                             STR_ARG(target),
-                             step_open ? "A step was under way: whether it was done is not known."
-                                       : "What it did before may have had effects."),
+        .message = arena_fmt(
+            arena, "The server died whenever %s of " STR_FMT " was %s, so it is not run again. %s",
+            run ? "this call" : "an answer to this call", STR_ARG(target), run ? "run" : "taken",
+            step_open ? "A step was under way: whether it was done is not known."
+                      : "What it did before may have had effects."),
     };
 }
 

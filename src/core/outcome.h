@@ -52,8 +52,12 @@ struct outcome outcome_gone(struct arena *arena, struct str target, const struct
 struct outcome outcome_changed(struct arena *arena, struct str target, const struct so_far *so_far);
 /* What the sender of a request is told that comes again after it was cancelled. */
 struct outcome outcome_withdrawn(struct arena *arena, const struct so_far *so_far);
-/* The outcome of a call that was running too often when a process died (core/suspect.c). */
-struct outcome outcome_crashed(struct arena *arena, struct str target, bool step_open);
+enum crashed_in { CRASHED_IN_RUN, CRASHED_IN_ANSWER };
+
+/* The outcome of a call that was running too often when a process died (core/suspect.c), or that an
+ * answer came to (core/claim_hand.c). */
+struct outcome outcome_crashed(struct arena *arena, struct str target, enum crashed_in in,
+                               bool step_open);
 
 struct outcome outcome_ended_by_operator(struct arena *arena, struct str reason);
 

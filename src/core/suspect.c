@@ -78,13 +78,11 @@ struct suspects {
 
 /* --- the end of a call that crashes --- */
 
-/* A step that must not be repeated was begun, or a provider, and it is not known what became of
- * it. */
-static bool step_is_open(const struct journal *journal)
+bool steps_are_open(const struct entry *entries, size_t count)
 {
-    for (size_t i = 0; i < journal->count; i++)
-        if (journal->entries[i].class == ENTRY_INTENT &&
-            !journal_find(journal->entries, journal->count, ENTRY_STEP, journal->entries[i].key))
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].class == ENTRY_INTENT &&
+            !journal_find(entries, count, ENTRY_STEP, entries[i].key))
             return true;
     return false;
 }
@@ -103,7 +101,9 @@ void suspect_end(struct call *call)
     struct arena arena;
 
     arena_init(&arena, SUSPECT_ARENA_MAX);
-    struct outcome outcome = outcome_crashed(&arena, target->name, step_is_open(&call->journal));
+    struct outcome outcome =
+        outcome_crashed(&arena, target->name, CRASHED_IN_RUN,
+                        steps_are_open(call->journal.entries, call->journal.count));
     LOG_ERROR("a call has ended because the server died whenever it ran",
               LOG_STR("target", target->name), LOG_STR("call", id_str(&call->id)),
               LOG_STR("registered", target->source.len ? target->source : STR("not known")),

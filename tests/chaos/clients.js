@@ -323,6 +323,7 @@ export class Client2025 extends Client {
         const text = await reply.text();
         if (reply.status === 202) return reply;
         if (reply.status === 409 && message.result === noWord) return reply; // it was said before, and has been put right since
+        if (reply.status === 409 && story.tool === 'crash_answer') return reply; // its call has ended by it
         if (!away(reply.status)) throw story.lost(`an answer was refused: ${reply.status} ${text}`);
         await story.again(`answer: ${reply.status}`);
       } catch (error) {

@@ -13,6 +13,7 @@ import { PATIENCE_MS, within } from '../wire/harness.js';
 
 const BESIDE = 3; // calls that run beside the one that crashes
 const DEATHS = 4; // the one that makes it a suspect, and three that are counted
+const ANSWER_DEATHS = 3; // by a hook of the answer: each is counted
 const CALL_MS = Number(process.env.CHAOS_CALL_MS ?? 120000); // a limit that only a hang reaches: 0, 1 and 10 s between the deaths, and what is detected late
 
 const page = readFileSync(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8');
@@ -81,6 +82,24 @@ describe('handlers that crash', { concurrency: SOAK ? 4 : 6 }, () => {
         assert.equal(after.text, rightText('word', 'after'));
         await house.close();
       });
+
+  // The call waits meanwhile: it is the question that nodes had in hand when they died.
+  for (const { era, store } of combinations)
+    test(`${era}, ${store}: a hook of the answer that crashes ends the call after three deaths, and others are served`, async (t) => {
+      const house = await houseOf(t, store);
+      const urls = house.nodes.map(({ url }) => url);
+      const [client, other] = await Promise.all([clientOf(era, 'crash_answer', urls), clientOf(era, 'word', urls)]);
+      const call = await client.call('crash_answer', 'c', { ms: CALL_MS });
+      assert.equal(codeOf(call), 'HANDLER_CRASHED');
+      const said = call.result?.content?.[0]?.text;
+      if (said) assert.ok(page.includes(said.replace('crash_answer', 'my_tool')), `docs/troubleshooting.md lacks what the client is told: ${said}`);
+      assert.deepEqual([house.crashesOf('c'), house.deaths(), house.crashed().length], [ANSWER_DEATHS, 0, ANSWER_DEATHS]);
+      const log = house.nodes.map((node) => node.log + node.watched.stderr).join('');
+      assert.match(log, /level=error event="a call has ended because the server died whenever an answer to it came"[^\n]*target=crash_answer[^\n]*call=\S+ registered=\S*server\.c:\d+/);
+      const after = await other.call('word', 'after', { ms: CALL_MS });
+      assert.equal(after.text, rightText('word', 'after'));
+      await house.close();
+    });
 
   for (const { era, store } of drawn(combinations))
     test(`${era}, ${store}: a handler that crashes twice on probation, and then does not, ends well`, async (t) => {

@@ -239,18 +239,18 @@ static void crash_now(void)
     raise(SIGKILL);
 }
 
-/* The end of the process, if it was not to come `crashes` times and has come so
+/* The end of the process, if it was not to come `most` times and has come so
  * often. Each is a byte in CHAOS_DIR/crashes, under the call's tag. */
-static void crash(nod_call *call)
+static void crash_of(const char *tag, int64_t most)
 {
     char path[PATH_MOST];
     struct stat about;
 
-    snprintf(path, sizeof(path), "%s/crashes/%s", folder, nod_arg_str(call, "tag"));
+    snprintf(path, sizeof(path), "%s/crashes/%s", folder, tag);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0 || fstat(fd, &about) != 0)
         abort();
-    if (about.st_size >= nod_arg_int_or(call, "crashes", INT64_MAX)) {
+    if (about.st_size >= most) {
         close(fd);
         return;
     }
@@ -258,6 +258,11 @@ static void crash(nod_call *call)
         abort();
     close(fd);
     crash_now();
+}
+
+static void crash(nod_call *call)
+{
+    crash_of(nod_arg_str(call, "tag"), nod_arg_int_or(call, "crashes", INT64_MAX));
 }
 
 static nod_status crash_tool(nod_call *call)
@@ -353,6 +358,20 @@ static nod_status crash_gate(nod_hook_run *hook, void *data)
     return NOD_OK;
 }
 
+/* Answers are words: the call's tag, and which word it is. */
+static nod_status crash_answer(nod_hook_run *hook, void *data)
+{
+    const char *word = nod_get_str(nod_hook_content(hook), "word");
+    char tag[PATH_MOST];
+
+    (void)data;
+    if (word) {
+        snprintf(tag, sizeof(tag), "%.*s", (int)strcspn(word, "-"), word);
+        crash_of(tag, INT64_MAX);
+    }
+    return NOD_OK;
+}
+
 static nod_status says_its_tag(nod_call *call)
 {
     return nod_reply_textf(call, "%s: %s-a", nod_arg_str(call, "tag"), nod_arg_str(call, "tag"));
@@ -365,7 +384,9 @@ static bool add_hooks(nod_server *server)
            nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "finish", .kind = NOD_WILL,
                     .fn = crash_hook, .target = "crash_finish") == NOD_OK &&
            nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "gate", .fn = crash_gate,
-                    .name = "crashes", .target = "crash_gate") == NOD_OK;
+                    .name = "crashes", .target = "crash_gate") == NOD_OK &&
+           nod_hook(server, .flow = NOD_FLOW_ANSWER, .stage = "buildResult", .kind = NOD_DID,
+                    .fn = crash_answer, .target = "crash_answer") == NOD_OK;
 }
 
 #define INPUT NOD_FORM(NOD_TEXT("tag", .required = true), NOD_INT("slow_ms"), NOD_INT("crashes"))
@@ -405,6 +426,7 @@ static const nod_tool tools[] = {
     { .name = "crash_once", .handler = crash_once_tool, .input = INPUT },
     { .name = "crash_hook", .handler = word_tool, .input = INPUT },
     { .name = "crash_finish", .handler = word_tool, .input = INPUT },
+    { .name = "crash_answer", .handler = word_tool, .input = INPUT },
     { .name = "crash_gate", .handler = says_its_tag, .input = INPUT },
     { .name = "crash_task", .handler = crash_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
     { .name = "crash_sometimes", .handler = crash_sometimes_tool, .input = INPUT, .asks = true },

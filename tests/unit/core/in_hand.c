@@ -1,0 +1,343 @@
+/*
+ * tests/unit/core/in_hand: hooks of an answer that take their process down.
+ *
+ * The hook does not come back, and the end of the engine is the death of the node. The next engine
+ * finds what the store has. The call waits, and is live nowhere.
+ */
+#include "world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../runner.h"
+#include "core/inside.h"
+
+static struct world world;
+static struct store_ops ops; /* the store's own, but it survives */
+static const struct store_ops *inner;
+static struct id the_ask, the_call;
+static size_t hooked; /* calls of the hook */
+static size_t hands;  /* operations on what nodes have in hand */
+static enum { HANGS, OBJECTS, PASSES } hook_way;
+
+static bool is_hand(struct str kind)
+{
+    return str_eq(kind, STR("hand"));
+}
+
+static void op_get(struct store *store, struct str kind, struct str key, store_done *done,
+                   void *data)
+{
+    hands += is_hand(kind);
+    inner->get(store, kind, key, done, data);
+}
+
+static void op_put(struct store *store, struct str kind, struct str key, struct str value,
+                   uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+{
+    hands += is_hand(kind);
+    inner->put(store, kind, key, value, version, ttl_ms, done, data);
+}
+
+/* The clock does not wait for a hook. But what has died claims nothing. */
+static void op_claim(struct store *store, const struct claim_spec *claim, store_done *done,
+                     void *data)
+{
+    if (!hooked || hook_way != HANGS)
+        inner->claim(store, claim, done, data);
+}
+
+static nod_status hook(struct nod_hook_run *run, void *data)
+{
+    (void)data;
+    hooked++;
+    if (hook_way == OBJECTS)
+        return hook_fail(run, NOD_E_REFUSED, "NOT_NOW", STR("Not now"));
+    return hook_way == HANGS ? NOD_PENDING : NOD_OK;
+}
+
+static nod_status asks_once(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(world_ask(run, NULL, "How many?", world_ask_form, &answer));
+    *body = STR("{\"done\":true}");
+    return NOD_OK;
+}
+
+static void orphan(void *data, const struct call_record *record)
+{
+    (void)data;
+    world.caller_count = 0; /* the others are gone by then */
+    struct world_caller *adopter = world_caller_new(&world);
+    *adopter = (struct world_caller){ .caller = adopter->caller, .way = CALLER_LEAVES };
+    engine_adopt(world.engine, &(struct adopt_spec){ .record = record,
+                                                     .target = &world.target,
+                                                     .caller = &adopter->caller });
+}
+
+static void serve(const char *stage)
+{
+    if (stage)
+        world_hook(&world, NOD_FLOW_ANSWER, stage, NOD_WILL, hook, NULL);
+    engine_recover(world.engine, &(struct recovery_opts){ .orphan = orphan });
+    for (int i = 0; i < 8; i++)
+        world_advance(&world, 1);
+}
+
+static void die(const char *stage)
+{
+    engine_destroy(world.engine);
+    world_settle(&world);
+    world_engine(&world);
+    serve(stage);
+}
+
+/* A call waits, and its node is gone. */
+static void begin(const char *stage, int64_t ttl_ms)
+{
+    world_init(&world, &(struct world_opts){ .handler = asks_once, .ttl_ms = ttl_ms });
+    inner = world.store->ops;
+    ops = *inner;
+    ops.durable = true;
+    ops.claim = op_claim;
+    ops.get = op_get;
+    ops.put = op_put;
+    world.store->ops = &ops;
+    hooked = hands = 0;
+    hook_way = HANGS;
+    world_call(&world, "ann", "s1")->way = CALLER_HOLDS;
+    world_settle(&world);
+    const struct ask *ask = engine_ask(world.engine, str_of(world_up(&world)->id));
+    the_ask = ask->id;
+    the_call = ask->call->id;
+    die(stage);
+}
+
+static void end(void)
+{
+    engine_destroy(world.engine);
+    world_settle(&world);
+    world.store->ops->destroy(world.store);
+}
+
+static void answer(void)
+{
+    world.answered = 0;
+    world_answer(&world, the_ask.text, ASK_ACCEPTED, "{\"n\":3}", "ann", 0);
+    for (int i = 0; i < 20; i++)
+        world_advance(&world, 100);
+}
+
+static enum call_state call_state;
+static char call_result[512];
+
+static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data;
+    assert_int_equal(status, NOD_OK);
+    call_state = reply->call->state;
+    snprintf(call_result, sizeof(call_result), STR_FMT, STR_ARG(reply->call->result));
+}
+
+static enum call_state stored(void)
+{
+    inner->load_call(world.store, id_str(&the_call), call_loaded, NULL);
+    world_settle(&world);
+    return call_state;
+}
+
+static char hand[256];
+
+static void hand_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data;
+    hand[0] = '\0';
+    if (status == NOD_OK)
+        snprintf(hand, sizeof(hand), STR_FMT, STR_ARG(reply->value));
+}
+
+static size_t names_in_hand(void)
+{
+    size_t names = 0;
+
+    inner->get(world.store, STR("hand"), id_str(&the_ask), hand_loaded, NULL);
+    world_settle(&world);
+    for (const char *at = hand; (at = strchr(at, '\n')); at++)
+        names++;
+    return names;
+}
+
+static void assert_crashed(void)
+{
+    assert_int_equal(stored(), CALL_STORED_CANCELLED);
+    assert_non_null(strstr(call_result, "HANDLER_CRASHED"));
+}
+
+static void the_third_death_ends_the_call_and_the_hook_is_called_no_more(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < engine_flow(NOD_FLOW_ANSWER)->count - 1; i++) {
+        const char *stage = engine_flow(NOD_FLOW_ANSWER)->stages[i].name;
+        begin(stage, 0);
+        for (size_t deaths = 1; deaths <= 3; deaths++) {
+            answer();
+            assert_int_equal(hooked, deaths);
+            assert_int_equal(stored(), CALL_STORED_WAITING);
+            die(stage);
+        }
+        answer();
+        assert_int_equal(hooked, 3);
+        assert_crashed();
+        assert_int_equal(world.answered, 1);
+        assert_int_equal(world.last.status, NOD_E_STALE);
+        assert_int_equal(world.last.state, ASK_WITHDRAWN);
+        end();
+    }
+}
+
+static void whoever_may_not_answer_learns_nothing_of_it(void **state)
+{
+    (void)state;
+    begin("parseInput", 0);
+    for (int i = 0; i < 3; i++) {
+        answer();
+        die("parseInput");
+    }
+    world_answer(&world, the_ask.text, ASK_ACCEPTED, "{\"n\":3}", "eve", 0);
+    world_advance(&world, 100);
+    world_advance(&world, 100);
+    assert_int_equal(world.last.status, NOD_E_NOT_FOUND);
+    end();
+}
+
+static void a_node_that_was_told_to_stop_counts_for_nothing(void **state)
+{
+    (void)state;
+    begin("buildResult", 0);
+    for (size_t i = 1; i <= 6; i++) {
+        answer();
+        assert_int_equal(hooked, i);
+        engine_leave(world.engine);
+        world_settle(&world);
+        die("buildResult");
+    }
+    hook_way = PASSES;
+    answer();
+    assert_int_equal(world.last.status, NOD_OK);
+    end();
+}
+
+/* Otherwise the server would die whenever it is started. */
+static void deaths_by_the_clock_are_counted_too(void **state)
+{
+    (void)state;
+    begin("buildResult", 60000);
+    world_advance(&world, 61000);
+    for (size_t deaths = 1; deaths <= 3; deaths++) {
+        for (int i = 0; i < 30 && hooked < deaths; i++)
+            world_advance(&world, 100);
+        assert_int_equal(hooked, deaths);
+        die("buildResult");
+    }
+    for (int i = 0; i < 30; i++)
+        world_advance(&world, 100);
+    assert_int_equal(hooked, 3);
+    assert_crashed();
+    end();
+}
+
+static void an_answer_that_has_ended_leaves_no_name_and_forgets_no_death(void **state)
+{
+    (void)state;
+    begin("buildResult", 0);
+    answer();
+    assert_int_equal(names_in_hand(), 1);
+    die("buildResult");
+    hook_way = OBJECTS;
+    for (int i = 0; i < 5; i++) {
+        answer();
+        assert_int_equal(world.last.status, NOD_E_REFUSED);
+        assert_int_equal(names_in_hand(), 1);
+    }
+    hook_way = PASSES;
+    answer();
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_int_equal(names_in_hand(), 0);
+    end();
+}
+
+static void without_a_hook_that_can_want_it_an_answer_costs_nothing_more(void **state)
+{
+    (void)state;
+    begin(NULL, 0);
+    hook_way = PASSES;
+    answer();
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_int_equal(hands, 0);
+    assert_int_equal(hooks_add(engine_hooks(world.engine),
+                               &(struct hook_spec){ .table = engine_flow(NOD_FLOW_ANSWER),
+                                                    .stage = "buildResult",
+                                                    .kind = NOD_WILL,
+                                                    .target = STR("another"),
+                                                    .fn = hook }),
+                     NOD_OK);
+    world_call(&world, "ann", "s1");
+    world_settle(&world);
+    world_answer(&world, world_up(&world)->id, ASK_ACCEPTED, "{\"n\":3}", "ann", 1);
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_int_equal(hands + hooked, 0);
+    end();
+}
+
+static void put_by_hand(const char *kind, struct str key, const char *value)
+{
+    inner->put(world.store, str_of(kind), key, str_of(value), 0, 0, NULL, NULL);
+    world_settle(&world);
+}
+
+/* Three nodes have it in hand and live, as far as is known. */
+static void an_answer_waits_while_other_nodes_may_die_by_it(void **state)
+{
+    static const char *nodes[] = { "n1", "n2", "n3" };
+
+    (void)state;
+    for (int dies = 0; dies <= 1; dies++) {
+        begin("buildResult", 0);
+        ops.shared = true;
+        hook_way = PASSES;
+        for (int i = 0; i < 3; i++)
+            put_by_hand("node", str_of(nodes[i]), "1 1700000000000 here ");
+        put_by_hand("hand", id_str(&the_ask), "n1\nn2\nn3\n");
+        answer();
+        assert_int_equal(world.answered + (int)hooked, 0);
+        if (dies)
+            for (int i = 0; i < 3; i++)
+                inner->del(world.store, STR("node"), str_of(nodes[i]), NULL, NULL);
+        else
+            put_by_hand("hand", id_str(&the_ask), "n1\n");
+        for (int i = 0; i < 20; i++)
+            world_advance(&world, 100);
+        assert_int_equal(world.answered, 1);
+        assert_int_equal(world.last.status, dies ? NOD_E_STALE : NOD_OK);
+        assert_int_equal(hooked, !dies);
+        if (dies)
+            assert_crashed();
+        end();
+    }
+}
+
+SUBJECT(in_hand)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_third_death_ends_the_call_and_the_hook_is_called_no_more),
+        cmocka_unit_test(whoever_may_not_answer_learns_nothing_of_it),
+        cmocka_unit_test(a_node_that_was_told_to_stop_counts_for_nothing),
+        cmocka_unit_test(deaths_by_the_clock_are_counted_too),
+        cmocka_unit_test(an_answer_that_has_ended_leaves_no_name_and_forgets_no_death),
+        cmocka_unit_test(without_a_hook_that_can_want_it_an_answer_costs_nothing_more),
+        cmocka_unit_test(an_answer_waits_while_other_nodes_may_die_by_it),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
