@@ -70,7 +70,10 @@ static void beat_done(void *data, nod_status status, const struct store_reply *r
 
     (void)reply;
     recovery->beating = false;
-    if (silent != recovery->silent && silent)
+    if (recovery->silent && !silent)
+        LOG_INFO("the store takes heartbeats again",
+                 LOG_CSTR("store", recovery->engine->store->ops->name));
+    if (!recovery->silent && silent)
         LOG_WARN(recovery->engine->store->ops->shared
                      ? "the store did not take a heartbeat: if this goes on, other nodes take over"
                      : "the store did not take a heartbeat: it cannot be written",

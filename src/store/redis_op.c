@@ -380,6 +380,11 @@ static void op_go(struct redis_op *op)
 
 void redis_ops_flow(struct redis_store *store)
 {
+    if (store->told && flows(store)) {
+        LOG_INFO("the store is back", LOG_CSTR("store", "redis"),
+                 LOG_CSTR("where", store->url.shown));
+        store->told = false;
+    }
     while (flows(store) && !list_empty(&store->waiting))
         op_go(LIST_OF(list_first(&store->waiting), struct redis_op, link));
     deadline_set(store);
@@ -489,15 +494,7 @@ static void on_value(struct redis_link *link, const struct redis_value *value)
 
 static void on_ready(struct redis_link *link)
 {
-    struct redis_store *store = link->owner;
-
-    if (!flows(store))
-        return; /* the other connections are not ready yet */
-    if (store->told)
-        LOG_INFO("the store is back", LOG_CSTR("store", "redis"),
-                 LOG_CSTR("where", store->url.shown));
-    store->told = false;
-    redis_ops_flow(store);
+    redis_ops_flow(link->owner);
 }
 
 static void on_down(struct redis_link *link, const char *why)

@@ -5,6 +5,7 @@
  */
 #include "world.h"
 #include "../runner.h"
+#include "base/log.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@ static struct store_ops ops; /* the store's own, but it survives */
 static void (*own_beat)(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
                         void *data);
 static int beats;
+static int beats_fail; /* the next so many */
 static bool adopts;
 static int shown; /* orphans */
 static struct world_caller *adopter;
@@ -69,7 +71,10 @@ static void count_beat(struct store *store, struct str node, int64_t ttl_ms, sto
 {
     assert_true(ttl_ms > 0);
     beats++;
-    own_beat(store, node, ttl_ms, done, data);
+    if (beats_fail > 0 && beats_fail--)
+        done(data, NOD_E_STORE, NULL);
+    else
+        own_beat(store, node, ttl_ms, done, data);
 }
 
 static void orphan(void *data, const struct call_record *record)
@@ -843,6 +848,36 @@ static void line11_another_answer_given_in_confidence_is_told_too_while_the_firs
     end();
 }
 
+static size_t said(FILE *log, const char *words)
+{
+    char line[LOG_LINE_MAX];
+    size_t count = 0;
+
+    rewind(log);
+    while (fgets(line, sizeof(line), log))
+        count += strstr(line, words) != NULL;
+    return count;
+}
+
+static void a_store_that_took_no_heartbeat_is_said_to_take_them_again(void **state)
+{
+    FILE *log = tmpfile();
+
+    (void)state;
+    begin(asks_once, false);
+    log_setup(&(struct log_opts){ .level = LOG_LEVEL_INFO, .fd = fileno(log) });
+    for (int i = 1; i <= 2; i++) {
+        beats_fail = 3;
+        for (int at = 0; at < 10; at++)
+            world_advance(&world, RECOVERY_NODE_TTL_MS / RECOVERY_BEATS);
+        assert_int_equal(said(log, "the store did not take a heartbeat"), i);
+        assert_int_equal(said(log, "the store takes heartbeats again"), i);
+    }
+    log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR, .fd = 2 });
+    fclose(log);
+    end();
+}
+
 SUBJECT(recover)
 {
     const struct CMUnitTest tests[] = {
@@ -850,6 +885,7 @@ SUBJECT(recover)
         cmocka_unit_test(
             line11_another_answer_given_in_confidence_is_told_too_while_the_first_is_kept),
         cmocka_unit_test(a_node_says_that_it_is_alive_well_before_it_would_count_as_gone),
+        cmocka_unit_test(a_store_that_took_no_heartbeat_is_said_to_take_them_again),
         cmocka_unit_test(a_store_that_does_not_survive_has_nothing_to_recover),
         cmocka_unit_test(a_call_that_became_runnable_while_nobody_had_it_is_run_on),
         cmocka_unit_test(where_others_share_the_store_a_call_is_left_alone_until_it_was_seen_twice),

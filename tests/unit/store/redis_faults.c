@@ -198,6 +198,15 @@ static void open_plain(void)
         fail_msg("%s", why);
 }
 
+static void quiet(void)
+{
+    static int nowhere = -1;
+
+    if (nowhere < 0)
+        nowhere = open("/dev/null", O_WRONLY);
+    log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR, .fd = nowhere });
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -222,11 +231,14 @@ static int teardown(void **state)
 
 /*
  * Between the store and Redis. While `losing`, what Redis says is dropped, and the connection is
- * cut as soon as something was: the operation has happened, and nobody hears of it.
+ * cut as soon as something was: the operation has happened, and nobody hears of it. While `deaf`,
+ * a connection that subscribes is cut.
  */
 struct proxy {
     struct listener *listener;
     bool losing;
+    bool deaf; /* nobody can subscribe */
+    int refused;
     int lost;
     int links;
 };
@@ -256,6 +268,11 @@ static void proxied_read(struct stream *stream, struct str bytes)
     if (from_redis && proxied->proxy->losing) {
         proxied->proxy->losing = false;
         proxied->proxy->lost++;
+        proxied_close(proxied);
+        return;
+    }
+    if (!from_redis && proxied->proxy->deaf && str_find(bytes, STR("SUBSCRIBE")) >= 0) {
+        proxied->proxy->refused++;
         proxied_close(proxied);
         return;
     }
@@ -445,6 +462,50 @@ static void what_waits_goes_on_when_redis_is_back(void **state)
     assert_int_equal(late.status, NOD_OK);
     assert_true(late.won && late.taken);
     wait_ready(true);
+}
+
+static void nobody_wakes(void *data, struct str call_id)
+{
+    (void)data;
+    (void)call_id;
+}
+
+static size_t said(FILE *log, const char *words)
+{
+    char line[LOG_LINE_MAX];
+    size_t count = 0;
+
+    rewind(log);
+    while (fgets(line, sizeof(line), log))
+        count += strstr(line, words) != NULL;
+    return count;
+}
+
+/* The connections come back in any order, and the one that is subscribed may be the last. */
+static void whoever_said_that_it_is_away_says_that_it_is_back(void **state)
+{
+    FILE *log = tmpfile();
+    struct pair pair;
+
+    (void)state;
+    server_start(&server);
+    open_through_proxy();
+    store->ops->watch(store, STR("here"), nobody_wakes, NULL);
+    assert_int_equal(park(&pair), NOD_OK);
+    log_setup(&(struct log_opts){ .level = LOG_LEVEL_INFO, .fd = fileno(log) });
+    proxy.deaf = true;
+    server_do(&server, "CLIENT KILL TYPE pubsub");
+    server_do(&server, "CLIENT KILL TYPE normal SKIPME yes");
+    for (int i = 0; proxy.refused < 4 && i < PATIENCE_MS / 10; i++)
+        loop_turn(loop, 10);
+    assert_true(proxy.refused >= 4); /* the others are there by then */
+    proxy.deaf = false;
+    assert_int_equal(park(&pair), NOD_OK);
+    assert_int_equal(said(log, "the store is away"), 1);
+    assert_int_equal(said(log, "the store is back"), 1);
+    quiet();
+    fclose(log);
+    close_proxy();
 }
 
 static void an_operation_that_finds_nobody_fails_within_its_time(void **state)
@@ -670,6 +731,7 @@ SUBJECT(redis_faults)
         TEST(an_operation_whose_reply_was_lost_recognises_itself),
         TEST(scripts_that_were_flushed_are_loaded_again),
         TEST(what_waits_goes_on_when_redis_is_back),
+        TEST(whoever_said_that_it_is_away_says_that_it_is_back),
         TEST(an_operation_that_finds_nobody_fails_within_its_time),
         TEST(a_redis_that_does_not_answer_is_let_go_of),
         TEST(what_was_acknowledged_is_there_after_a_kill),
@@ -678,6 +740,6 @@ SUBJECT(redis_faults)
         TEST(content_is_sealed_and_what_was_meddled_with_is_refused),
     };
 
-    log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR, .fd = open("/dev/null", O_WRONLY) });
+    quiet();
     return cmocka_run_group_tests_name("redis, when something goes wrong", tests, NULL, NULL);
 }
