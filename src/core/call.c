@@ -728,6 +728,11 @@ bool call_waiting(const struct call *call)
     return call->state == LIVE_WAITING;
 }
 
+bool call_looking(const struct call *call)
+{
+    return call->state == LIVE_TAKING;
+}
+
 bool call_is_stored(const struct call *call)
 {
     return call->stored;

@@ -376,6 +376,8 @@ struct caller *call_caller(const struct call *call);
  * whoever comes. */
 bool call_is_alone(const struct call *call);
 bool call_waiting(const struct call *call);
+/* It waited, and it is being looked at what became of it elsewhere: see call_wake. */
+bool call_looking(const struct call *call);
 bool call_is_stored(const struct call *call); /* the store knows it */
 /* The call runs here, in an epoch of ours: no other node knows more of it. */
 bool call_working(const struct call *call);

@@ -280,11 +280,17 @@ static void client_offer(struct surface *surface, struct ask *ask, int attempt, 
         ask_offered(ask, surface, OFFER_UNRENDERED);
         return;
     }
-    offer_make(call, record->id, attempt)->confirm = d.confirm;
+    struct offer *older = offer_find(call, record->id);
+    if (older)
+        mcp_stream_forget(call->stream, older->seq);
+    struct offer *offer = offer_make(call, record->id, attempt);
+    bool placed = record->seq && attempt == 1;
+    offer->confirm = d.confirm;
+    offer->seq = placed ? (uint32_t)record->seq : call->stream->next_seq;
     if (record->kind == ASK_URL)
         url_note(client_of(surface), call->session, record->id);
-    if (record->seq && attempt == 1)
-        mcp_stream_send_at(call->stream, (uint32_t)record->seq, buf_str(out));
+    if (placed)
+        mcp_stream_send_at(call->stream, offer->seq, buf_str(out));
     else
         mcp_stream_send(call->stream, EVENT_KEPT, buf_str(out));
     buf_clear(out);
@@ -320,7 +326,18 @@ static void client_withdraw(struct surface *surface, struct ask *ask, struct str
             mcp_stream_send(call->stream, EVENT_KEPT, buf_str(out));
         buf_clear(out);
     }
+    if (call->session)
+        mcp_stream_forget(call->stream, offer->seq);
     offer_drop(call, offer);
+}
+
+void client_surface_forget_ended(struct caller2025 *call)
+{
+    const struct engine *engine = call->session->server->opts.engine;
+
+    for (struct offer *offer = call->offers; offer; offer = offer->next)
+        if (!engine_ask(engine, str_n(offer->id, offer->id_len)))
+            mcp_stream_forget(call->stream, offer->seq);
 }
 
 /* --- what comes back --- */

@@ -12,6 +12,7 @@
 #include "core/engine.h"
 #include "rpc/message.h"
 
+struct caller2025;
 struct mcp_server;
 struct session;
 
@@ -36,6 +37,8 @@ bool client_surface_url_done(struct surface *surface, struct str elicitation_id)
 bool client_surface_complete(struct session *session, struct str elicitation_id);
 /* A call ended with the error that pages have to be opened first. `data` (JSON) names them. */
 void client_surface_url_required(struct surface *surface, struct session *session, struct str data);
+/* The stream of the call is about to be shown again: without the questions that have ended. */
+void client_surface_forget_ended(struct caller2025 *call);
 /* The session has ended. */
 void client_surface_forget(struct surface *surface, struct session *session);
 

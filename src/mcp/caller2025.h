@@ -13,6 +13,7 @@
 struct offer {
     struct offer *next;
     uint32_t attempt;
+    uint32_t seq;  /* of its event */
     bool answered; /* the client has answered it */
     bool confirm;  /* sent as one required boolean, which is not part of the question */
     uint16_t id_len;

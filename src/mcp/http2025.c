@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "mcp/ask2025.h"
 #include "mcp/caller2025.h"
 #include "mcp/endpoint.h"
 #include "mcp/headers.h"
@@ -496,7 +497,11 @@ static void resume_here(struct mcp_stream *stream, struct http_exchange *exchang
     struct session *session = stream->session;
 
     session_came_back(stream->session, stream, roles);
-
+    LIST_EACH (at, &session->call_list) {
+        struct caller2025 *held = LIST_OF(at, struct caller2025, link);
+        if (held->stream == stream)
+            client_surface_forget_ended(held);
+    }
     mcp_stream_resume(stream, exchange, seq);
     caller2025_taken_up(session, stream);
     if (!stream->of_call || !engine_store(session->server->opts.engine)->ops->shared)

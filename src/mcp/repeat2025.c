@@ -1,7 +1,9 @@
 /*
  * mcp/repeat2025: the same request again.
  *
- *   it is in flight here     the new connection takes the stream over, from its beginning
+ *   it is in flight here     the new connection takes the stream over, from its beginning. If other
+ *                            nodes share the store, this one first looks whether its questions were
+ *                            answered, or the call was ended, there
  *   it has ended             it gets the same response again
  *   it waits, or can be run  it is adopted, as for a client that comes back with an event id
  *   it runs elsewhere        the same: the core waits for its end, or its turn
@@ -27,6 +29,7 @@
 #include "core/catalog.h"
 #include "core/outcome.h"
 #include "core/json_digest.h"
+#include "mcp/ask2025.h"
 #include "mcp/attach2025.h"
 #include "mcp/caller_record.h"
 #include "mcp/endpoint.h"
@@ -38,6 +41,8 @@
 enum {
     REPEAT_ID_BYTES = 16,        /* bytes of the digest, in a call's id */
     REPEAT_ARENA_MAX = 64 << 20, /* memory of a record while it is looked at */
+    REPEAT_LOOK_MS = 5,          /* until it is seen whether a call still waits */
+    REPEAT_LOOKS = 200,          /* after so many the stream is shown as this node knows it */
 };
 
 static const char other_params[] =
@@ -116,6 +121,7 @@ static void again_here(struct request *request, const struct repeat_of *of,
         return;
     }
     request->later = true;
+    client_surface_forget_ended(held);
     mcp_stream_again(held->stream, request->exchange);
     if (call && held->stream->of_call && mcp_stream_has_id(held->stream))
         call_handed(call); /* the client may have been lost before it was given an id */
@@ -132,6 +138,8 @@ struct looking {
     struct digest wish;
     bool marked; /* if a handle of the call went out, it says that the result was handed out */
     bool gone;   /* its target is gone, and its end was stored */
+    struct timer timer;
+    int looks; /* at whether the call still waits as this node knows it */
     uint16_t id_len;
     uint16_t token_len;
     char text[]; /* the request's id, then the progress token, both JSON */
@@ -369,30 +377,17 @@ static bool may_be_stored(const struct session *session, const struct id *call_i
            !(store->ops->lacks_call && store->ops->lacks_call(store, id_str(call_id)));
 }
 
-bool repeat2025_take(struct request *request, const struct repeat_of *of, const struct id *call_id)
+static struct looking *looking_create(struct request *request, const struct id *call_id)
 {
-    struct session *session = request->session;
-    struct mcp_server *server = session->server;
-    struct caller2025 *held = session_call(session, request->id);
-    struct digest wish;
-
-    if (!held && (!may_be_stored(session, call_id) ||
-                  str_eq(id_str(&server->sessions->unknown_call), id_str(call_id))))
-        return false;
-    repeat2025_wish(of, &wish);
-    if (held) {
-        again_here(request, of, &wish, held);
-        return true;
-    }
+    struct mcp_server *server = request->session->server;
     struct str token =
         rpc_id_of(&server->message, json_get(request->has.meta, STR("progressToken")));
     struct looking *looking = mem_zalloc(sizeof(*looking) + request->id.len + token.len);
-    struct store *store = engine_store(server->opts.engine);
+
     looking->http = request->post;
     looking->who = (struct visitor){ request->principal, request->roles };
-    looking->session = session->id;
+    looking->session = request->session->id;
     looking->call = *call_id;
-    looking->wish = wish;
     looking->id_len = (uint16_t)request->id.len;
     looking->token_len = (uint16_t)token.len;
     memcpy(looking->text, request->id.at, request->id.len);
@@ -400,6 +395,85 @@ bool repeat2025_take(struct request *request, const struct repeat_of *of, const 
         memcpy(looking->text + request->id.len, token.at, token.len);
     request->later = true;
     client_waits(server, looking, request->exchange);
+    return looking;
+}
+
+/* --- in flight here, and perhaps no longer what this node takes it for --- */
+
+static void settling_drop(struct server_work *work)
+{
+    struct looking *looking = (struct looking *)(void *)work;
+
+    timer_stop(work->server->opts.loop, &looking->timer);
+    server_work_done(work);
+    mem_free(looking);
+}
+
+static void settle_look(void *data)
+{
+    struct looking *looking = data;
+    struct mcp_server *server = looking->work.server;
+    struct http_exchange *exchange = looking->exchange;
+    struct session *session = session_here(server, id_str(&looking->session));
+    const struct caller2025 *held =
+        session ? session_call(session, str_n(looking->text, looking->id_len)) : NULL;
+
+    if (exchange && held && held->caller.call && call_looking(held->caller.call) &&
+        ++looking->looks < REPEAT_LOOKS) {
+        timer_set(server->opts.loop, &looking->timer, REPEAT_LOOK_MS, settle_look, looking);
+        return;
+    }
+    if (exchange)
+        http_on_gone(exchange, NULL, NULL);
+    server_work_done(&looking->work);
+    if (exchange) {
+        if (held) /* not to look a second time */
+            server->sessions->unknown_call = looking->call;
+        endpoint_again(server, exchange, looking->http, looking->who);
+        server->sessions->unknown_call = (struct id){ 0 };
+    }
+    mem_free(looking);
+}
+
+/* Its questions may have ended at another node, of which this one has not heard yet. True: that is
+ * looked up, and then the request comes again. */
+static bool settles_first(struct request *request, const struct caller2025 *held,
+                          const struct id *call_id)
+{
+    struct mcp_server *server = request->session->server;
+    struct call *call = held->caller.call;
+
+    if (!call || held->stream->pipe || !engine_store(server->opts.engine)->ops->shared)
+        return false;
+    call_wake(call);
+    if (!call_looking(call))
+        return false;
+    struct looking *looking = looking_create(request, call_id);
+    looking->work.drop = settling_drop;
+    timer_set(server->opts.loop, &looking->timer, REPEAT_LOOK_MS, settle_look, looking);
+    return true;
+}
+
+bool repeat2025_take(struct request *request, const struct repeat_of *of, const struct id *call_id)
+{
+    struct session *session = request->session;
+    struct mcp_server *server = session->server;
+    struct caller2025 *held = session_call(session, request->id);
+    bool again = str_eq(id_str(&server->sessions->unknown_call), id_str(call_id));
+    struct digest wish;
+
+    if (!held && (!may_be_stored(session, call_id) || again))
+        return false;
+    if (held && !again && settles_first(request, held, call_id))
+        return true;
+    repeat2025_wish(of, &wish);
+    if (held) {
+        again_here(request, of, &wish, held);
+        return true;
+    }
+    struct looking *looking = looking_create(request, call_id);
+    struct store *store = engine_store(server->opts.engine);
+    looking->wish = wish;
     store->ops->load_call(store, id_str(&looking->call), looked, looking);
     return true;
 }

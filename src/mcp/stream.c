@@ -448,6 +448,23 @@ void mcp_stream_send_at(struct mcp_stream *stream, uint32_t seq, struct str mess
     mcp_stream_pump(stream);
 }
 
+void mcp_stream_forget(struct mcp_stream *stream, uint32_t seq)
+{
+    struct mcp_event *before = NULL, *event = stream->first;
+
+    for (; event && event != stream->unsent && event->seq != seq; event = event->next)
+        before = event;
+    if (!event || event == stream->unsent)
+        return;
+    if (before)
+        before->next = event->next;
+    else
+        stream->first = event->next;
+    if (stream->last == event)
+        stream->last = before;
+    event_free(stream, event);
+}
+
 void mcp_stream_comment(struct mcp_stream *stream)
 {
     if (stream->exchange && stream->begun && !stream->unsent)

@@ -103,6 +103,8 @@ void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str
  * were given out. 0: there is none. */
 uint32_t mcp_stream_reserve(struct mcp_stream *stream);
 void mcp_stream_send_at(struct mcp_stream *stream, uint32_t seq, struct str message);
+/* What was sent with this seq no longer counts: whoever resumes the stream is not shown it. */
+void mcp_stream_forget(struct mcp_stream *stream, uint32_t seq);
 /* The last of the awaited responses ends a held stream, and may free it. */
 void mcp_stream_respond(struct mcp_stream *stream, struct str message);
 void mcp_stream_skip(struct mcp_stream *stream);

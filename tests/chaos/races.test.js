@@ -148,6 +148,37 @@ if (has('2025')) {
     await close();
   });
 
+  // By then both were taken, so the question is over, whatever the node has heard of it that holds the request.
+  test(`2025: ${ASKS} calls, each answered and cancelled, and then sent again, through two nodes: nobody is asked again`, async (t) => {
+    const { urls, close } = await twoNodes(t, '2025');
+    const clients = await Promise.all(Array.from({ length: SIDE_BY_SIDE }, () => new Client2025(urls).connect()));
+    const ends = { completed: 0, cancelled: 0, ended: 0 };
+    await sideBySide(SIDE_BY_SIDE, numbers, async (i) => {
+      const client = clients[i % SIDE_BY_SIDE];
+      const send = async (url, body) => {
+        const response = await fetch(url, { method: 'POST', headers: client.headers(), body: JSON.stringify(body) });
+        return response.text();
+      };
+      const request = { jsonrpc: '2.0', id: `again-${i}`, method: 'tools/call', params: { name: 'word', arguments: { tag: `r${i}` } } };
+      const [holder, other] = i % 4 < 2 ? urls : [...urls].reverse();
+      const response = await fetch(holder, { method: 'POST', headers: client.headers(), body: JSON.stringify(request) });
+      const answers = [];
+      await client.read({ note() {} }, '', response, request.id, {}, answers, async (ask) => {
+        const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: request.id } };
+        await Promise.all([answerBy(client, urls[i % 2], ask.id, 'yes'), send(urls[(i + 1) % 2], cancel)]);
+        for (const url of [holder, other]) {
+          const said = await send(url, request);
+          assert.doesNotMatch(said, /elicitation\/create/);
+          ends[/r\d+: yes/.test(said) ? 'completed' : /was cancelled/.test(said) ? 'cancelled' : 'ended']++;
+        }
+      });
+      await Promise.all(answers);
+      assert.equal(answers.length, 1);
+    });
+    t.diagnostic(`its result ${ends.completed}, the cancel ${ends.cancelled}, a stream that ended ${ends.ended}`);
+    await close();
+  });
+
   test('2025: a request that waits is cancelled by way of the other node, whenever that is told', async (t) => {
     const { urls, close } = await twoNodes(t, '2025');
     const client = await new Client2025([urls[0]]).connect();
