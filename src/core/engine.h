@@ -360,13 +360,15 @@ void engine_cancel(struct engine *engine, struct str call_id, struct str why);
 void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome,
                 void (*done)(void *data, nod_status status), void *data);
 
-/* Where the target of a call is, in the version of the call, if this node does not have it. */
-enum target_at {
-    TARGET_THERE,   /* at another node that lives, and was not told to stop */
-    TARGET_UNSURE,  /* that is being read: ask again */
-    TARGET_NOWHERE, /* nobody shares the store, or none of them has it */
+/* Where the target of a call is, in the version that the call began with. */
+enum version_at {
+    VERSION_HERE,    /* at this node */
+    VERSION_THERE,   /* not here, but at a node that lives, and was not told to stop */
+    VERSION_UNSURE,  /* not here; which the others have is being read: ask again */
+    VERSION_NOWHERE, /* at no node: its calls end */
 };
-enum target_at engine_target_at(struct engine *engine, const struct call_record *record);
+/* If this node does not have it. */
+enum version_at engine_version_elsewhere(struct engine *engine, const struct call_record *record);
 
 struct str call_id(const struct call *call);
 struct str call_scope(const struct call *call);

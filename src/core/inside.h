@@ -149,6 +149,8 @@ void recovery_hurry(struct engine *engine);
 /* What can be run was looked for, and there was not more than one look shows. True also if nobody
  * looks. */
 bool recovery_has_looked(const struct engine *engine);
+/* Made from the call and its epoch: a call that was taken since then is another sighting. */
+uint64_t sighting_key(const struct call_record *call);
 
 /* --- nodes (node.c) --- */
 
@@ -435,12 +437,6 @@ void call_unload(struct call *call);
 
 /* --- the version of its target (version.c) --- */
 
-enum version_at {
-    VERSION_HERE,    /* it is the one that this node has */
-    VERSION_THERE,   /* this node has another one, and a node that lives has it */
-    VERSION_UNSURE,  /* this node has another one; which the others have is being read */
-    VERSION_NOWHERE, /* no node has it: its calls end */
-};
 /* Where the version is that the call of this record began with. What is known of other nodes must
  * not be older than `since`, by this node's monotonic clock. */
 enum version_at version_at(struct engine *engine, const struct target *target,

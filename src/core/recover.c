@@ -128,8 +128,7 @@ static void due_done(void *data, nod_status status, const struct store_reply *re
     due_set(recovery->engine, &recovery->look, more ? LOOK_AGAIN_MS : LOOK_MS, look);
 }
 
-/* A call that was taken since then is a different sighting, with its own time. */
-static uint64_t seen_key(const struct call_record *call)
+uint64_t sighting_key(const struct call_record *call)
 {
     uint64_t key = UINT64_C(0xcbf29ce484222325) ^ call->epoch; /* FNV-1a */
 
@@ -141,7 +140,7 @@ static uint64_t seen_key(const struct call_record *call)
 /* Was it seen in an earlier look? If not, it is remembered for the next. */
 static bool seen_before(struct recovery *recovery, const struct call_record *call)
 {
-    uint64_t key = seen_key(call);
+    uint64_t key = sighting_key(call);
     struct sighting *row = recovery->seen[key % SEEN_ROWS], *oldest = row;
 
     for (struct sighting *at = row; at < row + SEEN_WIDE; at++) {

@@ -118,11 +118,9 @@ void suspect_end(struct call *call)
 
 static int64_t first_sighting(struct suspects *suspects, const struct call_record *record)
 {
-    uint64_t key = UINT64_C(0xcbf29ce484222325) ^ record->epoch; /* FNV-1a */
+    uint64_t key = sighting_key(record);
     int64_t now = clock_mono(suspects->engine->clock);
 
-    for (size_t i = 0; i < record->id.len; i++)
-        key = (key ^ (unsigned char)record->id.at[i]) * UINT64_C(0x100000001b3);
     for (size_t i = 0; i < SIGHTINGS; i++)
         if (suspects->sightings[i].key == key)
             return suspects->sightings[i].ms;

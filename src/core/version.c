@@ -25,19 +25,19 @@ enum {
     NODES_FRESH_MS = 2000,        /* so old may be what is known of other nodes */
 };
 
-static enum target_at at_others(struct engine *engine, const struct call_record *record,
-                                int64_t since)
+static enum version_at at_others(struct engine *engine, const struct call_record *record,
+                                 int64_t since)
 {
     int64_t least = clock_mono(engine->clock) - NODES_FRESH_MS;
 
     if (!engine->store->ops->shared)
-        return TARGET_NOWHERE;
+        return VERSION_NOWHERE;
     if (!nodes_known(engine, since > least ? since : least))
-        return TARGET_UNSURE;
-    return nodes_have_target(engine, record) ? TARGET_THERE : TARGET_NOWHERE;
+        return VERSION_UNSURE;
+    return nodes_have_target(engine, record) ? VERSION_THERE : VERSION_NOWHERE;
 }
 
-enum target_at engine_target_at(struct engine *engine, const struct call_record *record)
+enum version_at engine_version_elsewhere(struct engine *engine, const struct call_record *record)
 {
     return at_others(engine, record, 0);
 }
@@ -45,11 +45,7 @@ enum target_at engine_target_at(struct engine *engine, const struct call_record 
 enum version_at version_at(struct engine *engine, const struct target *target,
                            const struct call_record *record, int64_t since)
 {
-    static const enum version_at of[] = { [TARGET_THERE] = VERSION_THERE,
-                                          [TARGET_UNSURE] = VERSION_UNSURE,
-                                          [TARGET_NOWHERE] = VERSION_NOWHERE };
-
-    return target_has_changed(target, record) ? of[at_others(engine, record, since)] : VERSION_HERE;
+    return target_has_changed(target, record) ? at_others(engine, record, since) : VERSION_HERE;
 }
 
 enum version_at call_version_at(const struct call *call)

@@ -76,13 +76,13 @@ static bool gone_long(struct mcp_server *server, const struct call_record *recor
 {
     int64_t now = loop_now(server->opts.loop);
     struct unrun *unrun = watched(server, record->id, now);
-    enum target_at at = engine_target_at(server->opts.engine, record);
+    enum version_at at = engine_version_elsewhere(server->opts.engine, record);
 
     if (!unrun)
         return false;
-    if (at == TARGET_THERE)
+    if (at == VERSION_THERE)
         *unrun = (struct unrun){ 0 };
-    return at == TARGET_NOWHERE && now - unrun->first >= MCP_GONE_MS;
+    return at == VERSION_NOWHERE && now - unrun->first >= MCP_GONE_MS;
 }
 
 bool gone_for_good(struct mcp_server *server, const struct call_record *record)
@@ -105,7 +105,7 @@ void gone_end(struct mcp_server *server, const struct call_record *record,
     };
     struct arena arena;
 
-    LOG_WARN("a call has ended because its target no longer exists", LOG_STR("call", record->id),
+    LOG_WARN("a call is ended: its target no longer exists", LOG_STR("call", record->id),
              LOG_STR("target", record->target));
     arena_init(&arena, GONE_ARENA_MAX);
     struct outcome outcome = outcome_gone(&arena, record->target, &so_far);
