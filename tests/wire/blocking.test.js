@@ -1,7 +1,9 @@
 // Handlers that block run on threads beside the loop, and never delay it.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { PATIENCE_MS, connect, onBoth, rawPeer, callTool, resultOf, textOf, pause } from './harness.js';
+import { PATIENCE_MS, atAnyPace, connect, onBoth, rawPeer, callTool, resultOf, textOf, pause } from './harness.js';
+
+const UNHURRIED = { PROBE_PACE: '100' }; // what has 1 s for its work has 100 s
 
 onBoth(test, 'a handler that sleeps does not keep others from being answered', async (t, kind) => {
   const session = await connect(t, kind, 'probe');
@@ -16,8 +18,8 @@ onBoth(test, 'a handler that sleeps does not keep others from being answered', a
   }
 });
 
-onBoth(test, 'a handler that outlives its time is answered for, and the pool stays usable', async (t, kind) => {
-  const session = await connect(t, kind, 'probe');
+onBoth(test, 'a handler that outlives its time is answered for, and the pool stays usable', (t, kind) => atAnyPace(t, async (times) => {
+  const session = await connect(t, kind, 'probe', { env: { PROBE_PACE: `${times}` } });
   const started = Date.now();
   const results = await Promise.all([1, 2].map(() => session.call('sleeper', { ms: 60000 })));
   assert.ok(Date.now() - started < 60000, 'answered for before it was through');
@@ -30,16 +32,16 @@ onBoth(test, 'a handler that outlives its time is answered for, and the pool sta
   assert.equal(await session.text('sleeper', { ms: 1 }), 'slept');
   await session.stop();
   assert.match(session.stderr(), /sleeper/, 'it is reported');
-});
+}));
 
 onBoth(test, 'more calls than workers are all answered', async (t, kind) => {
-  const session = await connect(t, kind, 'probe');
+  const session = await connect(t, kind, 'probe', { env: UNHURRIED });
   const results = await Promise.all(Array.from({ length: 16 }, () => session.text('sleeper', { ms: 20 })));
   assert.deepEqual(results, Array(16).fill('slept'));
 });
 
 onBoth(test, 'a worker is free while a person thinks', async (t, kind) => {
-  const session = await connect(t, kind, 'probe');
+  const session = await connect(t, kind, 'probe', { env: UNHURRIED });
   const calls = Array.from({ length: 8 }, () => session.text('three_blocking'));
   const first = [];
   for (let i = 0; i < 8; i++) first.push(await session.question());

@@ -124,22 +124,24 @@ test('what the page advises is what both take', (t) => atAnyPace(t, async (times
   const { url } = await startHttp(t, 'probe', { env: { PROBE_HEARTBEAT_MS: '60' } });
   for (const [generation, text] of [[old, advised], [young2025, exchanged(advised, ' undefined,', '')]]) {
     const session = await open(t, 'http', generation, { url });
-    const call = new AsyncFunction('client', 'name', 'args', `${exchanged(text, '60_000', `${2000 * times}`)}; return result;`)(session.client, 'ask', {});
+    const call = endOf(new AsyncFunction('client', 'name', 'args', `${exchanged(text, '60_000', `${2000 * times}`)}; return result;`)(session.client, 'ask', {}));
     const question = await session.question();
     await pause(2500 * times);
     question.accept({ name: 'Ada' });
-    assert.equal(textOf(await call), 'accept {"name":"Ada"}');
+    const { result, error } = await call;
+    assert.equal(result && textOf(result), 'accept {"name":"Ada"}', error?.message);
   }
 }));
 
 for (const kind of ['stdio', 'http'])
   test(`${kind}, v2, 2026: the time of a person does not count, and maxTotalTimeout counts it`, (t) => atAnyPace(t, async (times) => {
     const session = await open(t, kind, young2026);
-    const slow = session.text('ask', {}, { timeout: 2000 * times });
+    const slow = endOf(session.call('ask', {}, { timeout: 2000 * times }));
     const question = await session.question();
     await pause(2500 * times);
     question.accept({ name: 'Ada' });
-    assert.equal(await slow, 'accept {"name":"Ada"}');
+    const { result, error } = await slow;
+    assert.equal(result && textOf(result), 'accept {"name":"Ada"}', error?.message);
 
     const bounded = endOf(session.call('ask', {}, { timeout: 2000 * times, maxTotalTimeout: 2000 * times }));
     const late = await session.question();

@@ -1,9 +1,13 @@
 // A client of the 2025 era that moves between nodes: records that are about to expire, questions that were put twice, hints
 // that were lost.
-import test from 'node:test';
+import { describe, it } from 'node:test';
 import assert from 'node:assert/strict';
 import { HttpPeer, startHttp, rawPeer, callTool, nextAsk, accept, isAsk, resultOf, textOf, pause, within, PATIENCE_MS } from './harness.js';
 import { stores } from './stores.js';
+
+const LANES = 4;
+const tests = []; // they wait for servers and clocks, and run side by side
+const test = (name, fn) => tests.push([name, fn]);
 
 const SECRET = 'a secret that is surely long enough for this';
 
@@ -359,3 +363,5 @@ test('11.4: the last attempt that is invalid, through another node, ends the cal
   await accept(peer, second.id, { name: 7 });
   assert.match(JSON.stringify((await call.reply()).result), /INVALID_INPUT/);
 });
+
+describe('elsewhere', { concurrency: LANES }, () => tests.forEach(([name, fn]) => it(name, fn)));

@@ -158,8 +158,8 @@ const turns = []; // they wait for a clock, and run side by side
 const turn = (name, fn) => turns.push([name, fn]);
 
 for (const house of houses)
-  turn(`${house.name}: the inbox neither lists nor answers what is not its turn yet, and is told when it is`, async (t) => {
-    const { servers, first } = await open(t, house, ['--surfaces', 'client>inbox', '--next-surface', '4s']);
+  turn(`${house.name}: the inbox neither lists nor answers what is not its turn yet, and is told when it is`, (t) => atAnyPace(t, async (times) => {
+    const { servers, first } = await open(t, house, ['--surfaces', 'client>inbox', '--next-surface', `${4 * times}s`]);
     const peer = await rawPeer(t, 'http', 'toy-surface', { server: first, token: token('ada') });
     const modern = new Modern(first.url, { token: token('ada') });
     const call = await callTool(peer, 'word', { tag: 'a' });
@@ -182,7 +182,7 @@ for (const house of houses)
     assert.equal(textOf((await call.reply()).result), 'a: inbox');
     assert.equal((await last.resolve((await shown(last, 'b')).id, { approved: true, data: { word: 'inbox' } })).status, 200);
     assert.equal(await modern.ended('word', { tag: 'b' }, retryOf(carried, { first: word('client') })), 'b: inbox');
-  });
+  }));
 
 // Who shows what: in turn as the operator says, and by default, each with a tool of its own.
 const ways = [

@@ -1,10 +1,14 @@
 // If a secret is set, the records in a store are sealed: nobody can read them there, and records that were tampered with are
 // refused. Secrets are replaced without losing anything.
-import test from 'node:test';
+import { describe, it } from 'node:test';
 import assert from 'node:assert/strict';
 import { PATIENCE_MS, connect, pause, runOnce, startHttp, textOf } from './harness.js';
 import { Modern, retryOf, word } from './modern.js';
 import { stores } from './stores.js';
+
+const LANES = 4;
+const tests = []; // they wait for servers and clocks, and run side by side
+const test = (name, fn) => tests.push([name, fn]);
 
 const FIRST = 'the-first-secret-of-this-store-0123456789';
 const SECOND = 'the-second-secret-of-this-store-012345678';
@@ -60,6 +64,7 @@ async function taskUntil(server, taskId, wanted) {
     const reply = await server.client.request('tasks/get', { taskId }, { capabilities: TASKS });
     assert.ok(reply.result, reply.text);
     if (wanted.includes(reply.result.status)) return reply.result;
+    await pause(10);
   }
 }
 
@@ -451,3 +456,5 @@ test('the command says what is wrong with its command line', async () => {
   assert.equal(help.code, 0);
   assert.match(help.stdout, /MCP_PREVIOUS_SECRETS/);
 });
+
+describe('sealed', { concurrency: LANES }, () => tests.forEach(([name, fn]) => it(name, fn)));

@@ -640,7 +640,7 @@ static nod_status add_hooks(nod_server *server)
 
 #define TTL NOD_INT("ttl")
 
-static const nod_tool tools[] = {
+static nod_tool tools[] = {
     { .name = "counters", .handler = counters },
     { .name = "ask",
       .handler = ask,
@@ -749,6 +749,9 @@ int main(int argc, char **argv)
 
     if (server == NULL)
         return 1;
+    /* A tool that has a time for its work has so many times as much. */
+    for (size_t i = 0; setting("PROBE_PACE") && i < sizeof(tools) / sizeof(tools[0]); i++)
+        tools[i].timeout_ms *= setting("PROBE_PACE");
     if (nod_tools(server, tools) != NOD_OK || nod_resources(server, resources) != NOD_OK ||
         nod_prompts(server, prompts) != NOD_OK || rounds_add(server) != NOD_OK ||
         values_add(server) != NOD_OK ||

@@ -75,14 +75,14 @@ onBoth(test, 'a negative time to live is refused and nothing is sent', async (t,
 });
 
 for (const tool of ['slow_person', 'slow_person_blocking'])
-  onBoth(test, `the time a person takes is not work: ${tool}`, async (t, kind) => {
-    const session = await connect(t, kind, 'probe');
+  onBoth(test, `the time a person takes is not work: ${tool}`, (t, kind) => atAnyPace(t, async (times) => {
+    const session = await connect(t, kind, 'probe', { env: { PROBE_PACE: `${times}` } });
     const call = session.text(tool);
     const question = await session.question();
-    await pause(2000); // twice the tool's time for work
+    await pause(2000 * times); // twice the tool's time for work
     question.accept({});
     assert.equal(await call, 'yes');
-  });
+  }));
 
 onBoth(test, 'progress rises while a call waits for a person', async (t, kind) => {
   const session = await connect(t, kind, 'probe', { env: { PROBE_HEARTBEAT_MS: '100' } });
