@@ -3,13 +3,14 @@
 // meanwhile, and on both afterwards.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { combinations, openHouse, pause, startRedis } from './house.js';
 import { Client2025, Client2026, Count, rightText, wordsOf } from './clients.js';
 import { CRASHING, letCrash } from './crashers.js';
 import { PATIENCE_MS, sseEvents, textOf, within } from '../wire/harness.js';
 import { retryOf, word } from '../wire/modern.js';
 
-const SLOW_MS = 1500; // in which the node falls asleep
+const ASLEEP = -1; // for slow_ms: the node falls asleep in the middle of the deed
 const LATE_MS = 1000; // for what must not come any more
 const tools = ['deed', 'deed_blocking'];
 
@@ -25,10 +26,8 @@ async function until(what, isTrue) {
   })());
 }
 
-async function fallAsleep(house, sleeper, tag) {
-  await until('the deed is begun', () => house.deedsOf(tag) === 1);
-  sleeper.child.kill('SIGSTOP');
-}
+const fallsAsleep = (house, sleeper, tag) =>
+  until('the node sleeps, and the deed is begun', () => house.deedsOf(tag) === 1 && /^State:\s+T/m.test(readFileSync(`/proc/${sleeper.child.pid}/status`, 'utf8')));
 
 // The sleeper is awake, and has found out.
 async function wakeUp(house, sleeper, tag) {
@@ -42,13 +41,13 @@ for (const tool of tools.filter(() => combinations.some(({ era, store }) => era 
   test(`2026, ${tool}: the same retry at the other node brings the result, and the first request the same`, async (t) => {
     const { house, sleeper, other } = await twoNodes(t);
     const client = new Client2026(sleeper.url);
-    const args = { tag: 's', slow_ms: SLOW_MS };
+    const args = { tag: 's', slow_ms: ASLEEP };
     const first = await client.modern.asked(tool, args);
     const second = await client.modern.asked(tool, args, retryOf(first, { first: word('s-a') }));
     const retry = retryOf(second, { second: word('s-b') });
     const held = client.modern.call(tool, args, retry);
     held.catch(() => {});
-    await fallAsleep(house, sleeper, 's');
+    await fallsAsleep(house, sleeper, 's');
     const reply = await client.modern.call(tool, args, retry, { url: other.url });
     assert.equal(textOf(reply.result), rightText(tool, 's'), reply.text);
     await wakeUp(house, sleeper, 's');
@@ -64,7 +63,7 @@ for (const tool of tools.filter(() => combinations.some(({ era, store }) => era 
     const seen = {};
     const results = [];
     const story = { note() {}, begun: 0, until: Date.now() + PATIENCE_MS, wordFor: (key) => word(wordsOf('s')[key]) };
-    const response = await client.begin(story, tool, { tag: 's', slow_ms: SLOW_MS }, 'the-call');
+    const response = await client.begin(story, tool, { tag: 's', slow_ms: ASLEEP }, 'the-call');
     const held = (async () => {
       for await (const event of sseEvents(response.body)) {
         if (event.id) seen.last = event.id;
@@ -74,7 +73,7 @@ for (const tool of tools.filter(() => combinations.some(({ era, store }) => era 
         else if (message.id === 'the-call') results.push(message);
       }
     })().catch(() => {});
-    await fallAsleep(house, sleeper, 's');
+    await fallsAsleep(house, sleeper, 's');
     client.urls = [other.url];
     const again = await client.resume(story, seen);
     const message = await within(PATIENCE_MS, 'the result at the other node', client.read(story, 's', again, 'the-call', seen, []));
@@ -93,8 +92,8 @@ for (const { era } of combinations.filter(({ store }) => store === 'redis' && CR
       house.nodes.forEach((node) => node.keep());
       const client = await (era === '2025' ? new Client2025(sleeper.url, { patienceMs: 5000 }) : new Client2026(sleeper.url, { patienceMs: 5000 })).connect();
       const count = new Count();
-      const call = count.of(house, tool, 's', client.call(tool, 's', { slow_ms: SLOW_MS }));
-      await fallAsleep(house, sleeper, 's');
+      const call = count.of(house, tool, 's', client.call(tool, 's', { slow_ms: ASLEEP }));
+      await fallsAsleep(house, sleeper, 's');
       client.urls = [other.url];
       const crashers = await letCrash(house, era, other.url);
       await call;

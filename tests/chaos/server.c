@@ -32,7 +32,7 @@ enum {
 
 struct deed {
     const char *tag;
-    int64_t slow_ms; /* it takes that long, after its file is there */
+    int64_t slow_ms; /* it takes that long, after its file is there; -1: its node falls asleep */
 };
 
 static const char *folder;
@@ -68,6 +68,8 @@ static nod_status do_deed(nod_step_run *step, void *arg)
         nanosleep(&(struct timespec){ .tv_sec = deed->slow_ms / 1000,
                                       .tv_nsec = (deed->slow_ms % 1000) * 1000000 },
                   NULL);
+    if (deed->slow_ms < 0)
+        kill(getpid(), SIGSTOP);
     return NOD_OK;
 }
 
