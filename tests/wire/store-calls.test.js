@@ -7,7 +7,7 @@ import { Modern, retryOf, word } from './modern.js';
 import { stores } from './stores.js';
 
 const SECRET = { MCP_ELICITATION_SECRET: 'a-secret-for-the-tests-of-calls-0123456789' };
-const PATIENCE = { timeout: 60000 };
+const PATIENCE = { timeout: 4 * PATIENCE_MS };
 const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 const REASON = 'it was a mistake of ours';
 const SAYS = `An operator has ended this call: ${REASON}`;
@@ -129,7 +129,7 @@ onRedis('a call that runs on a node is ended there, and its handler is told', as
   const server = await serve(t, store);
   const person = await connect(t, 'http', 'probe', { server, answer: () => ({ action: 'accept', content: { confirmed: true } }) });
   const before = JSON.parse(await person.text('counters')).cancels;
-  const call = person.call('asks_and_works', {}, { timeout: 60000 });
+  const call = person.call('asks_and_works', {}, { timeout: 2 * PATIENCE_MS });
   const { call: id } = await until(store, ({ tool, state }) => tool === 'asks_and_works' && state === 'running');
   assert.equal((await end(store, id)).code, 0);
   failed(await call);
