@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cli/host.h"
 #include "cli/options.h"
+#include "cli/storage.h"
 #include "cli/remember.h"
 #include "cli/tool_names.h"
 
@@ -22,6 +23,8 @@ static const char *program_name(int argc, char **argv)
 static int serve(nod_server *server, const struct options *options)
 {
     tool_names_check(server, options);
+    if (options->store && !storage_is_known(options->store))
+        return EXIT_WRONG_USAGE;
     if (!host_open_store(server, options) || !host_open_oauth(server, options))
         return EXIT_CANNOT_SERVE;
     engine_allow_fields(server->engine, options->allow_fields);

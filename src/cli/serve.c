@@ -385,15 +385,8 @@ static bool listen_all(nod_server *server, const struct options *options)
 {
     for (size_t i = 0; i < options->listen_count; i++) {
         const struct options_listen *listen = &options->listen[i];
-        nod_status status = front_listen(server->front, listen_host(listen), listen->port);
-        if (status != NOD_OK) {
-            LOG_ERROR("cannot serve over HTTP", LOG_STR("host", listen_host(listen)),
-                      LOG_INT("port", listen->port),
-                      LOG_CSTR("why", status == NOD_E_STALE
-                                          ? "the address is taken by another program"
-                                          : nod_status_name(status)));
-            return false;
-        }
+        if (front_listen(server->front, listen_host(listen), listen->port) != NOD_OK)
+            return false; /* logged */
     }
     for (size_t i = 0; i < options->listen_count; i++)
         say_where(server, listen_host(&options->listen[i]), i);

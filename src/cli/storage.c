@@ -261,6 +261,13 @@ static struct store *refuse_scheme(struct str address)
     return refuse(shown, why);
 }
 
+bool storage_is_known(const char *address)
+{
+    if (!kind_of(str_of(address)))
+        refuse_scheme(str_of(address));
+    return kind_of(str_of(address));
+}
+
 struct store *storage_open(const struct storage_opts *opts)
 {
     struct storage_opts with = *opts;

@@ -28,6 +28,8 @@ struct storage_opts {
     enum mark_rule mark; /* which secrets may open it */
 };
 
+/* False, logged: there is no such kind of store. */
+bool storage_is_known(const char *address);
 /* NULL, logged: it cannot be used. It never falls back to memory. */
 struct store *storage_open(const struct storage_opts *opts);
 

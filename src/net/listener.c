@@ -251,10 +251,15 @@ nod_status listener_open(struct loop *loop, struct str host, int port,
                     ? listen_unix(listener, str_skip(host, unix_prefix.len))
                     : listen_tcp(listener, host, port);
     if (error != 0) {
-        LOG_ERROR("cannot listen; give an address of this machine and a free port, or a path where "
-                  "no other server listens",
-                  LOG_STR("host", host), LOG_INT("port", port),
-                  LOG_CSTR("error", uv_strerror(uv_translate_sys_error(error))));
+        const char *why = error == EADDRINUSE ? "the address is taken by another program"
+                                              : uv_strerror(uv_translate_sys_error(error));
+        if (str_starts(host, unix_prefix))
+            LOG_ERROR("cannot listen; give a path where no other server listens, in a folder that "
+                      "exists and that this user may write to",
+                      LOG_STR("path", str_skip(host, unix_prefix.len)), LOG_CSTR("why", why));
+        else
+            LOG_ERROR("cannot listen; give an address of this machine and a free port",
+                      LOG_STR("host", host), LOG_INT("port", port), LOG_CSTR("why", why));
         listener_close(listener);
         return error == EADDRINUSE ? NOD_E_STALE : NOD_E_IO;
     }

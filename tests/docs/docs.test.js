@@ -283,7 +283,7 @@ test('make run does not say that it listens where somebody else does', async (t)
   child.stderr.on('data', (data) => (said += data));
   const code = await within(PATIENCE_MS, 'make run ends', new Promise((resolve) => child.once('close', resolve)));
   assert.notEqual(code, 0);
-  assert.match(said, /cannot serve over HTTP/);
+  assert.match(said, /cannot listen/);
   assert.doesNotMatch(said, /listens on/);
 });
 

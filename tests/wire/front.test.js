@@ -88,6 +88,21 @@ test('the socket of a dead server is replaced, that of a live one and any other 
   assert.ok(statSync(file).isFile());
 });
 
+test('a socket in a folder that is missing is one error: what, where, and what to do', async (t) => {
+  const socket = path.join(folder(t), 'missing', 'nod.sock');
+  const refused = await runOnce('probe', ['--http', `unix:${socket}`]);
+  assert.equal(refused.code, 1);
+  const errors = refused.stderr.split('\n').filter((line) => /level=error/.test(line));
+  assert.equal(errors.length, 1, refused.stderr);
+  assert.match(errors[0], new RegExp(`cannot listen; give a path [^"]*folder that exists[^"]*" path=${socket} why="no such file or directory"`));
+});
+
+test('a kind of store that does not exist is a wrong command line', async () => {
+  const refused = await runOnce('probe', ['--http', '127.0.0.1:0', '--store', 'sqllite:x']);
+  assert.match(refused.stderr, /did you mean sqlite\?/);
+  assert.equal(refused.code, 2);
+});
+
 test('one address of several that cannot be listened on ends the start', async (t) => {
   const server = await startHttp(t, 'probe');
   const taken = new URL(server.url).host;

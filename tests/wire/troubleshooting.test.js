@@ -324,7 +324,9 @@ symptom('The server does not start', async (t, says) => {
     return (pattern.exec(line)?.[1] ?? / event="([^"]+)"/.exec(line)[1]).replaceAll('\\"', '"');
   };
   says(await whyOf(['--http', '0', '--store', `sqlite:${file}`]), [file, '/var/lib/nod/nod.db'], [/process \d+/.exec(await whyOf(['--http', '0', '--store', `sqlite:${file}`]))[0], 'process 4711']);
-  says(await whyOf(['--http', `127.0.0.1:${port}`]), [port, '8080']);
+  const event = / event="([^"]+)"/;
+  says(await whyOf(['--http', `127.0.0.1:${port}`], undefined, event));
+  says(await whyOf(['--http', `unix:${path.join(scratchFolder(t), 'missing', 'nod.sock')}`], undefined, event));
   says(await whyOf(['--http', '0.0.0.0:0']));
   says(await whyOf(['--http', '0'], { MCP_ELICITATION_SECRET: 'too short' }));
   const sealed = ['--store', `sqlite:${path.join(scratchFolder(t), 'sealed.db')}`];
