@@ -7,12 +7,12 @@
 #include <locale.h>
 #include <wchar.h>
 
+#include "json/piles.h"
 #include "json/unseen.h"
 #include "json/utf8.h"
 
 enum {
     SAFE_MARK_MAX = 16, /* bytes of a mark */
-    SAFE_PILE_MAX = 4,  /* accents and the like on one character; further ones are marks */
     SAFE_DOTS = 3,      /* columns of what stands for the rest of a line */
 };
 
@@ -34,15 +34,11 @@ struct piece {
 
 static struct piece piece_at(const char *at, const char *end)
 {
-    static const unsigned char lead[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
     size_t len = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
 
     if (!len)
         return (struct piece){ 1, (unsigned char)*at, true, false };
-    uint32_t code = (unsigned char)*at & lead[len];
-    for (size_t i = 1; i < len; i++)
-        code = code << 6 | ((unsigned char)at[i] & 0x3f);
-    return (struct piece){ len, code, false, false };
+    return (struct piece){ len, utf8_code(at, len), false, false };
 }
 
 static bool needs_mark(struct piece piece)
@@ -79,8 +75,8 @@ static size_t draw_within(FILE *out, struct str text, size_t columns, bool *fits
         struct piece piece = piece_at(at, end);
         size_t more = draw(NULL, at, piece);
         pile = more ? 0 : pile + 1;
-        if (pile > SAFE_PILE_MAX) {
-            pile = SAFE_PILE_MAX;
+        if (pile > PILES_MAX) {
+            pile = PILES_MAX;
             piece.piled = true;
             more = draw(NULL, at, piece);
         }

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "json/piles.h"
+
 bool unseen(uint32_t code)
 {
     static const struct {
@@ -39,4 +41,29 @@ bool unseen(uint32_t code)
 bool unseen_joins(uint32_t code)
 {
     return code == 0x200d || code == 0xfe0e || code == 0xfe0f;
+}
+
+/* Roughly: arrows, signs and emoji, and what was joined to one. */
+static bool is_picture(uint32_t code)
+{
+    return unseen_joins(code) || (code >= 0x2190 && code <= 0x2bff) || code >= 0x1f000;
+}
+
+bool unseen_here(struct unseen_place *place, uint32_t code)
+{
+    bool part = unseen_joins(code) && is_picture(place->before);
+
+    place->before = code;
+    place->pile = code >= 0x300 && piles(code) ? place->pile + 1 : 0;
+    return place->pile > PILES_MAX || (unseen(code) && !part);
+}
+
+const char *unseen_name(uint32_t code)
+{
+    static const char names[][4] = { "NUL", "SOH", "STX", "ETX", "EOT", "ENQ", "ACK", "BEL",
+                                     "BS",  "TAB", "LF",  "VT",  "FF",  "CR",  "SO",  "SI",
+                                     "DLE", "DC1", "DC2", "DC3", "DC4", "NAK", "SYN", "ETB",
+                                     "CAN", "EM",  "SUB", "ESC", "FS",  "GS",  "RS",  "US" };
+
+    return code < sizeof(names) / sizeof(names[0]) ? names[code] : NULL;
 }

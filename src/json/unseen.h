@@ -3,8 +3,9 @@
  *
  * Text from outside is shown to people who decide by it. A character that is not drawn, that moves
  * the cursor, or that turns the direction of what follows can make it say something else than what
- * is there. Whoever shows such text draws these as marks: the terminal, the page as the server
- * draws it, and its scripts, which have the same table (web/dom.js; a test compares them).
+ * is there. Whoever shows such text draws these as marks: the terminal, the messages that clients
+ * show, the page as the server draws it, and its scripts, which have the same table (web/dom.js; a
+ * test compares them).
  */
 #ifndef NOD_JSON_UNSEEN_H
 #define NOD_JSON_UNSEEN_H
@@ -16,5 +17,15 @@ bool unseen(uint32_t code);
 /* Joins two pictures to one, or chooses how one is drawn: right behind a picture it is a part of
  * it, anywhere else it is unseen. */
 bool unseen_joins(uint32_t code);
+
+/* Where somebody is who goes through a text, character by character; zero at its beginning. */
+struct unseen_place {
+    uint32_t before;
+    unsigned pile; /* so many accents are on the last character */
+};
+/* Is this next character drawn as a mark here? Also if it is one accent too many (json/piles.h). */
+bool unseen_here(struct unseen_place *place, uint32_t code);
+/* What a control character is called: "ESC"; NULL: it has only its number. */
+const char *unseen_name(uint32_t code);
 
 #endif

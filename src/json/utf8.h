@@ -186,4 +186,15 @@ static inline size_t utf8_sequence(const char *at, const char *end)
     return left >= 4 && utf8_is_tail(at[3]) && !overlong && !beyond ? 4 : 0;
 }
 
+/* The character that such a sequence, or one byte of ASCII, stands for. */
+static inline uint32_t utf8_code(const char *at, size_t len)
+{
+    static const unsigned char lead[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+    uint32_t code = (unsigned char)at[0] & lead[len];
+
+    for (size_t i = 1; i < len; i++)
+        code = code << 6 | ((unsigned char)at[i] & 0x3f);
+    return code;
+}
+
 #endif

@@ -2,30 +2,14 @@
  * surface/page_text: text from outside, written into a page.
  *
  * A title, a message or a principal may hold anything. Here it becomes text and nothing else: what
- * HTML gives a meaning is escaped, and what cannot be seen or moves others (json/unseen) is drawn
- * as marks with its number. The scripts of the page do the same (web/dom.js); this is for the first
- * moment, and for browsers without scripts.
+ * HTML gives a meaning is escaped, and what cannot be seen or moves others, and accents beyond a
+ * few on one character (json/unseen), are drawn as marks with their numbers. The scripts of the
+ * page do the same (web/dom.js); this is for the first moment, and for browsers without scripts.
  */
 #include "json/unseen.h"
 #include "json/utf8.h"
 #include "surface/inbox_inside.h"
 #include "surface/page.h"
-
-static uint32_t code_point(const char *at, size_t len)
-{
-    static const unsigned char lead[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-    uint32_t code = (unsigned char)at[0] & lead[len];
-
-    for (size_t i = 1; i < len; i++)
-        code = code << 6 | ((unsigned char)at[i] & 0x3f);
-    return code;
-}
-
-/* Roughly: arrows, signs and emoji, and what was joined to one. */
-static bool is_picture(uint32_t code)
-{
-    return unseen_joins(code) || (code >= 0x2190 && code <= 0x2bff) || code >= 0x1f000;
-}
 
 static struct str escaped(char c)
 {
@@ -45,16 +29,15 @@ static struct str escaped(char c)
     }
 }
 
-/* Writes what begins at `at`, and returns how long it is. *before: the character before it. */
+/* Writes what begins at `at`, and returns how long it is. */
 static size_t write_one(struct buf *page, const char *at, const char *end, bool marks,
-                        uint32_t *before)
+                        struct unseen_place *place)
 {
     size_t len = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
-    uint32_t code = len ? code_point(at, len) : 0xfffd;
+    uint32_t code = len ? utf8_code(at, len) : 0xfffd;
     struct str escape = escaped(*at);
-    bool hidden = unseen(code) && !(unseen_joins(code) && is_picture(*before));
+    bool hidden = unseen_here(place, code);
 
-    *before = code;
     if (escape.len)
         buf_add(page, escape);
     else if (marks && code == '\n')
@@ -71,10 +54,10 @@ static size_t write_one(struct buf *page, const char *at, const char *end, bool 
 void page_text(struct buf *page, struct str text, size_t limit)
 {
     const char *at = text.at, *end = text.at + text.len;
-    uint32_t before = 0;
+    struct unseen_place place = { 0 };
 
     while (at < end && (size_t)(at - text.at) < limit)
-        at += write_one(page, at, end, true, &before);
+        at += write_one(page, at, end, true, &place);
     if (at < end)
         buf_add(page, STR("\xe2\x80\xa6"));
 }
@@ -82,10 +65,10 @@ void page_text(struct buf *page, struct str text, size_t limit)
 void page_attribute(struct buf *page, struct str text)
 {
     const char *at = text.at, *end = text.at + text.len;
-    uint32_t before = 0;
+    struct unseen_place place = { 0 };
 
     while (at < end)
-        at += write_one(page, at, end, false, &before);
+        at += write_one(page, at, end, false, &place);
 }
 
 void page_row(struct buf *page, const struct inbox *inbox, const struct ask_record *ask,

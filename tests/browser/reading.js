@@ -29,6 +29,19 @@ describe('reading', { concurrency: 2 }, () => {
     assert.doesNotMatch(html, /<script>|[\u001b\u202a-\u202e]/);
   });
 
+  test('accents beyond the fourth on one letter are marks, and cover nothing', async (t) => {
+    const { server, peer, page } = await stage(t);
+    const pile = (count) => `e${'\u0301'.repeat(count)}`;
+    await peer.call('say', { text: `Run ${pile(900)} or ${pile(4)}, or ${pile(4)}\u0302\u0303?`, more: pile(500) });
+    const message = ask(page).locator('.message');
+    await message.waitFor();
+    assert.deepEqual(await message.locator('.mark').allTextContents(), ['U+0301×896', 'U+0302', 'U+0303']);
+    assert.match(await message.locator('.mark').first().getAttribute('title'), /^one accent too many, U\+0301$/);
+    await ask(page).locator('.tree').getByText('U+0301×496').waitFor();
+    assert.doesNotMatch(await page.locator('#main').textContent(), /\p{M}{5}/u);
+    assert.doesNotMatch(await (await page.request.get(server.origin)).text(), /\p{M}{5}/u, 'nor as the server draws it');
+  });
+
   test('numbers are as they came, nested values are a tree, and deep ones fold', async (t) => {
     const { peer, page } = await stage(t);
     await peer.call('transfer', '{"amount":1200.00,"tiny":0.10,"big":123456789012345678901234567890,"exp":1E5,"to":{"name":"Grace","bank":{"branch":{"city":"Berlin"}}},"list":["a",true,null,[]],"2":"two","1":"one","__proto__":"p"}');

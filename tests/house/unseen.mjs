@@ -1,4 +1,5 @@
-// The characters that are drawn as marks are the same in C (src/json/unseen.c) and on the page (web/dom.js), but for the end of a line.
+// The characters that are drawn as marks are the same in C (src/json/unseen.c) and on the page (web/dom.js), but for the end of a line; and so
+// are their names, and the accents that pile up (src/json/piles.c).
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { unseen } from "../../web/dom.js";
@@ -18,6 +19,15 @@ for (let code = 0; code <= 0x10ffff; code++) {
     unseen.lastIndex = 0;
     if (there && code !== 10 && unseen.test(`\u{1f468}${String.fromCodePoint(code)}`) === joins.includes(code)) wrong.push(`U+${code.toString(16)} behind a picture`);
 }
+const piles = [...readFileSync(join(import.meta.dirname, "../../src/json/piles.c"), "utf8").matchAll(/\{ (0x[0-9a-f]+), (0x[0-9a-f]+) \}/g)].map(([, from, to]) => [Number(from), Number(to)]);
+for (let code = 0, at = 0; code <= 0x10ffff; code++) {
+    const accent = /[\p{Mn}\p{Me}]/u.test(String.fromCodePoint(code));
+    if (piles[at] && code > piles[at][1]) at++;
+    if (accent !== (code >= piles[at]?.[0])) wrong.push(`U+${code.toString(16)}: ${accent ? "an accent for the page alone" : "an accent in C alone"}`);
+}
+const page = readFileSync(join(import.meta.dirname, "../../web/dom.js"), "utf8");
+const names = source.match(/"[A-Z0-9]+"/g).map((name) => name.slice(1, -1)).join(" ");
+if (!page.includes(`'${names}'.split`)) wrong.push(`names of control characters: ${names}`);
 for (const line of wrong.slice(0, 20)) console.error(line);
 console.log(`${ranges.length} ranges, ${marks} characters, ${wrong.length} that differ`);
 process.exit(wrong.length || ranges.length < 10 || joins.length !== 3 ? 1 : 0);
