@@ -114,6 +114,7 @@ struct run *run_create(struct call *call)
     run->principal = arena_str(arena, call->principal);
     run->uri = arena_str(arena, call->uri);
     run->args = json_parse(arena, arena_str(arena, call_args_now(call)), NULL, &error);
+    run->args_changed = call->args_now != NULL;
     run->client = call_supports(call);
     run->supports = call->supports;
     run->supports_consent = call->supports_consent;

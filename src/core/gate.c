@@ -14,8 +14,6 @@
 #include "core/grant_inside.h"
 #include "core/hook_inside.h"
 
-enum { GATE_ARGS_SHOWN = 2000 }; /* bytes of the arguments in a gate's question */
-
 /* --- a run for a hook to ask with --- */
 
 struct run *hook_run(struct nod_hook_run *hook)
@@ -41,23 +39,16 @@ const struct target *hook_target(const struct nod_hook_run *hook)
 
 /* --- the confirmation that a target requires --- */
 
-static struct str gate_message(const struct call *call, struct arena *arena)
+static struct str gate_message(struct run *run)
 {
-    struct str shown = call_args_now(call);
-    const char *more = "";
+    const struct target *target = run->call->target;
 
-    if (call->target->confirm_message.len)
-        return call->target->confirm_message;
-    if (str_eq(shown, STR("{}")))
-        return arena_fmt(arena, "Allow " STR_FMT "?", STR_ARG(call->target->title));
-    if (shown.len > GATE_ARGS_SHOWN) {
-        shown.len = GATE_ARGS_SHOWN;
-        while (shown.len && ((unsigned char)shown.at[shown.len] & 0xC0) == 0x80)
-            shown.len--; /* not in the middle of a character */
-        more = " ...";
-    }
-    return arena_fmt(arena, "Allow " STR_FMT "?\n\nArguments: " STR_FMT "%s",
-                     STR_ARG(call->target->title), STR_ARG(shown), more);
+    if (target->confirm_message.len)
+        return target->confirm_message;
+    if (!json_first(run->args))
+        return arena_fmt(&run->arena, "Allow " STR_FMT "?", STR_ARG(target->title));
+    return arena_fmt(&run->arena, "Allow " STR_FMT "?\n\nArguments: " STR_FMT,
+                     STR_ARG(target->title), STR_ARG(run_show_args(run, run->args, false, false)));
 }
 
 static nod_status not_confirmed(struct nod_hook_run *hook, struct run *run,
@@ -121,7 +112,7 @@ static nod_status confirm(struct nod_hook_run *hook, void *data)
     (void)data;
     struct ask_spec spec = { .kind = ASK_APPROVAL,
                              .key = STR("gate"), /* with its prefix: nod.gate */
-                             .message = gate_message(run->call, &run->arena),
+                             .message = gate_message(run),
                              .consent = true };
     if (grant_rule_of(run->engine, run->call, run->target->name).allows) {
         spec.path = run->target->name;

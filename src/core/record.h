@@ -121,6 +121,14 @@ struct ask_record {
     int64_t ended_ms;
 };
 
+/* How a message ends that does not have all arguments of its call in it (core/args_shown.c), and
+ * one of which nobody has the rest. */
+#define ARGS_ELSEWHERE                                                                             \
+    STR("Whoever made the call has all of them, and so has the inbox if this question is there.")
+#define ARGS_NOWHERE STR("They can be seen nowhere.")
+/* Does the inbox have more of the arguments than the message? */
+bool args_are_cut(const struct ask_record *ask);
+
 /* Where it was answered, as people read it: a client is a client, in whatever era; what ended with
  * its call was ended by nod. */
 struct str ask_via_shown(struct str via);

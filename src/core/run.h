@@ -110,6 +110,7 @@ struct run {
     struct str call_id, principal, uri;
     role_set roles; /* of whoever is behind the call */
     const struct json *args;
+    bool args_changed; /* hooks have written them: the client made the call with others */
     /* put before every key, so that a hook's keys are not the handler's; empty: none */
     struct str prefix;
     const struct entry *journal; /* the call's, or `left` */
@@ -171,6 +172,9 @@ struct run {
  * NOD_E_NOT_DETERMINISTIC, NOD_E_LIMIT, NOD_E_USAGE: run->fault says why.
  */
 nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct entry **answer);
+/* Arguments for the message of a question (core/args_shown.c). `own`: they are not the call's.
+ * `lines`: each on a line of its own. */
+struct str run_show_args(struct run *run, const struct json *args, bool own, bool lines);
 /* Could a plain question of this kind be put to somebody, so that the answer counts? */
 bool run_supports_kind(const struct run *run, enum ask_kind kind);
 

@@ -6,7 +6,7 @@
  */
 #include "mcp/ask2025_inside.h"
 
-#include "mcp/ask_again_message.h"
+#include "mcp/question_message.h"
 
 static void write_empty_form(struct json_writer *w, bool confirm)
 {
@@ -60,7 +60,8 @@ static bool draw_form(struct drawing *d)
     d->confirm = !form.len && d->session->boolean_confirm;
     if (facts->modes)
         jw_key_str(&d->w, STR("mode"), STR("form"));
-    jw_key_str(&d->w, STR("message"), message_again(&d->arena, d->record->message, d->problems));
+    jw_key_str(&d->w, STR("message"),
+               question_message(d->session->server, &d->arena, d->record, d->problems));
     jw_key(&d->w, STR("requestedSchema"));
     if (as_written)
         jw_raw(&d->w, form);
@@ -76,7 +77,8 @@ static bool draw_url(struct drawing *d)
     struct str url = ask_url(d->session->server->opts.engine, d->record, &d->arena);
 
     jw_key_str(&d->w, STR("mode"), STR("url"));
-    jw_key_str(&d->w, STR("message"), message_again(&d->arena, d->record->message, d->problems));
+    jw_key_str(&d->w, STR("message"),
+               question_message(d->session->server, &d->arena, d->record, d->problems));
     jw_key_str(&d->w, STR("url"), url);
     jw_key_str(&d->w, STR("elicitationId"), d->record->id);
     return url.len > 0;

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "json/form.h"
 #include "mcp/caller2026.h"
-#include "mcp/ask_again_message.h"
+#include "mcp/question_message.h"
 #include "mcp/session.h"
 
 enum { ASK2026_ARENA_MAX = 8 << 20 }; /* memory of a question while it is written */
@@ -95,16 +95,13 @@ bool ask2026_can(const struct engine *engine, uint8_t can, const struct ask_reco
     return ask->kind != ASK_SAMPLE || can & CLIENT_CAN_SAMPLE_TOOLS || !wants_tools(ask);
 }
 
-static void write_message(struct json_writer *w, struct str message, struct str problems)
+static void write_message(struct json_writer *w, const struct mcp_server *server,
+                          const struct ask_record *ask, struct str problems)
 {
     struct arena arena;
 
-    if (!problems.len) {
-        jw_str(w, message);
-        return;
-    }
     arena_init(&arena, ASK2026_ARENA_MAX);
-    jw_str(w, message_again(&arena, message, problems));
+    jw_str(w, question_message(server, &arena, ask, problems));
     arena_finish(&arena);
 }
 
@@ -132,38 +129,39 @@ static void write_schema(struct json_writer *w, struct str detail)
     arena_finish(&arena);
 }
 
-static void write_form(struct json_writer *w, const struct ask_record *ask, struct str problems)
+static void write_form(struct json_writer *w, const struct mcp_server *server,
+                       const struct ask_record *ask, struct str problems)
 {
     jw_open(w, ELICITATION("form"), 2);
-    write_message(w, ask->message, problems);
+    write_message(w, server, ask, problems);
     jw_key(w, STR("requestedSchema"));
     write_schema(w, ask->detail.len ? ask->detail : STR("{\"type\":\"object\",\"properties\":{}}"));
     jw_close(w, 2);
 }
 
-static void write_url(struct json_writer *w, const struct engine *engine,
+static void write_url(struct json_writer *w, const struct mcp_server *server,
                       const struct ask_record *ask, struct str problems)
 {
     struct arena arena;
 
     arena_init(&arena, ASK2026_ARENA_MAX);
     jw_open(w, ELICITATION("url"), 2);
-    write_message(w, ask->message, problems);
-    jw_key_str(w, STR("url"), ask_url(engine, ask, &arena));
+    write_message(w, server, ask, problems);
+    jw_key_str(w, STR("url"), ask_url(server->opts.engine, ask, &arena));
     jw_close(w, 2);
     arena_finish(&arena);
 }
 
-bool ask2026_write(struct json_writer *w, const struct engine *engine, const struct ask_record *ask,
-                   struct str problems)
+bool ask2026_write(struct json_writer *w, const struct mcp_server *server,
+                   const struct ask_record *ask, struct str problems)
 {
     switch (ask->kind) {
     case ASK_FORM:
     case ASK_APPROVAL:
-        write_form(w, ask, problems);
+        write_form(w, server, ask, problems);
         break;
     case ASK_URL:
-        write_url(w, engine, ask, problems);
+        write_url(w, server, ask, problems);
         break;
     case ASK_SAMPLE:
         jw_open(w, STR("{\"method\":\"sampling/createMessage\",\"params\":"), 1);

@@ -11,6 +11,8 @@
 #include "core/engine.h"
 #include "json/write.h"
 
+struct mcp_server;
+
 enum {
     ASK2026_ATTEMPTS = 8
 }; /* how often invalid content is asked again, unless the author says */
@@ -27,8 +29,8 @@ bool ask2026_can(const struct engine *engine, uint8_t can, const struct ask_reco
  * Writes {"method": ..., "params": {...}}. `problems` (JSON, may be empty) is what was wrong with
  * the last answer; it precedes the message. False: it cannot be written.
  */
-bool ask2026_write(struct json_writer *w, const struct engine *engine, const struct ask_record *ask,
-                   struct str problems);
+bool ask2026_write(struct json_writer *w, const struct mcp_server *server,
+                   const struct ask_record *ask, struct str problems);
 
 /*
  * The answer in one value of inputResponses. False: it does not have the shape of a response to

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "json/shown.h"
 #include "mcp/attach2025.h"
 #include "mcp/model.h"
 #include "mcp/server_inside.h"
@@ -138,14 +139,18 @@ struct str pending_page(const struct mcp_server *server, struct str ask_id, stru
     return front_link(pages, arena_fmt(arena, "/ask/" STR_FMT, STR_ARG(ask_id)), arena);
 }
 
-static struct str shown(struct str message)
+/* So much of it as may be told beside the handle. The rest is counted. */
+static struct str shown(struct str message, struct arena *arena)
 {
-    if (message.len <= PENDING_SHOWN_MAX)
+    char count[SHOWN_COUNT_MAX];
+    size_t len = PENDING_SHOWN_MAX;
+
+    if (message.len <= len)
         return message;
-    message.len = PENDING_SHOWN_MAX;
-    while (message.len && ((unsigned char)message.at[message.len] & 0xc0) == 0x80)
-        message.len--; /* no half of a character */
-    return message;
+    while (len && ((unsigned char)message.at[len] & 0xc0) == 0x80)
+        len--; /* no half of a character */
+    return arena_fmt(arena, STR_FMT "\xE2\x80\xA6 (%s more bytes)", STR_ARG(str_n(message.at, len)),
+                     shown_count(count, message.len - len));
 }
 
 /*
@@ -200,7 +205,7 @@ static struct str text_of(const struct mcp_server *server, const struct call *ca
         first ? arena_fmt(arena,
                           "Not done yet: a person has been asked, and has not answered so far. The "
                           "question is: \"" STR_FMT "\"" STR_FMT " ",
-                          STR_ARG(shown(ask_record(first)->message)), STR_ARG(where))
+                          STR_ARG(shown(ask_record(first)->message, arena)), STR_ARG(where))
               : STR("Not done yet: what was asked has been answered, and the call goes on. ");
 
     if (is_found_by_calling_again(server, call) || is_strangers(call))
@@ -228,7 +233,7 @@ static void write_text(struct json_writer *w, struct str text)
 }
 
 static void write_facts(struct json_writer *w, const struct mcp_server *server,
-                        const struct call *call, struct str page)
+                        const struct call *call, struct str page, struct arena *arena)
 {
     jw_key(w, STR("structuredContent"));
     jw_object(w);
@@ -241,14 +246,18 @@ static void write_facts(struct json_writer *w, const struct mcp_server *server,
         jw_key_str(w, STR("waitWith"), PENDING_TOOL);
     jw_key(w, STR("waitingFor"));
     jw_array(w);
-    size_t room = PENDING_SHOWN_MAX;
+    size_t room = PENDING_SHOWN_MAX, left = 0;
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
-        struct str message = shown(ask_record(ask)->message);
-        if (message.len > room)
-            break;
-        room -= message.len;
+        struct str message = shown(ask_record(ask)->message, arena);
+        left += left || (message.len > room && ask != call_ask_first(call));
+        if (left)
+            continue;
+        room -= message.len < room ? message.len : room;
         jw_str(w, message);
     }
+    if (left)
+        jw_str(w,
+               arena_fmt(arena, "\xE2\x80\xA6 (%zu more question%s)", left, left == 1 ? "" : "s"));
     jw_end(w);
     if (page.len)
         jw_key_str(w, STR("answerAt"), page);
@@ -272,7 +281,7 @@ void pending_write(struct mcp_server *server, const struct call *call, struct bu
     write_text(&w,
                model ? model_text(server, call, page, &arena)
                      : text_of(server, call, where_to_answer(server, call, page, &arena), &arena));
-    write_facts(&w, server, call, page);
+    write_facts(&w, server, call, page, &arena);
     if (model || view) {
         jw_key(&w, STR("_meta"));
         jw_object(&w);

@@ -187,7 +187,7 @@ static void write_page(struct caller2026 *caller, const struct ask *ask, struct 
     if (!page.url.len)
         return;
     jw_key(w, record->key);
-    ask2026_write(w, caller->server->opts.engine, &page, STR_NONE);
+    ask2026_write(w, caller->server, &page, STR_NONE);
 }
 
 /* What the result holds besides the state, written while the call is at hand. */
@@ -204,7 +204,7 @@ static bool write_requests(struct caller2026 *caller, struct call *call, struct 
             continue;
         }
         jw_key(&w, record->key);
-        ask2026_write(&w, caller->server->opts.engine, record, note_of(caller, record->key));
+        ask2026_write(&w, caller->server, record, note_of(caller, record->key));
     }
     jw_end(&w);
     return json_writer_done(&w);

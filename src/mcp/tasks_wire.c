@@ -48,7 +48,7 @@ static void write_requests(struct json_writer *w, struct task *task)
         if (!task_shows(task, record))
             continue;
         jw_key(w, task_key(&arena, record));
-        ask2026_write(w, task->server->opts.engine, record, note ? note->problems : STR_NONE);
+        ask2026_write(w, task->server, record, note ? note->problems : STR_NONE);
     }
     jw_end(w);
     arena_finish(&arena);

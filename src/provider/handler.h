@@ -17,7 +17,6 @@ struct local_target;
 
 enum {
     REPLY_BYTES_MAX = 16 * 1024 * 1024, /* bytes of a result as JSON */
-    APPROVE_SHOWN_MAX = 4096,           /* bytes of arguments shown to a person; the rest is cut */
     APPROVE_ATTEMPTS = 8, /* times an approval is asked for while what comes back does not fit */
     COMPLETION_BYTES_MAX = 1024 * 1024,  /* memory of a completion handler */
     HANDLER_TEXT_MAX = 16 * 1024 * 1024, /* bytes of one JSON text made by nod_text */

@@ -283,49 +283,15 @@ nod_status nod_confirm_with(nod_call *call, bool *yes, const struct nod_confirm_
     return status;
 }
 
-/* Arguments as a person reads them: one member in each line, cut if there is too much. */
-static void show_value(struct buf *out, const struct json *v, int depth)
+static struct str shown_message(nod_call *call, const char *message, const struct json *arguments,
+                                bool own)
 {
-    bool object = json_is(v, JSON_OBJECT);
-
-    if (!json_first(v) || depth >= JSON_DEPTH_MAX) {
-        json_write(out, v);
-        return;
-    }
-    buf_add_char(out, object ? '{' : '[');
-    JSON_EACH (child, v) {
-        buf_fmt(out, "%s\n%*s", child == json_first(v) ? "" : ",", 2 * (depth + 1), "");
-        if (object) {
-            struct json key = { .type = JSON_STRING, .text = child->key };
-            json_write(out, &key);
-            buf_add(out, STR(": "));
-        }
-        show_value(out, child, depth + 1);
-        if (out->overflow)
-            return;
-    }
-    buf_fmt(out, "\n%*s%c", 2 * depth, "", object ? '}' : ']');
-}
-
-static struct str shown_message(nod_call *call, const char *message, const struct json *arguments)
-{
-    struct arena *arena = &call->run->arena;
-    struct str text = call_text(call, message), shown;
-    struct buf out;
+    struct str text = call_text(call, message);
 
     if (!json_first(arguments))
         return text;
-    buf_init(&out, APPROVE_SHOWN_MAX);
-    show_value(&out, arguments, 0);
-    shown = buf_str(&out);
-    while (shown.len && out.overflow && ((unsigned char)shown.at[shown.len - 1] & 0xC0) == 0x80)
-        shown.len--; /* not in the middle of a character */
-    if (out.overflow && shown.len && (unsigned char)shown.at[shown.len - 1] >= 0x80)
-        shown.len--;
-    text = arena_fmt(arena, STR_FMT "\n\n" STR_FMT "%s", STR_ARG(text), STR_ARG(shown),
-                     out.overflow ? "\n\xE2\x80\xA6" : "");
-    buf_finish(&out);
-    return text;
+    return arena_fmt(&call->run->arena, STR_FMT "\n\n" STR_FMT, STR_ARG(text),
+                     STR_ARG(run_show_args(call->run, arguments, own, true)));
 }
 
 static nod_status approve_spec(nod_call *call, const struct nod_approve_opts *opts,
@@ -337,7 +303,7 @@ static nod_status approve_spec(nod_call *call, const struct nod_approve_opts *op
     *spec = (struct ask_spec){
         .kind = ASK_APPROVAL,
         .key = call_text(call, opts->key),
-        .message = shown_message(call, opts->message, json_in(arguments)),
+        .message = shown_message(call, opts->message, json_in(arguments), opts->arguments != NULL),
         .authored = call_text(call, opts->message).len,
         .ttl_ms = opts->ttl_ms,
         .attempts = opts->attempts ? opts->attempts : APPROVE_ATTEMPTS,

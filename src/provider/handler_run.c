@@ -266,6 +266,7 @@ static void run_again_init(struct run *again, const struct run *run)
     again->principal = run->principal;
     again->uri = run->uri;
     again->args = run->args;
+    again->args_changed = run->args_changed;
     again->journal_bytes = run->journal_bytes;
     again->fresh_intent = run->fresh_intent;
     again->portable = run->portable;

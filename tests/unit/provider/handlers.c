@@ -2,7 +2,7 @@
 #include "handler_bench.h"
 #include "../runner.h"
 
-enum { SHOWN_MAX = 4096 }; /* APPROVE_SHOWN_MAX of provider/handler.h */
+enum { SHOWN_MAX = 4096 }; /* as in json/shown.h */
 
 /* --- asking --- */
 
@@ -238,6 +238,35 @@ static void arguments_too_long_to_show_are_cut_between_characters(void **state)
     assert_int_equal(b.ask_count, 1); /* it was valid UTF-8, or it could not have been stored */
     assert_true(strlen(b.asks[0].message) < 5000);
     assert_non_null(strstr(b.asks[0].message, "\xE2\x80\xA6"));
+}
+
+static nod_status approve_own(nod_call *call)
+{
+    nod_approval approval;
+    nod_json *own = nod_object(call);
+
+    nod_set_str(call, own, "text", nod_arg_str(call, "a"));
+    NOD_TRY(nod_approve(call, &approval, .message = "Transfer?", .arguments = own));
+    return nod_reply_text(call, "done");
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    return str_ends(str_of(text), str_of(end));
+}
+
+static void the_message_says_where_the_rest_of_the_arguments_is(void **state)
+{
+    static char args[3 * SHOWN_MAX];
+    (void)state;
+
+    snprintf(args, sizeof(args), "{\"a\":\"%0*d\"}", 2 * SHOWN_MAX, 0);
+    bench_call(approve_it, args);
+    assert_true(ends_with(b.asks[0].message,
+                          " bytes of the arguments. Whoever made the call has all of them, and so "
+                          "has the inbox if this question is there."));
+    bench_call(approve_own, args); /* nobody else has these */
+    assert_true(ends_with(b.asks[0].message, " bytes of the arguments. They can be seen nowhere."));
 }
 
 static nod_status approve_with_form(nod_call *call)
@@ -834,6 +863,7 @@ SUBJECT(handlers)
         T(only_an_accept_is_a_yes),
         T(an_approval_shows_the_arguments_and_keeps_the_id),
         T(arguments_too_long_to_show_are_cut_between_characters),
+        T(the_message_says_where_the_rest_of_the_arguments_is),
         T(an_approval_with_a_form_gives_what_was_filled_in),
         T(several_questions_go_out_in_one_round),
         T(one_of_several_that_expires_is_a_timeout),

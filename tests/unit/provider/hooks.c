@@ -5,6 +5,7 @@
  * reads, writes, asks and returns, and what it is told when it makes a mistake.
  */
 #include "handler_bench.h"
+#include "json/shown.h"
 #include "../runner.h"
 
 #include <pthread.h>
@@ -107,6 +108,22 @@ static void arguments_are_written(void **state)
         .flow = NOD_FLOW_CALL, .stage = "start", .fn = writes_args, .data = (void *)"written" });
     bench_call(echo, "{\"word\":\"hello\"}");
     expect_body(TEXT_BODY("written"));
+}
+
+static void a_confirmation_shows_the_arguments_as_a_hook_has_written_them(void **state)
+{
+    static char word[2 * SHOWN_MAX];
+
+    (void)state;
+    memset(word, 'x', sizeof(word) - 1);
+    add(&(struct nod_hook_opts){
+        .flow = NOD_FLOW_CALL, .stage = "gate", .fn = writes_args, .data = word });
+    bench_call_as(echo, "{\"word\":\"hello\"}", &(nod_tool){ .requires_confirmation = true });
+    assert_int_equal(b.ask_count, 1);
+    struct str message = str_of(b.asks[0].message);
+    assert_true(str_find(message, STR("Arguments: {\"word\":\"xxx")) > 0);
+    assert_true(str_ends(message, STR(" bytes of the arguments. They can be seen nowhere.")));
+    bench_answer(ASK_DECLINED, NULL);
 }
 
 static void arguments_that_do_not_fit_are_refused(void **state)
@@ -387,6 +404,7 @@ SUBJECT(hooks)
         BENCH_TEST(what_it_is_about_can_be_read),
         BENCH_TEST(the_end_can_be_read),
         BENCH_TEST(arguments_are_written),
+        BENCH_TEST(a_confirmation_shows_the_arguments_as_a_hook_has_written_them),
         BENCH_TEST(arguments_that_do_not_fit_are_refused),
         BENCH_TEST(the_content_of_an_answer_is_written),
         BENCH_TEST(a_hook_replies_in_place_of_the_tool),
