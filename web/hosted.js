@@ -1,9 +1,14 @@
-// A page of this server that one question is answered on (/a/...). The server has drawn the question, and how it ended if
-// it has; this draws the form, as the inbox does, and sends it. What is entered is kept nowhere, and shown nowhere again. If
-// nobody answered in time, it can still be read until the person leaves.
-import { el, button, folded, tell, said, lasting, timeLeft, tick, setNow, now, $ } from './dom.js';
-import { parse, write, num } from './json.js';
+// A page of this server that one question is answered on (/a/...). The server sends the same page to everybody; this asks what
+// it is about, and draws it: whose question it is and who is signed in, before anything else, then the question and its form, as
+// the inbox does, or how it ended. What is entered is kept nowhere, and shown nowhere again. If nobody answered in time, it can
+// still be read until the person leaves.
+//
+// A page that leads elsewhere says where to, and goes there when the person wants. The way back ends at /a/return, from where
+// this sends on what the other site has said.
+import { el, button, folded, tell, said, lasting, timeLeft, tick, now, $ } from './dom.js';
+import { num } from './json.js';
 import { makeForm, makeSure } from './form.js';
+import { LOST_HALF, base, request, whoAmI, hasKey, isOf, onOther, signInPath, toSignIn } from './live.js';
 
 const submit = el('button.primary', 'Submit');
 
@@ -39,27 +44,38 @@ const kinds = {
   },
 };
 
-const data = parse($('data').textContent);
+// To another site, or to the service of an account.
+function leads({ go, principal, service }) {
+  const { host, origin, pathname } = new URL(go);
+  submit.textContent = `Go on to ${host}`;
+  const rows = { ...(service && { 'Account of': principal, Service: service }), Address: origin + pathname };
+  return {
+    node: el('div.body', el('dl', Object.entries(rows).map(([name, value]) => el('div', el('dt', name), said(value, 'dd')))),
+      el('details.details', el('summary', 'The whole address'), folded(go, 'p.v.address')),
+      el('p.help', service ? ['You sign in there, with the account that is to be connected. It is then used for calls of ', said(principal), '.'] : 'From there you are sent back here.')),
+    go,
+  };
+}
+kinds.connect = kinds.foreign = leads;
+
 const note = el('p.note', { role: 'alert', hidden: true });
 
-function over(text) {
+// How it ended, or why it cannot be shown; and what the person can do then.
+function over(text, way = 'You can close this page.') {
   $('form').hidden = true;
   $('verdict').textContent = text;
+  $('way').replaceChildren(way);
   $('outcome').hidden = false;
 }
 
-async function post(body) {
-  try {
-    const headers = { 'Content-Type': 'application/json' };
-    if (data.csrf) headers['X-CSRF-Token'] = data.csrf;
-    const reply = await fetch(location.pathname, { method: 'POST', headers, body: write(body) });
-    return { status: reply.status, told: parse(await reply.text()) };
-  } catch {
-    return { status: 0 };
-  }
+function refused({ status, body }) {
+  if (status === 401) return toSignIn();
+  const way = status === 403 || status === 404 ? el('a', { href: signInPath() }, hasKey() ? 'Sign in as somebody else' : 'Sign in')
+    : !status || status === 503 ? el('a', { href: '' }, 'Try again') : undefined;
+  over(status === 403 && !hasKey() ? LOST_HALF : (body?.detail ?? 'That did not work.'), way);
 }
 
-function draw(kind) {
+function draw(data, kind) {
   let busy = false;
   const left = el('span', ' · ', timeLeft(data.expiresAt));
   const buttons = el('div.buttons', button('Decline', () => send('decline')), el('span.yes', submit));
@@ -74,22 +90,25 @@ function draw(kind) {
   function late(text) {
     stop();
     buttons.remove();
+    if (kind.go) return over(text);
     tell(note, `${text} What you wrote was not sent. You can read it here until you leave this page.`);
   }
   async function send(action) {
+    if (action === 'accept' && kind.go) return location.assign(kind.go);
     if (busy || (action === 'accept' && !kind.check())) return;
     busy = true;
     tell(note, '');
-    const { status, told } = await post({ action, content: action === 'accept' ? kind.content() : undefined });
+    const { status, body: told } = await request(path, 'POST', { action, content: action === 'accept' ? kind.content() : undefined });
     busy = false;
     if (told?.outcome && (told.state === 'expired' || told.state === 'withdrawn') && action === 'accept') late(told.outcome);
     else if (told?.outcome) stop(), over(told.outcome), kind.wipe?.();
+    else if (status === 401) tell(note, 'You are signed out here, and nothing was sent. Sign in again in another tab: what you wrote is still here.');
     else if (status === 422) tell(note, kind.refused(told.errors ?? []) || told.detail);
     else tell(note, status ? (told?.detail ?? 'That did not work. Please try again.') : 'The server cannot be reached. What you wrote is still here.');
   }
-  $('message').replaceChildren(folded(data.message, 'span', { limit: 1500, lines: 20 }));
-  document.querySelector('.who').append(left);
+  $('about').append(left);
   $('form').append(kind.node, note, buttons);
+  $('form').hidden = false;
   $('form').addEventListener('submit', (event) => {
     event.preventDefault();
     if (buttons.isConnected) send('accept');
@@ -104,5 +123,19 @@ function draw(kind) {
   });
 }
 
-setNow(data.now);
-if (kinds[data.kind] && data.state === 'pending') draw(kinds[data.kind](data));
+// Whose it is comes first.
+function show(data) {
+  isOf(data.me);
+  $('whose').replaceChildren('Asked of ', said(data.principal), '; ', ...(data.me ? ['you are signed in as ', said(data.me)] : ['here the link alone opens it']));
+  $('about').replaceChildren(said(data.tool, 'b'), ...(data.destructive ? [' ', el('span.tag', '▲ Destructive')] : []));
+  $('message').replaceChildren(folded(data.message, 'span', { limit: 1500, lines: 20 }));
+  if (data.state !== 'pending') over(data.outcome);
+  else if (kinds[data.kind]) draw(data, kinds[data.kind](data));
+  // Somebody who has signed in again goes on; if it is somebody else, this page is not theirs.
+  if (data.me) onOther(async () => (await whoAmI()).ok && tell(note, ''));
+}
+
+const path = location.pathname.slice(base.length);
+const reply = path === '/a/return' ? await request(path + location.search, 'POST') : await request(`${path}/data`);
+if (reply.ok) show(reply.body);
+else refused(reply);

@@ -1,13 +1,12 @@
 // The page: the list of what waits, the question in view, and what is around them.
 //
-// The server draws the list into the page that it sends, so that there is something to read before this runs. From then on
-// the stream of changes keeps it right. Questions are shown oldest first, new ones join at the end, and one that has ended
+// The server sends the same page to everybody; whoever is signed in is given the list by the API, and the stream of changes
+// keeps it right. Questions are shown oldest first, new ones join at the end, and one that has ended
 // stays in its place for a while: nothing moves under the pointer.
 import { $, el, said, timeLeft, tick, count, plural, max, min } from './dom.js';
-import { base, request, readAsk, answerAsk, askPath, whoAmI, watch } from './live.js';
+import { LOST_HALF, base, request, readAsk, answerAsk, askPath, whoAmI, hasKey, signInPath, signOut, toSignIn, watch } from './live.js';
 import { makeAsk, badge, outcomeText, isPending, nameOf, gistOf } from './ask.js';
 import { sheets } from './pages.js';
-import { takeNext } from './next.js';
 
 const LINGER_MS = 4000; // an ended question stays in the list that long
 const ONWARD_MS = 2500; // after an answer of ours the next question comes
@@ -255,7 +254,6 @@ async function fresh() {
   const reply = await readList();
   if (!reply.ok) return false;
   next = reply.body.next;
-  if (!rows.size) list.replaceChildren(); // what the server has drawn
   const there = new Set(reply.body.items.map((item) => item.id));
   // What waited before and is not there any more has ended meanwhile: the server knows how.
   for (const { item } of next ? [] : waiting()) {
@@ -274,7 +272,7 @@ function connection(now) {
   const notice = $('notice');
   notice.hidden = now === 'live';
   if (now === 'lost') notice.replaceChildren('The connection is lost. Reconnecting… What you typed is still here.');
-  if (now === 'out') notice.replaceChildren('You are signed out. ', el('a', { href: `${base}/login?next=${location.pathname.slice(base.length)}` }, 'Sign in again'), ', here or in another tab.');
+  if (now === 'out') notice.replaceChildren('You are signed out. ', el('a', { href: signInPath() }, 'Sign in again'), ', here or in another tab.');
   current?.refresh();
 }
 
@@ -337,7 +335,7 @@ function setUp() {
   };
   $('shortcuts').onclick = keys['?'];
   $('out').onclick = async () => {
-    await request('/api/logout', 'POST');
+    await signOut();
     location.assign(`${base}/login`);
   };
   $('more').onclick = async () => {
@@ -350,17 +348,25 @@ function setUp() {
   };
 }
 
+// Why there is nothing to see here, for whoever is signed in, or was.
+function refuse(title, why, way) {
+  connection('out');
+  $('notice').hidden = true;
+  for (const part of document.querySelectorAll('nav, .status')) part.hidden = true;
+  $('menu').hidden = !me;
+  hide(el('div.none', el('h2', title), el('p', why), el('p', el('a', { href: signInPath() }, way))));
+}
+
 async function start() {
-  if (location.hash === '#in') { // by a link: on to where they wanted to go
-    window.history.replaceState(null, '', location.pathname);
-    const to = takeNext();
-    if (to.pathname !== location.pathname) return location.replace(to);
-  }
   setUp();
-  const reply = await whoAmI();
-  if (!reply.ok) return reply.status ? connection('out') : setTimeout(() => location.reload(), 2000);
-  me = reply.body;
+  const { ok, status, body } = await whoAmI();
+  if (status === 401) return toSignIn();
+  if (!ok && !status) return setTimeout(() => location.reload(), 2000);
+  if (!ok && !hasKey()) return refuse('Please sign in again', LOST_HALF, 'Sign in');
+  if (!ok) return refuse('This is not open to you', body?.detail, 'Sign in');
+  me = body;
   $('who').textContent = me.principal;
+  if (!me.roles.some((role) => role !== 'ask')) return refuse('This is not open to you', `You are signed in as ${me.principal}, who may call tools. To see and answer questions takes the role answer or approve.`, 'Sign in as somebody else');
   $('demo').hidden = !me.demo;
   watch({ state: connection, fresh, changes: (data) => apply(data, true) });
   setInterval(() => {

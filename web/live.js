@@ -1,4 +1,9 @@
-// Talking to the server: requests with the session's token, and the stream of changes with its end and return.
+// Talking to the server: signing in and out, requests with the page's half of the sign-in, and the stream of changes with its
+// end and return.
+//
+// A cookie is sent to every port of a host, so it opens nothing alone. The page key, which the server hands over when somebody
+// signs in, is kept in the storage of this origin, for all its tabs, and sent as a header. A page goes on with the key that it
+// began with: if somebody else signs in in another tab, nothing of this page is sent in their name.
 import { parse, write } from './json.js';
 import { setNow } from './dom.js';
 
@@ -6,13 +11,22 @@ import { setNow } from './dom.js';
 export const base = new URL('..', import.meta.url).pathname.slice(0, -1);
 export const askPath = (id) => `/ask/${encodeURIComponent(id)}`;
 const apiPath = (id) => `/api/elicitation/${encodeURIComponent(id)}`;
-let csrf = null;
+const KEY = `nod-key${base}`;
+const stored = () => localStorage.getItem(KEY);
+const keyed = (by) => (by ? { 'X-Page-Key': by } : {});
+let key = stored(), me = null;
+
+export const hasKey = () => Boolean(stored());
+// What a person reads whose browser sends the cookie alone: 403, and no key is stored.
+export const LOST_HALF = 'This browser has lost half of its sign-in: it still has the cookie, and not what this page had stored. That happens when its storage is cleared.';
+// Whose page this is.
+export const isOf = (principal) => (me = principal);
+// Somebody has signed in or out in another tab.
+export const onOther = (heard) => addEventListener('storage', ({ key: name }) => (name === KEY || name === null) && heard());
 
 // A reply is { ok, status, body }; status 0: the server cannot be reached.
-export async function request(path, method = 'GET', body) {
-  const headers = {};
-  if (body) headers['Content-Type'] = 'application/json';
-  if (method !== 'GET') headers['X-CSRF-Token'] = csrf;
+export async function request(path, method = 'GET', body, headers = keyed(key)) {
+  if (body) headers = { ...headers, 'Content-Type': 'application/json' };
   try {
     const reply = await fetch(base + path, { method, headers, body: body && write(body) });
     const text = await reply.text();
@@ -27,46 +41,94 @@ export async function request(path, method = 'GET', body) {
 export const readAsk = (id) => request(apiPath(id));
 export const answerAsk = (id, body) => request(`${apiPath(id)}/resolve`, 'POST', body);
 
-export async function whoAmI() {
-  const reply = await request('/api/me');
-  if (reply.ok) csrf = reply.body.csrf;
+export async function signIn(path, headers = {}) {
+  const reply = await request(path, 'POST', null, headers);
+  if (reply.ok) localStorage.setItem(KEY, reply.body.key);
   return reply;
+}
+
+export async function signOut() {
+  await request('/api/logout', 'POST');
+  localStorage.removeItem(KEY);
+}
+
+// The sign-in, from where the person comes back to this page; if another site has sent them here, with what that has said.
+export function signInPath() {
+  const path = location.pathname.slice(base.length);
+  return `${base}/login?next=${encodeURIComponent(path === '/a/return' ? path + location.search : path)}`;
+}
+export const toSignIn = () => location.replace(`${signInPath()}${key ? '&link=ended' : ''}`);
+
+// Who is signed in in this browser now. If that is who this page is of, it goes on with that sign-in; it is not somebody else's.
+export async function whoAmI() {
+  const now = stored();
+  const reply = await request('/api/me', 'GET', null, keyed(now));
+  if (!reply.ok) return reply;
+  if (me && me !== reply.body.principal) return location.reload(), new Promise(() => {});
+  key = now;
+  isOf(reply.body.principal);
+  return reply;
+}
+
+// --- the stream: it is read with fetch, because an EventSource sends no header ---
+
+// Calls heard(event, data) for each, until it ends.
+async function listen(path, signal, opened, heard) {
+  const reply = await fetch(base + path, { headers: keyed(key), signal });
+  if (!reply.ok) return;
+  opened();
+  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let text = '', { value, done } = await reader.read(); !done; { value, done } = await reader.read()) {
+    let from = Math.max(0, text.length - 1), end;
+    for (text += value; (end = text.indexOf('\n\n', from)) >= 0; from = 0) {
+      const fields = Object.fromEntries(text.slice(0, end).split('\n').map((line) => line.split(/: ?([^]*)/)));
+      text = text.slice(end + 2);
+      if (fields.event) heard(fields.event, fields.data);
+    }
+  }
 }
 
 // Calls on.state('live' | 'lost' | 'out'), on.fresh() when the whole list is to be read, on.changes(data).
 export function watch(on) {
-  let source, pause = 300;
-  const lost = async () => {
-    source.close();
+  let turn, pause = 300;
+  async function lost() {
+    turn?.abort();
+    const mine = (turn = new AbortController());
     on.state('lost');
     const { status } = await whoAmI(); // the stream does not say why it ended
-    if (status === 401 || status === 403) {
-      on.state('out');
-      return addEventListener('focus', open, { once: true }); // perhaps signed in again, in another tab
-    }
-    setTimeout(open, pause);
+    if (mine !== turn) return;
+    if (status !== 401 && status !== 403) setTimeout(() => mine === turn && open(), pause);
+    else on.state('out');
     pause = Math.min(pause * 1.7, 5000);
-  };
-  function open() {
-    const mine = (source = new EventSource(`${base}/api/events`));
+  }
+  async function open() {
+    const mine = (turn = new AbortController());
     const held = []; // what comes before the list was read
     let ready = false;
-    source.onopen = async () => {
-      ready = false;
-      if (!(await on.fresh())) return mine === source && lost();
+    const opened = async () => {
+      if (!(await on.fresh())) return mine === turn && lost();
+      if (mine !== turn) return;
       ready = true;
       held.splice(0).forEach(on.changes);
       pause = 300;
       on.state('live');
     };
-    source.onerror = lost;
-    source.addEventListener('changes', (event) => {
-      const data = parse(event.data);
-      setNow(data.now);
-      ready ? on.changes(data) : held.push(data);
-    });
-    source.addEventListener('reset', () => on.fresh());
-    source.addEventListener('bye', lost);
+    const events = {
+      changes(data) {
+        setNow(data.now);
+        ready ? on.changes(data) : held.push(data);
+      },
+      reset: () => ready && on.fresh(),
+      bye: () => mine === turn && lost(),
+    };
+    try {
+      await listen('/api/events', mine.signal, opened, (event, data) => mine === turn && events[event]?.(parse(data)));
+    } catch {
+      // the connection is lost
+    }
+    if (mine === turn) lost();
   }
+  onOther(lost);
+  addEventListener('focus', () => document.body.dataset.live === 'out' && lost());
   open();
 }

@@ -32,13 +32,6 @@ static bool is_read(const struct http_request *http)
     return str_eq(http->method, STR("GET")) || str_eq(http->method, STR("HEAD"));
 }
 
-/* Does the route write its refusals itself? A page does so for those who look at it, and not for
- * what its script sends to the same path. */
-static bool writes_refusal(const struct http_request *http, const struct route *path)
-{
-    return path && path->refused && (!path->page || is_read(http));
-}
-
 static bool is_inbox(const struct route *path)
 {
     return path && (path->credential || path->cookie || path->page);
@@ -48,8 +41,7 @@ static bool is_inbox(const struct route *path)
 static bool wants_page(const struct front *front, const struct http_request *http,
                        const struct route *path)
 {
-    return front->refusal_draw && !writes_refusal(http, path) && is_read(http) &&
-           (!path || is_inbox(path)) &&
+    return front->refusal_draw && is_read(http) && (!path || (is_inbox(path) && !path->refused)) &&
            str_find(http_named(http, HTTP_NAME_ACCEPT), STR("text/html")) >= 0;
 }
 
@@ -58,8 +50,6 @@ static bool wants_text(const struct http_request *http, const struct route *path
 {
     struct str accept = http_named(http, HTTP_NAME_ACCEPT);
 
-    if (path && path->page && writes_refusal(http, path))
-        return false;
     if (str_find(accept, STR("text/html")) >= 0 || str_find(accept, STR("text/plain")) >= 0)
         return true;
     return !path && str_find(accept, STR("json")) < 0;
@@ -80,31 +70,20 @@ enum http_verdict admit_refuse(struct front *front, const struct http_request *h
                                const struct route *path, struct http_ruling *ruling, int status,
                                struct str why)
 {
-    bool own = writes_refusal(http, path);
-    struct str type = own && path->refused_type.len ? path->refused_type
-                      : is_inbox(path)              ? FRONT_PROBLEM_TYPE
-                                                    : STR("application/json");
+    bool own = path && path->refused;
+    struct str type = is_inbox(path) ? FRONT_PROBLEM_TYPE : STR("application/json");
 
     buf_clear(&front->refusal);
     if (wants_page(front, http, path)) {
-        struct buf next;
         type = STR("text/html; charset=utf-8");
         ruling->lines = page_lines;
-        buf_init(&next, FRONT_REFUSAL_MAX / 2);
-        if (path)
-            page_next(&next, http, path);
-        front->refusal_draw(front->refusal_data, &front->refusal, status, why, buf_str(&next));
-        buf_finish(&next);
+        front->refusal_draw(front->refusal_data, &front->refusal, status, why);
     } else if (wants_text(http, path)) {
         type = STR("text/plain; charset=utf-8");
         buf_add(&front->refusal, why);
         buf_add_char(&front->refusal, '\n');
     } else if (own) {
-        struct buf next;
-        buf_init(&next, FRONT_REFUSAL_MAX / 2);
-        page_next(&next, http, path);
-        path->refused(&front->refusal, status, why, buf_str(&next));
-        buf_finish(&next);
+        path->refused(&front->refusal, status, why);
     } else if (is_inbox(path)) {
         front_problem(&front->refusal, status, why);
     } else {
@@ -134,8 +113,6 @@ enum http_verdict admit_no_credential(struct front *front, const struct http_req
                                       const struct route *path, struct http_ruling *ruling,
                                       struct str why)
 {
-    if (page_lead(front, http, path, ruling))
-        return HTTP_ANSWER;
     answer(ruling, 401, STR("WWW-Authenticate"), STR("Bearer realm=\"nod\""));
     return admit_refuse(front, http, path, ruling, 401, why);
 }
@@ -266,22 +243,17 @@ static enum http_verdict by_local_user(struct http_ruling *ruling)
 
 /*
  * What the cookie is worth is decided when the request is there (enter.c). Until then it counts as
- * its principal's if that is known; otherwise without a body as a stranger's, and with one in a
- * share that all such requests have together.
+ * its principal's if the page key says who that is; otherwise without a body as a stranger's, and
+ * with one in a share that all such requests have together.
  */
 static enum http_verdict by_cookie(struct front *front, const struct http_request *http,
                                    struct http_ruling *ruling)
 {
-    struct str secret;
     struct digest digest;
-    const struct principal *known = NULL;
 
-    for (size_t i = 0; !known && (secret = cookie_find(front, http, i)).len; i++) {
-        digest_of(secret, &digest);
-        struct signin *signin = signin_known(front, &digest);
-        if (signin)
-            known = holder_principal(front, &signin->holder);
-    }
+    digest_of(cookie_page_key(http), &digest);
+    struct signin *signin = signin_known(front, &digest);
+    const struct principal *known = signin ? holder_principal(front, &signin->holder) : NULL;
     ruling->mark.who = &enter_by_cookie;
     if (known == &admit_local_user)
         return HTTP_TRUST;
@@ -297,8 +269,8 @@ static bool is_own_process(const struct http_request *http)
            !http_named(http, HTTP_NAME_ORIGIN).len && !http_header(http, STR("Sec-Fetch-Site")).len;
 }
 
-/* A page that was opened from elsewhere is opened again first, because its cookie may be there
- * then. Behind a public URL there is a proxy, which may run as our own user. */
+/* What is sent from elsewhere has no such leave. Behind a public URL there is a proxy, which may
+ * run as our own user. */
 static bool link_is_near(struct front *front, const struct http_request *http,
                          const struct route *route)
 {
@@ -319,7 +291,7 @@ bool admit_link_ok(struct front *front, const struct http_request *http, const s
 static enum http_verdict by_credential(struct front *front, const struct http_request *http,
                                        const struct route *path, struct http_ruling *ruling)
 {
-    bool signed_in = path->cookie && front->signins && cookie_find(front, http, 0).len;
+    bool signed_in = path->cookie && front->signins && cookie_has(front, http, NULL);
 
     if (http_named(http, HTTP_NAME_AUTHORIZATION).len)
         return by_token(front, http, path, ruling);

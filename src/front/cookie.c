@@ -1,20 +1,24 @@
 /*
- * front/cookie: the cookie of a sign-in, and what keeps other pages from using it.
+ * front/cookie: the two halves of a sign-in in a browser, and what keeps other pages from using it.
  *
- * Its name has the port, because cookies do not know ports: two servers on one machine would
- * overwrite each other's. If the public address has a path, the name has its digest too: there may
- * be another server at another path, and a cookie that begins with __Host- is for all paths. A
- * browser sends it only from our own pages (SameSite=Strict), no script can read it (HttpOnly), and
- * where links begin with https it is sent over TLS alone (Secure, and
+ * The cookie's name has the port, because cookies do not know ports: two servers on one machine
+ * would overwrite each other's. If the public address has a path, the name has its digest too:
+ * there may be another server at another path, and a cookie that begins with __Host- is for all
+ * paths. No script can read it (HttpOnly), other sites cannot make a browser send it
+ * (SameSite=Strict), and where links begin with https it is sent over TLS alone (Secure, and
  * __Host-, so that no other host of the domain can set it).
  *
- * A browser may send several of our name: another server of this host can have set one for a path,
- * and a browser puts that one first. So each is tried, up to COOKIES_MAX, so that a few cannot shut
- * out the one that is valid.
+ * But it is sent to every port of the host: whatever else listens on this machine is given the
+ * cookie of whoever visits it, and can send it here. So a cookie alone opens nothing. The other
+ * half, the page key, is handed over once, in the reply to the request that signs in. The page
+ * keeps it in the storage of its origin, port and all, and sends it as a header with each request.
+ * A page of another origin can neither read it nor send that header.
  *
- * "Same site" ignores ports, and a page of another server on this machine is the same site. So a
- * change must also come from our own origin, port and all, and carry a text that only our pages
- * can have read (csrf). The text is a digest of the cookie's secret: nothing needs to be kept.
+ * A browser may send any number of cookies of our name: another server of this host can have set
+ * some, for other paths. The page key says which sign-in it is, so one of them has to be its
+ * cookie.
+ *
+ * A change must also come from our own origin.
  */
 #include <stdio.h>
 
@@ -43,14 +47,15 @@ static int port_of(const struct front *front)
 }
 
 enum {
-    COOKIE_NAME_MAX = 32, /* bytes of a cookie's name, with a NUL */
-    COOKIE_PLACE_LEN = 8, /* of them, for the digest of a path */
+    COOKIE_NAME_MAX = 32,   /* bytes of a cookie's name, with a NUL */
+    COOKIE_PLACE_LEN = 8,   /* of them, for the digest of a path */
+    COOKIE_DIGEST_LEN = 43, /* bytes of that digest: a SHA-256 as base64url */
 };
 
 static struct str name_of(const struct front *front, char out[COOKIE_NAME_MAX])
 {
     struct str path = front->public_url.path;
-    char place[CSRF_LEN] = ""; /* a digest, too */
+    char place[COOKIE_DIGEST_LEN] = "";
     struct digest digest;
 
     if (path.len) {
@@ -63,22 +68,32 @@ static struct str name_of(const struct front *front, char out[COOKIE_NAME_MAX])
     return str_n(out, (size_t)len);
 }
 
-struct str cookie_find(const struct front *front, const struct http_request *http, size_t which)
+bool cookie_has(const struct front *front, const struct http_request *http,
+                const struct digest *digest)
 {
     char text[COOKIE_NAME_MAX];
     struct str name = name_of(front, text);
+    struct digest one;
 
-    for (size_t i = 0; i < http->header_count && which < COOKIES_MAX; i++) {
+    for (size_t i = 0; i < http->header_count; i++) {
         struct str rest = http->headers[i].value, pair, key, value;
         bool more = str_eq_nocase(http->headers[i].name, STR("Cookie"));
         while (more) {
             more = str_cut(rest, ';', &pair, &rest);
-            if (str_cut(str_trim(pair), '=', &key, &value) && str_eq(key, name) &&
-                is_secret(value) && which-- == 0)
-                return value;
+            if (!str_cut(str_trim(pair), '=', &key, &value) || !str_eq(key, name) ||
+                !is_secret(value))
+                continue;
+            digest_of(value, &one);
+            if (!digest || str_eq(digest_str(&one), digest_str(digest)))
+                return true;
         }
     }
-    return STR_NONE;
+    return false;
+}
+
+struct str cookie_page_key(const struct http_request *http)
+{
+    return http_header(http, STR("X-Page-Key"));
 }
 
 struct str cookie_line(const struct front *front, struct str secret, struct arena *arena)
@@ -91,15 +106,6 @@ struct str cookie_line(const struct front *front, struct str secret, struct aren
                      STR_FMT "=" STR_FMT "; Path=/; Max-Age=%lld; HttpOnly; SameSite=Strict%s",
                      STR_ARG(name), STR_ARG(secret), (long long)seconds,
                      front_is_secure(front) ? "; Secure" : "");
-}
-
-void csrf_of(struct str secret, char out[CSRF_LEN])
-{
-    const struct str parts[] = { STR("nod csrf"), secret };
-    struct digest digest;
-
-    digest_of_parts(parts, 2, &digest);
-    base64url_encode(digest_str(&digest), out);
 }
 
 bool cookie_origin_ok(const struct front *front, const struct http_request *http)

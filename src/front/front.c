@@ -31,19 +31,6 @@ void front_hand(struct front_request *request, const struct route *route)
                    STR("the path is not percent-encoded correctly\n"));
 }
 
-void front_lead(const struct front_request *request)
-{
-    struct http_ruling ruling = { 0 };
-
-    page_lead(request->front, request->http, request->http->mark.what, &ruling);
-    http_reply(request->exchange, ruling.status, ruling.headers, ruling.header_count, ruling.body);
-}
-
-void front_next(const struct http_request *http, struct buf *out)
-{
-    page_next(out, http, http->mark.what);
-}
-
 static void on_request(struct http_exchange *exchange, const struct http_request *http, void *data)
 {
     struct front *front = data;
@@ -74,12 +61,18 @@ bool front_sign_in(struct front *front, const struct front_signin_opts *opts)
 }
 
 void front_refuse_with(struct front *front,
-                       void (*draw)(void *data, struct buf *body, int status, struct str why,
-                                    struct str next),
+                       void (*draw)(void *data, struct buf *body, int status, struct str why),
                        void *data)
 {
     front->refusal_draw = draw;
     front->refusal_data = data;
+}
+
+void front_links_with(struct front *front,
+                      void (*draw)(void *data, struct buf *body, struct str whose), void *data)
+{
+    front->link_draw = draw;
+    front->link_data = data;
 }
 
 void front_about(struct front *front, struct str about)

@@ -51,8 +51,8 @@ struct front_request {
     struct str principal;            /* whose request it is; empty on a route for anyone */
     role_set roles;                  /* of the principal */
     bool by_link;                    /* nobody has signed in: see route.link */
-    struct signin *session;          /* it came with the cookie of this sign-in; NULL: it did not */
-    struct str csrf;                 /* then: what X-CSRF-Token has to be; use front_csrf */
+    bool half;                       /* and half of a sign-in came with it: FRONT_HALF */
+    struct signin *session;          /* both halves of which it came with; NULL: none */
     struct route_vars vars;
 };
 
@@ -62,18 +62,12 @@ struct str front_var(const struct front_request *request, struct str name);
 /* The address of the client: the peer's, or what a trusted proxy says (front/address). */
 void front_client(const struct front_request *request, struct peer *client);
 
-/* What the header X-CSRF-Token of a change has to be; empty unless the credential is a cookie. */
-static inline struct str front_csrf(const struct front_request *request)
-{
-    return request->csrf;
-}
-
-/* Answers a page that needs a sign-in after all: leads the person to it. */
-void front_lead(const struct front_request *request);
-/* Appends the query with which /login leads back to this very page; nothing, if it cannot. */
-void front_next(const struct http_request *http, struct buf *out);
-
 /* --- signing in: the inbox --- */
+
+/* What is said, with 403, to whoever sends the cookie of a sign-in and not its page key. */
+#define FRONT_HALF                                                                                 \
+    STR("Half of the sign-in is missing: this came with its cookie, and not the page key (the "    \
+        "header X-Page-Key), which only pages of this server have. Sign in again.")
 
 /* How long things last, in ms; 0: as in front/signin.h. */
 struct front_signin_opts {
@@ -130,12 +124,14 @@ bool front_route(struct front *front, const struct route *route);
 /* A sentence for those who come to the wrong path, or with the wrong method: what is here, and
  * where. It is constant. */
 void front_about(struct front *front, struct str about);
-/* People who look with a browser are refused with a page, unless the route draws its own. `draw`
- * writes it; `next` is the query with which /login leads back. NULL: they are refused in text. */
+/* People who look with a browser are refused with a page, which `draw` writes. NULL: they are
+ * refused in text. */
 void front_refuse_with(struct front *front,
-                       void (*draw)(void *data, struct buf *body, int status, struct str why,
-                                    struct str next),
+                       void (*draw)(void *data, struct buf *body, int status, struct str why),
                        void *data);
+/* One-time links are opened on a page, which `draw` writes: whose sign-in the link is. */
+void front_links_with(struct front *front,
+                      void (*draw)(void *data, struct buf *body, struct str whose), void *data);
 /*
  * For web pages of allowed origins: further headers that they may send, by name or as a prefix with
  * a star ("Mcp-Param-*"), NULL-terminated; and one that they may read.

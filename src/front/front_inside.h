@@ -13,13 +13,13 @@
  * tokens.c       the token file
  * signin.c       sign-ins of browsers, and their records (signin.h)
  * link.c         one-time links
- * cookie.c       the cookie of a sign-in, and what keeps other pages from using it
+ * cookie.c       the two halves of a sign-in in a browser, and what keeps other pages from using it
  * enter.c        requests with that cookie
  * login.c        signing in and out
  * slow.c         failed attempts to get in
  * watch.c        what is open for long ends with its credential
  * sweep.c        a sign-in whose token is gone ends for good
- * pages.c        what browsers are told with our pages, and where they are led
+ * pages.c        what browsers are told with our pages
  * health.c       /healthz and /readyz
  * metrics.c      /metrics
  */
@@ -44,6 +44,7 @@ enum {
     FRONT_STRANGER_MS = 10000,      /* for a first head with a token, after accepting */
     FRONT_PREFLIGHT_MAX = 32 << 10, /* bytes of the header names that a web page may send */
     FRONT_REFUSAL_MAX = 8 << 10,    /* bytes of the body of a refusal, or of where a page leads */
+    FRONT_LINK_PAGE_MAX = 32 << 10, /* bytes of the page of a one-time link */
     FRONT_PATH_MAX = 16 << 10,      /* bytes of the decoded variables of a path */
     FRONT_TEXTS_MAX = 1 << 20,      /* bytes of all texts of the options */
     FRONT_PROXIES_MAX = 64,         /* trusted proxies, or networks of them */
@@ -55,8 +56,10 @@ struct front {
     struct arena texts; /* for opts */
     struct routes *routes;
     struct str about; /* what is here, and where: for those who came to the wrong place */
-    void (*refusal_draw)(void *data, struct buf *body, int status, struct str why, struct str next);
+    void (*refusal_draw)(void *data, struct buf *body, int status, struct str why);
     void *refusal_data;
+    void (*link_draw)(void *data, struct buf *body, struct str whose);
+    void *link_data;
     struct http_server *http; /* NULL once it is closed */
     struct listener *listeners[FRONT_LISTENERS_MAX];
     size_t listener_count;
@@ -127,12 +130,6 @@ void slow_answer(struct front *front, struct http_exchange *exchange,
 
 /* pages.c */
 extern const struct str page_lines; /* header lines of every response of a page and its API */
-/* Appends the query with which /login leads back to this request; nothing, if it cannot. */
-void page_next(struct buf *out, const struct http_request *http, const struct route *route);
-/* Leads a browser without a sign-in to the page where there is one, in our own origin. False: not a
- * page. */
-bool page_lead(struct front *front, const struct http_request *http, const struct route *route,
-               struct http_ruling *ruling);
 
 /* front.c: gives a request that was let in to its handler. */
 void front_hand(struct front_request *request, const struct route *route);

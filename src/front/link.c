@@ -5,6 +5,8 @@
  * used. To use it is to replace the record that was read by one that says so: of two that try,
  * on whatever node, the store lets one through.
  *
+ * To look at a link uses nothing up: pages are fetched ahead of time, and drawn as pictures.
+ *
  * Holds always: a link signs in once, or, if the store fails in between, not at all.
  */
 #include "base/log.h"
@@ -56,35 +58,57 @@ static void used(void *data, nod_status status, const struct store_reply *reply)
     op->done(op, status);
 }
 
-static void found(void *data, nod_status status, const struct store_reply *reply)
+/* Whose the link is, and whether it can be used. */
+static nod_status record_read(struct signin_op *op, const struct store_reply *reply)
 {
-    struct signin_op *op = data;
+    nod_status status = NOD_OK;
     struct arena arena;
-    bool before = false;
 
-    if (status != NOD_OK) {
-        op->done(op, status);
-        return;
-    }
     arena_init(&arena, SIGNIN_RECORD_MAX * 8);
     const struct json *record = json_parse(&arena, reply->value, NULL, NULL);
     if (!holder_read(record, &op->holder) || !holder_principal(op->front, &op->holder))
         status = NOD_E_NOT_FOUND;
-    else
-        before = json_true(json_get(record, STR("used")));
+    else if (json_true(json_get(record, STR("used"))))
+        status = NOD_E_STALE;
     arena_finish(&arena);
-    if (status != NOD_OK || before)
-        op->done(op, before ? NOD_E_STALE : status);
-    else
-        record_put(op, true, reply->version, used);
+    return status;
 }
 
-void link_use(struct signin_op *op)
+static void to_use(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct signin_op *op = data;
+
+    if (status == NOD_OK)
+        status = record_read(op, reply);
+    if (status == NOD_OK)
+        record_put(op, true, reply->version, used);
+    else
+        op->done(op, status);
+}
+
+static void looked(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct signin_op *op = data;
+
+    op->done(op, status == NOD_OK ? record_read(op, reply) : status);
+}
+
+static void find(struct signin_op *op, store_done *done)
 {
     struct store *store = signin_store(op->front);
     char hex[DIGEST_HEX_LEN + 1];
 
     digest_of(id_str(&op->secret), &op->digest);
     digest_hex(&op->digest, hex);
-    store->ops->get(store, LINK_KIND, str_n(hex, DIGEST_HEX_LEN), found, op);
+    store->ops->get(store, LINK_KIND, str_n(hex, DIGEST_HEX_LEN), done, op);
+}
+
+void link_use(struct signin_op *op)
+{
+    find(op, to_use);
+}
+
+void link_look(struct signin_op *op)
+{
+    find(op, looked);
 }

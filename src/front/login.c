@@ -1,14 +1,17 @@
 /*
  * front/login: signing in and out.
  *
- *     GET  /login/{link}     a one-time link: sets the cookie, and leads to /, or
- *                            where the person wanted to go (web/next.js)
- *     POST /api/login        with a token as bearer: sets the cookie
+ *     GET  /login/{link}     a one-time link: a page that says whose sign-in it is, with a button
+ *     POST /login/{link}     of that page: uses the link, and signs in
+ *     POST /api/login        with a token as bearer: signs in
  *     POST /api/login-link   makes a one-time link: with a token as bearer, or as the server's own
  *                            user over the Unix socket
- *     POST /api/logout       ends the sign-in of the cookie
+ *     POST /api/logout       ends the sign-in
  *
- * A browser that fetches pages ahead of time, or asks for their head alone, does not use a link up.
+ * Whoever signs in is given both halves of the sign-in (cookie.c): the cookie, and in the body of
+ * the reply, this once, the page key. To open a link signs nobody in and uses nothing up: whoever
+ * has a token can make one and put it where another person's browser opens it, so that person is
+ * asked first. The page may not be in a frame, and is no picture: it is opened as a document.
  */
 #include "core/store.h"
 #include "front/signin.h"
@@ -72,29 +75,40 @@ struct str front_way_in(const struct front *front)
 
 /* --- /login/{link} --- */
 
+static struct str write_in(struct buf *body, const struct signin_op *op)
+{
+    const struct principal *principal = holder_principal(op->front, &op->holder);
+    struct json_writer w;
+
+    json_writer_init(&w, body);
+    jw_object(&w);
+    jw_key(&w, STR("key"));
+    jw_str(&w, id_str(&op->secret));
+    jw_key(&w, STR("principal"));
+    jw_str(&w, principal ? principal->name : STR_NONE);
+    jw_end(&w);
+    return buf_str(body);
+}
+
 static void say_in(struct signin_op *op, nod_status status)
 {
-    struct front *front = op->front;
     struct arena arena;
+    struct buf body;
 
-    if (!op->exchange) {
-        signin_op_free(op);
-        return;
-    }
-    if (status != NOD_OK) {
+    if (op->exchange && status != NOD_OK)
         reply_store_away(op, status);
-        signin_op_free(op);
-        return;
+    if (op->exchange) {
+        arena_init(&arena, LOGIN_TEXT_MAX);
+        buf_init(&body, LOGIN_TEXT_MAX);
+        const struct http_header headers[] = {
+            { STR("Set-Cookie"), cookie_line(op->front, id_str(&op->cookie), &arena) },
+            { STR("Content-Type"), STR("application/json") },
+        };
+        http_reply(op->exchange, 200, headers, 2, write_in(&body, op));
+        buf_finish(&body);
+        arena_finish(&arena);
+        op->exchange = NULL;
     }
-    arena_init(&arena, LOGIN_TEXT_MAX);
-    const struct http_header headers[] = {
-        { STR("Set-Cookie"), cookie_line(front, id_str(&op->secret), &arena) },
-        { STR("Location"), arena_fmt(&arena, STR_FMT "/#in", STR_ARG(front->public_url.path)) },
-    };
-    bool follow = str_eq(op->http->method, STR("GET"));
-    http_reply(op->exchange, follow ? 303 : 204, headers, follow ? 2 : 1, STR_NONE);
-    arena_finish(&arena);
-    op->exchange = NULL;
     signin_op_free(op);
 }
 
@@ -120,16 +134,10 @@ static void reply_no_link(struct signin_op *op, int status, struct str word, con
     arena_finish(&arena);
 }
 
-static void link_used(struct signin_op *op, nod_status status)
+static void say_no_link(struct signin_op *op, nod_status status)
 {
-    if (status == NOD_OK) {
-        op->done = say_in;
-        signin_make(op);
-        return;
-    }
     if (op->exchange && status == NOD_E_STALE)
-        reply_no_link(op, 410, STR("used"),
-                      "This link was used before, and a link opens the inbox once");
+        reply_no_link(op, 410, STR("used"), "This link was used before, and a link signs in once");
     else if (op->exchange && status == NOD_E_NOT_FOUND)
         reply_no_link(op, 404, STR("unknown"),
                       "There is no such link, or its ten minutes are over");
@@ -138,22 +146,73 @@ static void link_used(struct signin_op *op, nod_status status)
     signin_op_free(op);
 }
 
-static void open_link(const struct front_request *request, void *data)
+static void link_looked(struct signin_op *op, nod_status status)
 {
-    const struct route *route = request->http->mark.what;
-    struct str link = front_var(request, STR("link"));
+    const struct front *front = op->front;
+    struct buf page;
 
-    (void)data;
-    struct signin_op *op = begin(request, route);
-    if (http_header(request->http, STR("Sec-Purpose")).len) {
-        reply_problem(op, 503, STR("A link is not opened ahead of time."));
-        signin_op_free(op);
+    if (status != NOD_OK || !op->exchange) {
+        say_no_link(op, status);
         return;
     }
+    buf_init(&page, FRONT_LINK_PAGE_MAX);
+    front->link_draw(front->link_data, &page, holder_principal(front, &op->holder)->name);
+    const struct http_header type = { STR("Content-Type"), STR("text/html; charset=utf-8") };
+    http_reply(op->exchange, 200, &type, 1, buf_str(&page));
+    buf_finish(&page);
+    op->exchange = NULL;
+    signin_op_free(op);
+}
+
+static void link_used(struct signin_op *op, nod_status status)
+{
+    if (status != NOD_OK) {
+        say_no_link(op, status);
+        return;
+    }
+    op->done = say_in;
+    signin_make(op);
+}
+
+static struct signin_op *begin_link(const struct front_request *request)
+{
+    struct signin_op *op = begin(request, request->http->mark.what);
+    struct str link = front_var(request, STR("link"));
+
     if (link.len == ID_LEN)
         memcpy(op->secret.text, link.at, ID_LEN);
+    return op;
+}
+
+static void open_link(const struct front_request *request, void *data)
+{
+    struct signin_op *op = begin_link(request);
+    struct str as = http_header(request->http, STR("Sec-Fetch-Dest"));
+
+    (void)data;
+    op->done = link_looked;
+    if (!as.len || str_eq(as, STR("document"))) {
+        link_look(op);
+        return;
+    }
+    reply_problem(op, 403, STR("A link is opened as a page: in no frame, and not as a picture."));
+    signin_op_free(op);
+}
+
+static void use_link(const struct front_request *request, void *data)
+{
+    struct signin_op *op = begin_link(request);
+    struct str site = http_header(request->http, STR("Sec-Fetch-Site"));
+
+    (void)data;
     op->done = link_used;
-    link_use(op);
+    if (cookie_origin_ok(request->front, request->http) &&
+        (!site.len || str_eq(site, STR("same-origin")))) {
+        link_use(op);
+        return;
+    }
+    reply_problem(op, 403, STR("A link is used by its own page: open it, and press the button."));
+    signin_op_free(op);
 }
 
 /* --- the API --- */
@@ -285,8 +344,12 @@ static const struct route routes[] = {
       .pattern = STR_INIT("/login/{link}"),
       .anyone = true,
       .page = true,
-      .endless = true, /* without HEAD */
       .handle = open_link },
+    { .method = STR_INIT("POST"),
+      .pattern = STR_INIT("/login/{link}"),
+      .anyone = true,
+      .page = true,
+      .handle = use_link },
     { .method = STR_INIT("POST"),
       .pattern = STR_INIT("/api/login"),
       .who = ROLES_ALL,

@@ -38,20 +38,19 @@ struct route {
     /*
      * For the inbox. `credential`: loopback is not enough; it takes a token, or the Unix socket as
      * the server's own user. `cookie`: the same, and a sign-in of a browser counts as well; front/
-     * checks the Origin and X-CSRF-Token of changes. `fetch_site`: refuses what a browser says was
-     * sent by another site. `page`: people look at it; without a sign-in they are led to /login,
-     * and back; `query`: with the query that they came with.
+     * checks both of its halves (front/cookie.c) and the Origin of changes. `fetch_site`: refuses
+     * what a browser says was sent by another site. `page`: people look at it. A navigation brings
+     * no page key, so a page is for anyone and says nothing of anybody; its script asks.
      * `link`: with `cookie`; the address itself is secret. It is enough for a process of the
      * server's own user that comes over loopback without any credential: the handler is given the
      * local user, and front_request.by_link. With any of them each response has the headers that
      * protect a page (front/pages.c).
      */
-    bool credential, cookie, fetch_site, page, query, link;
+    bool credential, cookie, fetch_site, page, link;
     void (*handle)(const struct front_request *request, void *data);
     /* Writes the body of a refusal as this route's clients expect it; NULL: {"error": why}, and
-     * for the inbox application/problem+json. `next` is the query with which /login leads back. */
-    void (*refused)(struct buf *body, int status, struct str why, struct str next);
-    struct str refused_type; /* its media type; empty: application/json */
+     * for the inbox application/problem+json. */
+    void (*refused)(struct buf *body, int status, struct str why);
     void *data;
 };
 

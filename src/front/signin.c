@@ -64,6 +64,7 @@ void signin_op_free(struct signin_op *op)
         http_on_gone(op->exchange, NULL, NULL);
     list_remove(&op->link);
     explicit_bzero(&op->secret, sizeof(op->secret));
+    explicit_bzero(&op->cookie, sizeof(op->cookie));
     mem_free(op);
 }
 
@@ -245,17 +246,20 @@ struct signin *signin_known(struct front *front, const struct digest *digest)
 
 /* --- records --- */
 
-static bool record_write(struct buf *out, const struct holder *holder, int64_t until_ms,
-                         int64_t written_ms)
+static bool record_write(struct buf *out, const struct signin_op *op, int64_t written_ms)
 {
+    char hex[DIGEST_HEX_LEN + 1];
     struct json_writer w;
 
+    digest_hex(&op->cookie_digest, hex);
     buf_init(out, SIGNIN_RECORD_MAX);
     json_writer_init(&w, out);
     jw_object(&w);
-    holder_write(&w, holder);
+    holder_write(&w, &op->holder);
+    jw_key(&w, STR("cookie"));
+    jw_str(&w, str_n(hex, DIGEST_HEX_LEN));
     jw_key(&w, STR("until"));
-    jw_i64(&w, until_ms);
+    jw_i64(&w, op->until_ms);
     jw_key(&w, STR("written"));
     jw_i64(&w, written_ms);
     jw_end(&w);
@@ -270,7 +274,7 @@ static void record_put(struct signin_op *op, int64_t written_ms, uint64_t versio
     int64_t left = op->until_ms - written_ms, idle = op->front->signins->times.idle_ms;
 
     digest_hex(&op->digest, hex);
-    record_write(&record, &op->holder, op->until_ms, written_ms);
+    record_write(&record, op, written_ms);
     store->ops->put(store, SIGNIN_KIND, str_n(hex, DIGEST_HEX_LEN), buf_str(&record), version,
                     left < idle ? left : idle, done, op);
     buf_finish(&record);
@@ -282,6 +286,7 @@ static void remove_lost(struct front *front, const struct digest *digest);
 static bool record_read(struct signin_op *op, const struct store_reply *reply)
 {
     struct front *front = op->front;
+    struct digest cookie;
     struct holder holder;
     struct arena arena;
     int64_t until = 0, written = 0;
@@ -289,7 +294,8 @@ static bool record_read(struct signin_op *op, const struct store_reply *reply)
     arena_init(&arena, SIGNIN_RECORD_MAX * 8);
     const struct json *record = json_parse(&arena, reply->value, NULL, NULL);
     bool fine = holder_read(record, &holder) && json_i64(json_get(record, STR("until")), &until) &&
-                json_i64(json_get(record, STR("written")), &written);
+                json_i64(json_get(record, STR("written")), &written) &&
+                hex_decode(json_get_str(record, STR("cookie")), cookie.bytes, DIGEST_LEN);
     arena_finish(&arena);
     if (!fine) {
         LOG_ERROR("the record of a sign-in cannot be read: it is damaged, or of another nod");
@@ -299,6 +305,7 @@ static bool record_read(struct signin_op *op, const struct store_reply *reply)
     if (!signin)
         return false;
     signin->holder = holder;
+    signin->cookie = cookie;
     signin->until_ms = until;
     signin->written_ms = written;
     signin->version = reply->version;
@@ -348,6 +355,7 @@ static void made(void *data, nod_status status, const struct store_reply *reply)
 
     if (signin) {
         signin->holder = op->holder;
+        signin->cookie = op->cookie_digest;
         signin->until_ms = op->until_ms;
         signin->written_ms = op->until_ms - front->signins->times.session_ms;
         signin->version = reply->version;
@@ -361,7 +369,9 @@ void signin_make(struct signin_op *op)
     int64_t now = signin_now(op->front);
 
     id_random(&op->secret);
+    id_random(&op->cookie);
     digest_of(id_str(&op->secret), &op->digest);
+    digest_of(id_str(&op->cookie), &op->cookie_digest);
     op->until_ms = now + op->front->signins->times.session_ms;
     record_put(op, now, STORE_NEW, made);
 }
@@ -392,6 +402,7 @@ void signin_use(struct front *front, struct signin *signin)
         return;
     struct signin_op *op = signin_op_new(front, NULL, NULL);
     op->digest = signin->digest;
+    op->cookie_digest = signin->cookie;
     op->holder = signin->holder;
     op->until_ms = signin->until_ms;
     signin->writing = true;

@@ -2,9 +2,11 @@
  * front/signin: sign-ins, by which a browser is a principal, and the one-time links that begin
  * them. Only files of front/ include this.
  *
- * A sign-in is a small record in the store (kind "signin"), and a cookie in the browser. The
- * cookie has 128 random bits; the record is found by their digest, so who reads the store cannot
- * sign in. The record says whose it is by the digest of a token, or that it is the local user's;
+ * A sign-in is a small record in the store (kind "signin"), and two halves in the browser, of 128
+ * random bits each: the cookie, which every port of a host is sent, and the page key, which only
+ * pages of our origin have (cookie.c). Each is worth nothing without the other. The record is found
+ * by the digest of the page key and has the digest of the cookie, so who reads the store cannot
+ * sign in. It says whose it is by the digest of a token, or that it is the local user's;
  * name and roles are what the token file says now. So a token that is taken out of the file ends
  * its sign-ins, for good (sweep.c), and a role that is taken from it is gone at once.
  *
@@ -53,7 +55,8 @@ struct holder {
 };
 
 struct signin {
-    struct digest digest; /* of its secret; the key in the map */
+    struct digest digest; /* of its page key; the key in the map */
+    struct digest cookie; /* of what is in its cookie */
     struct list by_use;   /* the one used last is last */
     struct holder holder;
     int64_t until_ms;   /* wall time of its end, whatever happens */
@@ -99,10 +102,11 @@ struct signin_op {
     struct http_exchange *exchange;  /* NULL: its client is gone, or there is none */
     const struct http_request *http; /* as long as the exchange is there */
     const struct route *route;
-    size_t which;         /* of the request's cookies */
     struct digest digest; /* of the record */
+    struct digest cookie_digest;
     struct holder holder;
-    struct id secret;
+    struct id secret;  /* by which the record is found: in the link, or the page key */
+    struct id cookie;  /* of a sign-in that is made */
     uint64_t removals; /* of the sign-ins, when it was sent */
     int64_t until_ms;
     void (*done)(struct signin_op *op, nod_status status); /* it frees the operation */
@@ -134,7 +138,8 @@ struct signin *signin_known(struct front *front, const struct digest *digest);
 /* Reads the record of op->digest. NOD_OK: signin_known gives it now. NOD_E_NOT_FOUND: there is
  * none, or it has ended. */
 void signin_fetch(struct signin_op *op);
-/* For op->holder; op->secret is what goes into the cookie. NOD_E_LIMIT: too many. */
+/* For op->holder; op->secret is its page key, op->cookie what goes into the cookie. NOD_E_LIMIT:
+ * too many. */
 void signin_make(struct signin_op *op);
 /* It was used now. */
 void signin_use(struct front *front, struct signin *signin);
@@ -152,18 +157,18 @@ void link_make(struct signin_op *op);
 /* op->secret is what was in the link. NOD_OK: it was used now, and op->holder is whose it is.
  * NOD_E_STALE: it was used before. NOD_E_NOT_FOUND: there is none, or no longer. */
 void link_use(struct signin_op *op);
+/* The same without using it. */
+void link_look(struct signin_op *op);
 
 /* --- cookie.c --- */
 
-enum { COOKIES_MAX = 4 }; /* cookies of our name in one request that are tried */
-/* The secret of our cookie in a request, or of the next one of that name; empty: there are no more.
- */
-struct str cookie_find(const struct front *front, const struct http_request *http, size_t which);
+/* Has the request a cookie of our name with this digest, among however many? NULL: any. */
+bool cookie_has(const struct front *front, const struct http_request *http,
+                const struct digest *digest);
+/* The page key that the request brings; empty: none. */
+struct str cookie_page_key(const struct http_request *http);
 /* The value of a Set-Cookie header; without a secret it removes the cookie. */
 struct str cookie_line(const struct front *front, struct str secret, struct arena *arena);
-enum { CSRF_LEN = 43 }; /* a SHA-256 as base64url */
-/* The text that every change by this sign-in has to carry, without a NUL. */
-void csrf_of(struct str secret, char out[CSRF_LEN]);
 /* Does the request come from a page of ours? */
 bool cookie_origin_ok(const struct front *front, const struct http_request *http);
 

@@ -302,10 +302,9 @@ static void on_request(const struct front_request *request, void *data)
 }
 
 /* A refusal at the front door, as a JSON-RPC error without an id. */
-static void write_refused(struct buf *body, int status, struct str why, struct str next)
+static void write_refused(struct buf *body, int status, struct str why)
 {
     (void)status;
-    (void)next;
     rpc_write_refusal(body, STR_NONE, RPC_INVALID_REQUEST, why, STR_NONE);
 }
 

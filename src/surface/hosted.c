@@ -1,9 +1,10 @@
 /*
  * surface/hosted: see hosted.h.
  *
- * A request opens its token, then the ask is found (here or in the store), then it is checked who
- * may see it. Whatever is wrong with the token, or whoever it is for, the person is told the same:
- * there is no such page for them.
+ * The page is for anyone, and says nothing of anybody. What its script asks for, or sends, opens
+ * its token, then the ask is found (here or in the store), then it is checked who may see it.
+ * Whatever is wrong with the token, or whoever it is for, the person is told the same: there is no
+ * such page for them.
  */
 #include "surface/hosted.h"
 
@@ -43,8 +44,6 @@ struct hosted_opts *hosted_opts(struct hosted *hosted)
     return &hosted->opts;
 }
 
-#define NO_SUCH_PAGE                                                                               \
-    STR("There is no such page for you. The link may be incomplete, or for somebody else.")
 /* Without a secret each process has keys of its own, and cannot tell its own old links from none.
  */
 #define NO_SUCH_LINK                                                                               \
@@ -137,40 +136,24 @@ static bool has_room(struct hosted *hosted, struct str principal)
     return hosted->visit_count < HOSTED_VISITS_MAX && own < HOSTED_VISITS_OF_ONE;
 }
 
-static void refuse_crowd(const struct front_request *request, bool is_page)
-{
-    struct str why =
-        STR("Too many pages are being opened at the moment. Wait a little, and try again.");
-    struct buf body;
-
-    if (!is_page) {
-        api_problem(request->exchange, 503, why);
-        return;
-    }
-    buf_init(&body, HOSTED_REPLY_MAX);
-    hosted_write_refusal(&body, 503, why, STR_NONE);
-    http_reply_lines(request->exchange, 503, STR(PAGE_HTML HTTP_RETRY_LINE), buf_str(&body));
-    buf_finish(&body);
-}
-
-static struct hosted_visit *visit_begin(struct hosted *hosted, const struct front_request *request,
-                                        bool is_page)
+static struct hosted_visit *visit_begin(struct hosted *hosted, const struct front_request *request)
 {
     if (!has_room(hosted, request->principal)) {
-        refuse_crowd(request, is_page);
+        api_problem(request->exchange, 503,
+                    STR("Too many pages are being opened at the moment. Wait a little, and try "
+                        "again."));
         return NULL;
     }
     struct hosted_visit *visit = MEM_NEW(struct hosted_visit);
     visit->hosted = hosted;
-    visit->is_page = is_page;
     visit->exchange = request->exchange;
     visit->http = request->http;
     visit->by_link = request->by_link;
+    visit->half = request->half;
     visit->roles = request->roles;
     arena_init(&visit->arena, HOSTED_ARENA_MAX);
     visit->arena.wiped = true; /* what was sent may be a secret */
     visit->principal = arena_str(&visit->arena, request->principal);
-    visit->csrf = arena_str(&visit->arena, front_csrf(request));
     list_init(&visit->link);
     list_append(&hosted->visits, &visit->link);
     hosted->visit_count++;
@@ -189,29 +172,32 @@ static void visit_end(struct hosted_visit *visit)
 
 void hosted_refuse(struct hosted_visit *visit, int status, struct str why)
 {
-    if (visit->exchange && visit->is_page)
-        hosted_draw_refusal(visit, status, why);
-    else if (visit->exchange)
+    if (visit->exchange)
         api_problem(visit->exchange, status, why);
     visit_end(visit);
 }
 
 void hosted_unfit(struct hosted_visit *visit, struct str detail, struct str errors)
 {
-    if (visit->exchange && visit->is_page)
-        hosted_draw_refusal(visit, 422, detail);
-    else if (visit->exchange)
+    if (visit->exchange)
         api_invalid(visit->exchange, detail, errors);
     visit_end(visit);
 }
 
-void hosted_redirect(struct hosted_visit *visit, struct str url)
+void hosted_lead(struct hosted_visit *visit, struct str url)
 {
-    const struct http_header location = { STR("Location"), url };
+    visit->go = url;
+    hosted_show(visit);
+}
 
-    if (visit->exchange)
-        http_reply(visit->exchange, 303, &location, 1, STR_NONE);
-    visit_end(visit);
+/* Who is signed in as somebody else reads as whom. */
+static void refuse_no_page(struct hosted_visit *visit)
+{
+    hosted_refuse(visit, 404,
+                  arena_fmt(&visit->arena,
+                            "There is no such page for you. You are signed in as " STR_FMT
+                            ": the link may be for somebody else, or incomplete.",
+                            STR_ARG(visit->principal)));
 }
 
 /* --- the ask --- */
@@ -225,27 +211,21 @@ static bool is_consent(const struct hosted_visit *visit)
     return page_is_consent(visit->hosted->opts.engine, ask) || hosted_kind_of(ask)->signed_in;
 }
 
-static void lead_to_sign_in(struct hosted_visit *visit)
+static void refuse_link(struct hosted_visit *visit)
 {
-    struct front_request request = { .front = visit->hosted->opts.front,
-                                     .exchange = visit->exchange,
-                                     .http = visit->http };
-
-    if (visit->exchange && visit->is_page)
-        front_lead(&request);
-    else if (visit->exchange)
-        api_problem(visit->exchange, 401,
-                    STR("This needs a sign-in: here the link alone is not enough."));
-    visit_end(visit);
+    if (visit->half)
+        hosted_refuse(visit, 403, FRONT_HALF);
+    else
+        hosted_refuse(visit, 401, STR("This needs a sign-in: here the link alone is not enough."));
 }
 
 /* Who has not signed in may be somebody else, for whom there is a page. */
-static void not_there(struct hosted_visit *visit, struct str why)
+static void not_there(struct hosted_visit *visit)
 {
     if (visit->by_link)
-        lead_to_sign_in(visit);
+        refuse_link(visit);
     else
-        hosted_refuse(visit, 404, why);
+        refuse_no_page(visit);
 }
 
 /* Is it for this person? The token has said so when it was made; the ask says so now. */
@@ -276,9 +256,9 @@ static void found(void *data, nod_status status, const struct store_reply *reply
     else if (status == NOD_E_STORE)
         hosted_refuse(visit, 503, STR("The store cannot be reached; try again."));
     else if (!seen || visit->arena.exhausted)
-        not_there(visit, NO_SUCH_PAGE);
+        not_there(visit);
     else if (visit->by_link && is_consent(visit))
-        lead_to_sign_in(visit);
+        refuse_link(visit);
     else
         visit->next(visit);
 }
@@ -292,11 +272,14 @@ static void visit_find(struct hosted_visit *visit, struct str purpose, struct st
 
     visit->next = next;
     if (page_token_open(hosted->opts.ring, purpose, text, &visit->arena, &token) != NOD_OK) {
-        not_there(visit, hosted->lasting ? NO_SUCH_PAGE : NO_SUCH_LINK);
+        if (hosted->lasting || visit->by_link)
+            not_there(visit);
+        else
+            hosted_refuse(visit, 404, NO_SUCH_LINK);
         return;
     }
     if (!page_token_is_for(&token, visit->principal)) {
-        not_there(visit, NO_SUCH_PAGE);
+        not_there(visit);
         return;
     }
     struct finding *finding = MEM_NEW(struct finding);
@@ -354,7 +337,7 @@ static void answered(void *data, const struct answer_result *result)
     else if (result->message.len)
         hosted_refuse(visit, 403, result->message);
     else
-        hosted_refuse(visit, 404, NO_SUCH_PAGE);
+        refuse_no_page(visit);
 }
 
 void hosted_answer(struct hosted_visit *visit, enum ask_state action, const struct json *content)
@@ -367,7 +350,7 @@ void hosted_answer(struct hosted_visit *visit, enum ask_state action, const stru
         answered, visit);
 }
 
-/* --- GET /a/{token} --- */
+/* --- GET /a/{token}/data --- */
 
 static bool is_over(const struct hosted_visit *visit)
 {
@@ -385,13 +368,12 @@ static void opened(struct hosted_visit *visit)
         hosted_show(visit);
 }
 
-static void page_serve(const struct front_request *request, void *data)
+static void data_serve(const struct front_request *request, void *data)
 {
-    struct hosted_visit *visit = visit_begin(data, request, true);
+    struct hosted_visit *visit = visit_begin(data, request);
 
-    if (!visit)
-        return;
-    visit_find(visit, PAGE_TOKEN_PAGE, front_var(request, STR("token")), opened);
+    if (visit)
+        visit_find(visit, PAGE_TOKEN_PAGE, front_var(request, STR("token")), opened);
 }
 
 /* --- POST /a/{token} --- */
@@ -434,12 +416,14 @@ static void submit_serve(const struct front_request *request, void *data)
         api_problem(request->exchange, 415, STR("Send the answer as application/json."));
         return;
     }
-    struct hosted_visit *visit = visit_begin(data, request, false);
-    if (visit)
-        visit_find(visit, PAGE_TOKEN_PAGE, front_var(request, STR("token")), submitted);
+    struct hosted_visit *visit = visit_begin(data, request);
+    if (!visit)
+        return;
+    visit->submits = true;
+    visit_find(visit, PAGE_TOKEN_PAGE, front_var(request, STR("token")), submitted);
 }
 
-/* --- GET /a/return --- */
+/* --- POST /a/return: of the page that the person was sent back to, with its query --- */
 
 static void returned(struct hosted_visit *visit)
 {
@@ -447,7 +431,7 @@ static void returned(struct hosted_visit *visit)
 
     CRASH_POINT(return_before);
     if (!kind->returned)
-        hosted_refuse(visit, 404, NO_SUCH_PAGE);
+        refuse_no_page(visit);
     else if (is_over(visit))
         hosted_show(visit);
     else
@@ -456,7 +440,7 @@ static void returned(struct hosted_visit *visit)
 
 static void return_serve(const struct front_request *request, void *data)
 {
-    struct hosted_visit *visit = visit_begin(data, request, true);
+    struct hosted_visit *visit = visit_begin(data, request);
     struct str state;
 
     if (!visit)
@@ -471,32 +455,47 @@ static void return_serve(const struct front_request *request, void *data)
 
 /* --- the whole --- */
 
+static void page_serve(const struct front_request *request, void *data)
+{
+    const struct hosted_opts *opts = hosted_opts(data);
+    struct arena arena;
+
+    arena_init(&arena, PAGE_MAX);
+    const struct place places[] = {
+        { STR("base"), page_base(opts->front, &arena) },
+        { STR("title"),
+          page_as_text(&arena, opts->title.len ? opts->title : opts->name, PAGE_TITLE_MAX) },
+    };
+    page_reply(request->exchange, 200, STR("hosted.html"), places,
+               sizeof(places) / sizeof(places[0]));
+    arena_finish(&arena);
+}
+
 static bool add_routes(struct hosted *hosted)
 {
     const struct route routes[] = {
-        { .method = STR("GET"), .pattern = STR("/a/{token}"), .page = true, .handle = page_serve },
+        { .method = STR("GET"), .pattern = STR("/a/{token}"), .handle = page_serve },
         { .method = STR("GET"),
-          .pattern = STR("/a/return"),
-          .page = true,
-          .query = true,
-          .endless = true, /* without HEAD: it does something */
-          .handle = return_serve },
+          .pattern = STR("/a/{token}/data"),
+          .who = ROLE_ANSWER,
+          .endless = true, /* without HEAD: it may begin something */
+          .handle = data_serve },
         { .method = STR("POST"),
           .pattern = STR("/a/{token}"),
-          .fetch_site = true,
+          .who = ROLE_ANSWER,
           .wiped = true,
           .handle = submit_serve },
+        { .method = STR("POST"),
+          .pattern = STR("/a/return"),
+          .who = ROLE_ANSWER,
+          .handle = return_serve },
     };
 
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
         struct route route = routes[i];
-        route.who = ROLE_ANSWER;
-        route.cookie = route.link = true;
+        route.anyone = route.page = !route.who;
+        route.cookie = route.link = route.fetch_site = !route.anyone;
         route.data = hosted;
-        if (route.page) { /* people read it */
-            route.refused = hosted_write_refusal;
-            route.refused_type = STR("text/html; charset=utf-8");
-        }
         if (!front_route(hosted->opts.front, &route))
             return false;
     }

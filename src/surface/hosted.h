@@ -2,8 +2,9 @@
  * surface/hosted: pages of this server that one ask is answered on, for URL mode.
  *
  * The client is given a link, /a/{token}, and the person answers in a browser. So nothing that they
- * enter passes through the client. The token (crypto/page_token.h) says which ask it is, and is no
- * sign-in: the page opens for the principal that the ask was put to, who has signed in as for the
+ * enter passes through the client. The page there is the same for everybody; what it shows, its
+ * script asks for at /a/{token}/data. The token (crypto/page_token.h) says which ask it is, and is
+ * no sign-in: it is shown to the principal that the ask was put to, who has signed in as for the
  * inbox. There is one exception. Over loopback, for a process of the server's own user, the link is
  * enough, if data or a secret is asked for; it never is for consent.
  *
@@ -67,12 +68,12 @@ struct hosted_visit {
     struct arena arena;
     struct str principal; /* who it is: the principal that the ask was put to */
     role_set roles;
-    struct str csrf;
-    bool by_link;          /* nobody has signed in: see front/routes.h */
-    bool is_page;          /* it is answered with a page; otherwise with JSON */
+    bool by_link, half;    /* nobody has signed in: see front_request */
+    bool submits;          /* it brings an answer, and is told if that does not count */
     bool counted;          /* its answer has ended the ask */
     bool stored;           /* PAGE_SECRET: what is kept is what this visit brought */
     struct ask_record ask; /* in the arena */
+    struct str go;         /* where the page leads to, if the person wants */
     struct hosted_param query[HOSTED_QUERY_MAX]; /* of /a/return, decoded, without state */
     size_t query_count;
     void (*next)(struct hosted_visit *visit); /* when the ask is there and may be seen */
@@ -88,8 +89,8 @@ struct hosted_kind {
     bool signed_in;    /* it decides more than what is entered: the link alone is never enough */
     /* The ask waits. Writes further members of what the script is told; NULL: none. */
     void (*draw)(struct hosted_visit *visit, struct json_writer *w);
-    /* The ask waits, and the page was opened. Instead of draw: answers the exchange, for example
-     * with hosted_redirect. NULL: the page is drawn. */
+    /* The ask waits, and the page was opened: answers the exchange, for example with hosted_lead.
+     * NULL: the page is drawn. */
     void (*opened)(struct hosted_visit *visit);
     /* "Submit" was pressed. `content` is what the script sent, or NULL. Ends in one of the
      * functions below, now or later. NULL: nothing can be submitted. */
@@ -120,8 +121,9 @@ void hosted_answer_others(const struct hosted_visit *visit,
 void hosted_unfit(struct hosted_visit *visit, struct str detail, struct str errors);
 /* It cannot be done: a status of HTTP, and a sentence for the person. */
 void hosted_refuse(struct hosted_visit *visit, int status, struct str why);
-/* Sends the browser to another address, which learns nothing of this one. */
-void hosted_redirect(struct hosted_visit *visit, struct str url);
+/* Shows another address, to which the page leads when the person wants; it learns nothing of this
+ * one. */
+void hosted_lead(struct hosted_visit *visit, struct str url);
 
 /* Appends what a foreign page has to give back as `state`, so that the person can return. */
 bool hosted_state(const struct hosted_visit *visit, struct buf *out);
@@ -132,12 +134,8 @@ struct str hosted_return_url(const struct hosted_visit *visit);
 
 /* The kind of the visit's ask. NULL: this server does not know it. */
 const struct hosted_kind *hosted_kind_of(const struct ask_record *ask);
-/* Draws the page of the visit: the question, or how it ended. */
+/* Tells the page of the visit what it shows: the question, or how it ended. */
 void hosted_draw(struct hosted_visit *visit);
-/* Draws a page that says why there is none. */
-void hosted_draw_refusal(struct hosted_visit *visit, int status, struct str why);
-/* The same for whoever the front door does not let in: route.refused. */
-void hosted_write_refusal(struct buf *body, int status, struct str why, struct str next);
 /* Reads the query of /a/return: its members, decoded, and apart from them the state. False: it is
  * badly encoded, has something twice, or too much. */
 bool hosted_read_query(struct arena *arena, struct str query, struct hosted_param *members,

@@ -1,11 +1,11 @@
 /*
  * surface/hosted_connect: a page that leads to an authorization server, and back.
  *
- * A handler needs an account of its person's that is not connected (nod_credential). The link of
- * the question leads the person, once they are known to be the one it was put to, to the service's
- * own page; the service sends them back to /a/return. What comes back is exchanged for tokens by
- * this server (oauth/), which keeps them. The answer to the question has no content: it says that
- * an account was connected, and nothing more.
+ * A handler needs an account of its person's that is not connected (nod_credential). The page of
+ * the question says whose account it will be, at which service and at which address, and leads the
+ * person there when they want; the service sends them back to /a/return. What comes back is
+ * exchanged for tokens by this server (oauth/), which keeps them. The answer to the question has no
+ * content: it says that an account was connected, and nothing more.
  *
  * Which account it is decides whose account the tools act with. So the person has always signed in,
  * also where a link is enough for data: whoever made the call has the link, and must not choose.
@@ -62,7 +62,7 @@ static void done(void *data, const struct oauth_flow_result *result)
 
     switch (result->end) {
     case OAUTH_FLOW_GO:
-        hosted_redirect(visit, result->url);
+        hosted_lead(visit, result->url);
         break;
     case OAUTH_FLOW_AGREED:
         hosted_answer(visit, ASK_ACCEPTED, NULL);
@@ -102,6 +102,15 @@ static void opened(struct hosted_visit *visit)
     struct oauth_flow flow = flow_of(visit);
 
     go(visit, &flow, oauth_begin);
+}
+
+static void connect_draw(struct hosted_visit *visit, struct json_writer *w)
+{
+    const struct json *detail = json_parse(&visit->arena, visit->ask.detail, NULL, NULL);
+
+    jw_key_str(
+        w, STR("service"),
+        oauth_title(hosted_opts(visit->hosted)->oauth, json_get_str(detail, STR("service"))));
 }
 
 static struct str member(const struct hosted_visit *visit, struct str name, bool *given)
@@ -156,6 +165,7 @@ const struct hosted_kind hosted_connect = { .name = STR_INIT("connect"),
                                                 "The account is connected, and the tool goes on."),
                                             .signed_in = true,
                                             .undone = STR_INIT(" Nothing was connected by it."),
+                                            .draw = connect_draw,
                                             .opened = opened,
                                             .returned = returned,
                                             .settled = settled,

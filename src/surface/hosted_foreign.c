@@ -77,7 +77,7 @@ static void foreign_opened(struct hosted_visit *visit)
                 STR_ARG(buf_str(&state)));
     add_filled(&to, fragment, buf_str(&state), hosted_return_url(visit), visit->ask.id);
     if (made && !to.overflow && given.len)
-        hosted_redirect(visit, buf_str(&to));
+        hosted_lead(visit, buf_str(&to));
     else
         hosted_refuse(visit, 500, STR("The address of the other site cannot be used."));
     buf_finish(&to);

@@ -104,11 +104,6 @@ static void me_serve(const struct front_request *request, void *data)
         if (request->roles & role)
             jw_str(&w, role_name((enum role)role));
     jw_end(&w);
-    jw_key(&w, STR("csrf"));
-    if (request->session)
-        jw_str(&w, front_csrf(request));
-    else
-        jw_null(&w);
     jw_key(&w, STR("server"));
     jw_object(&w);
     jw_key_str(&w, STR("name"), opts->name);

@@ -97,7 +97,6 @@ struct shown {
     size_t waiting;        /* replies of the store that are still to come */
     bool failed;           /* the store did */
     struct search *search; /* what is looked for; NULL: nothing */
-    bool bare;             /* nothing of the calls is read */
     bool
         everybody; /* it is read for several viewers: all asks are, with what any of them may see */
     void (*done)(struct shown *shown);
@@ -158,10 +157,6 @@ void events_destroy(struct events *events);
 
 void listing_serve(const struct front_request *request, void *data);
 void listing_serve_one(const struct front_request *request, void *data);
-/* The first `limit` that wait, without their calls, for a page: drawn() answers the exchange. If
- * the store fails there are none. `more`: there are others behind them. */
-void listing_draw(const struct front_request *request, struct inbox *inbox, size_t limit,
-                  void (*drawn)(struct shown *shown, bool more));
 void resolve_serve(const struct front_request *request, void *data);
 /* GET /api/openapi.json */
 void openapi_serve(const struct front_request *request, void *data);

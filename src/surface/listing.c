@@ -37,8 +37,7 @@ struct listing {
     size_t limit;
     struct str from, cursor; /* where this page began, and where the next begins */
     size_t scans, looked;
-    bool over;                                     /* nothing that follows can fit the filters */
-    void (*drawn)(struct shown *shown, bool more); /* NULL: the reply is JSON */
+    bool over; /* nothing that follows can fit the filters */
 };
 
 static struct listing *listing_of(struct shown *shown)
@@ -209,10 +208,7 @@ static void listing_done(struct shown *shown)
     struct listing *listing = listing_of(shown);
     bool full = shown->arena.exhausted;
 
-    if (listing->drawn && shown->exchange) {
-        shown->count = shown->failed || full ? 0 : shown->count;
-        listing->drawn(shown, listing->cursor.len > 0);
-    } else if (!shown->exchange || shown->failed) {
+    if (!shown->exchange || shown->failed) {
         if (shown->exchange)
             api_problem(shown->exchange, 503, STR("The store cannot be reached."));
     } else if (fitting(shown) < shown->count) {
@@ -333,24 +329,6 @@ void listing_serve(const struct front_request *request, void *data)
         return;
     api_problem(shown->exchange, 429, STR("You have too many searches; wait for one to end."));
     shown_end(shown);
-}
-
-void listing_draw(const struct front_request *request, struct inbox *inbox, size_t limit,
-                  void (*drawn)(struct shown *shown, bool more))
-{
-    struct shown *shown = shown_begin(inbox, request, sizeof(struct listing));
-
-    if (!shown)
-        return;
-    struct listing *listing = listing_of(shown);
-    listing->since = INT64_MIN;
-    listing->until = INT64_MAX;
-    listing->limit = limit;
-    listing->drawn = drawn;
-    shown->bare = true;
-    shown->done = listing_done;
-    http_release(request->exchange);
-    listing_begin(listing);
 }
 
 /* --- one ask --- */

@@ -2,9 +2,9 @@
  * surface/page: see page.h.
  *
  * GET /, /ask/{id}, /history, /grants, /secrets and /accounts are the same page: which part of
- * it is shown is decided by its script, from the address. /login is for people with tokens. What
- * may be loaded, and by whom a page is seen, is the front door's business (front/pages.c): a page
- * without a sign-in never gets here.
+ * it is shown is decided by its script, from the address, and so is whether somebody is led to
+ * /login, where people with tokens sign in. What may be loaded, and by whom a page is seen, is the
+ * front door's business (front/pages.c).
  *
  * A page has places such as {name}, which are filled in. What is filled in comes from outside and
  * is written as text (page_text.c).
@@ -128,53 +128,41 @@ static struct str how_to_connect(const struct inbox *inbox, struct arena *arena)
                      STR_ARG(as_text(arena, link)));
 }
 
-static void page_drawn(struct shown *shown, bool more)
+static void page_serve(const struct front_request *request, void *data)
 {
-    const struct inbox *inbox = shown->inbox;
-    struct arena *arena = &shown->arena;
-    struct str base = page_base(inbox->opts.front, arena), title = title_of(inbox, arena);
-    bool none = shown->count == 0;
-    struct buf list;
+    const struct inbox *inbox = data;
+    struct arena arena;
 
-    buf_init(&list, PAGE_MAX);
-    for (size_t i = 0; i < shown->count; i++)
-        page_row(&list, inbox, &shown->asks[i].ask, base);
-    struct str count = none ? STR("Nothing waiting")
-                            : arena_fmt(arena, "%zu%s waiting", shown->count, more ? "+" : "");
+    arena_init(&arena, PAGE_MAX);
+    struct str title = title_of(inbox, &arena);
     const struct place places[] = {
-        { STR("base"), base },
+        { STR("base"), page_base(inbox->opts.front, &arena) },
         { STR("title"), title },
         { STR("name"), title },
-        { STR("who"), as_text(arena, shown->viewer.principal) },
-        { STR("count"), count },
-        { STR("list"), buf_str(&list) },
-        { STR("empty"), none ? STR(" class=\"empty\"") : STR_NONE },
-        { STR("hidden"), none ? STR_NONE : STR(" hidden") },
-        { STR("connect"), how_to_connect(inbox, arena) },
+        { STR("connect"), how_to_connect(inbox, &arena) },
     };
-    page_reply(shown->exchange, 200, STR("shell.html"), places, sizeof(places) / sizeof(places[0]));
-    buf_finish(&list);
+    page_reply(request->exchange, 200, STR("shell.html"), places,
+               sizeof(places) / sizeof(places[0]));
+    arena_finish(&arena);
 }
 
 /* --- who is refused --- */
 
 /* What a person who is refused can do: the inbox, another sign-in, or the same again. */
-static void refusal_draw(void *data, struct buf *body, int status, struct str why, struct str next)
+static void refusal_draw(void *data, struct buf *body, int status, struct str why)
 {
     const struct inbox *inbox = data;
     struct arena arena;
 
     arena_init(&arena, PAGE_MAX);
     struct str base = page_base(inbox->opts.front, &arena);
-    struct str in = arena_fmt(&arena, "<a href=\"" STR_FMT "/login" STR_FMT "\">", STR_ARG(base),
-                              STR_ARG(as_text(&arena, next)));
     struct str heading, ways;
     if (status == 404) {
         heading = STR("There is nothing here");
         ways = arena_fmt(&arena, "<a href=\"" STR_FMT "/\">To the inbox</a>", STR_ARG(base));
     } else if (status == 401 || status == 403) {
         heading = status == 401 ? STR("Please sign in") : STR("This is not open to you");
-        ways = arena_fmt(&arena, STR_FMT "%s</a>", STR_ARG(in),
+        ways = arena_fmt(&arena, "<a href=\"" STR_FMT "/login\">%s</a>", STR_ARG(base),
                          status == 401 ? "Sign in" : "Sign in as somebody else");
     } else {
         heading = STR("This did not work");
@@ -191,9 +179,20 @@ static void refusal_draw(void *data, struct buf *body, int status, struct str wh
     arena_finish(&arena);
 }
 
-static void page_serve(const struct front_request *request, void *data)
+/* The page of a one-time link: it says whose sign-in it is, before anybody is signed in. */
+static void link_draw(void *data, struct buf *body, struct str whose)
 {
-    listing_draw(request, data, PAGE_DRAWN, page_drawn);
+    const struct inbox *inbox = data;
+    struct arena arena;
+
+    arena_init(&arena, PAGE_MAX);
+    const struct place places[] = {
+        { STR("base"), page_base(inbox->opts.front, &arena) },
+        { STR("title"), title_of(inbox, &arena) },
+        { STR("whose"), as_text(&arena, whose) },
+    };
+    page_fill(body, STR("link.html"), places, sizeof(places) / sizeof(places[0]));
+    arena_finish(&arena);
 }
 
 static void login_serve(const struct front_request *request, void *data)
@@ -257,12 +256,12 @@ bool page_routes(struct inbox *inbox)
     bool added = true;
 
     front_refuse_with(front, refusal_draw, inbox);
+    front_links_with(front, link_draw, inbox);
 
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
         added &= front_route(front, &(struct route){ .method = STR("GET"),
                                                      .pattern = str_of(pages[i]),
-                                                     .who = ROLE_ANSWER | ROLE_APPROVE,
-                                                     .cookie = true,
+                                                     .anyone = true,
                                                      .page = true,
                                                      .handle = page_serve,
                                                      .data = inbox });

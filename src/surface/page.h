@@ -1,9 +1,9 @@
 /*
  * surface/page: the inbox as a page in a browser.
  *
- * Its files are those of web/, embedded when nod is built. The page is drawn with the list of what
- * waits in it, so there is something to read before a script runs; from then on it is a client of
- * the API like any other.
+ * Its files are those of web/, embedded when nod is built. The page is the same for everybody and
+ * says nothing of anybody: a browser that opens it brings its cookie at most, which alone opens
+ * nothing. Its script is a client of the API like any other.
  */
 #ifndef NOD_SURFACE_PAGE_H
 #define NOD_SURFACE_PAGE_H
@@ -17,9 +17,7 @@ struct inbox;
 
 enum {
     PAGE_MAX = 1 << 20,   /* bytes of a page as it is sent */
-    PAGE_DRAWN = 50,      /* asks that are drawn into the page */
-    PAGE_TITLE_MAX = 200, /* bytes of a title in the list */
-    PAGE_GIST_MAX = 160,  /* bytes of a message in the list */
+    PAGE_TITLE_MAX = 200, /* bytes of a title or a name */
     PAGE_WHY_MAX = 2048,  /* bytes of why somebody is refused */
 };
 
@@ -48,11 +46,6 @@ bool page_routes(struct inbox *inbox);
 /* Writes text from outside into a page: as text, whatever it is. What cannot be seen, or moves what
  * can, becomes a mark. At most `limit` bytes of it are written, and then an ellipsis. */
 void page_text(struct buf *page, struct str text, size_t limit);
-/* The same for the value of an attribute: without marks. */
-void page_attribute(struct buf *page, struct str text);
-/* The asks as rows of the list. `base` is where our paths begin. */
-void page_row(struct buf *page, const struct inbox *inbox, const struct ask_record *ask,
-              struct str base);
 
 /* --- page_try.c --- */
 

@@ -184,10 +184,8 @@ void shown_load(struct shown *shown)
     for (size_t i = 0; i < count; i++) {
         const struct ask_record *ask = &shown->asks[first + i].ask;
         loading[i] = (struct loading){ shown, first + i };
-        if (!shown->bare) {
-            shown->waiting++;
-            store->ops->load_call(store, ask->call_id, call_loaded, &loading[i]);
-        }
+        shown->waiting++;
+        store->ops->load_call(store, ask->call_id, call_loaded, &loading[i]);
         if (!engine_turn_may_be_early(inbox->opts.engine, ask, &inbox->surface))
             continue;
         shown->waiting++;

@@ -24,6 +24,14 @@ test('an account is connected at another site, listed, and disconnected', async 
   const question = await session.question();
   question.accept();
   await page.goto(question.params.url);
+  await page.getByText('Asked of ada; you are signed in as ada').waitFor();
+  assert.deepEqual(await page.locator('dl > div').allTextContents(), ['Account ofada', 'ServiceGitHub', `Address${elsewhere}/authorize`]);
+  await page.getByText('The whole address').click();
+  await page.locator('.address', { hasText: `${elsewhere}/authorize?` }).waitFor();
+  await page.getByText('The whole address').click();
+  assert.equal(service.asked.authorize ?? 0, 0, 'it says where it leads before it does');
+  await look(page, 'connect');
+  await button(page, `Go on to localhost:${service.port}`).click();
   await page.waitForURL(`${elsewhere}/**`);
   await page.getByRole('link', { name: 'Authorize' }).click();
   await page.getByText('You can close this page.').waitFor();

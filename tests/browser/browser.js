@@ -92,15 +92,38 @@ export async function person(t, server, name = 'ada', { path: where = '/', link,
   pagesOf(t).contexts.push(context);
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
-  watch(t, page, allow);
-  if (!link) {
-    const reply = await context.request.post(`${server.origin}/api/login`, { headers: { Authorization: `Bearer ${tokenOf(name)}`, Origin: server.origin } });
-    assert.equal(reply.status(), 204);
+  watch(t, page, link ? /401/ : allow); // by a link: nobody is signed in before
+  if (link) {
+    await openLink(page, link);
+  } else {
+    await signIn(page, server, name);
+    await page.goto(server.origin + where);
   }
-  await page.goto(link ?? server.origin + where);
   await live(page);
   return page;
 }
+
+// As the page of the sign-in does it.
+export async function signIn(page, server, name) {
+  await page.goto(`${server.origin}/login`);
+  const status = await page.evaluate(async (token) => {
+    const { signIn } = await import('/assets/live.js');
+    return (await signIn('/api/login', { Authorization: `Bearer ${token}` })).status;
+  }, tokenOf(name));
+  assert.equal(status, 200);
+}
+
+// A one-time link: where nobody is signed in, Enter is enough.
+export async function openLink(page, link) {
+  await page.goto(link);
+  await page.waitForFunction(() => document.activeElement?.id === 'go');
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => !url.pathname.startsWith('/login/'));
+}
+
+// What the API says to a page, with all that its own script sends.
+export const fetched = (page, path) =>
+  page.evaluate(async (path) => (await fetch(path, { headers: { 'X-Page-Key': localStorage.getItem('nod-key') } })).json(), path);
 
 // Somebody with an empty page, who has signed in if there is a name.
 export async function stranger(t, { server, name, allow } = {}) {
@@ -108,11 +131,8 @@ export async function stranger(t, { server, name, allow } = {}) {
   pagesOf(t).contexts.push(context);
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
-  watch(t, page, allow);
-  if (name) {
-    const reply = await context.request.post(`${server.origin}/api/login`, { headers: { Authorization: `Bearer ${tokenOf(name)}`, Origin: server.origin } });
-    assert.equal(reply.status(), 204);
-  }
+  watch(t, page, allow ?? (name ? undefined : /401/)); // who is not signed in is told so
+  if (name) await signIn(page, server, name);
   return page;
 }
 

@@ -45,9 +45,10 @@ describe('pages of one question', { concurrency: 2 }, () => {
       const question = await session.question();
       question.accept();
       const chat = await foreignSite(t, () => `<a href="${question.params.url}">open</a>`);
-      await page.goto(chat.origin); // as from a chat: the cookie does not come with the first request
+      await page.goto(chat.origin); // as from a chat
       await page.getByRole('link', { name: 'open' }).click();
       await page.getByText('Where to,').waitFor();
+      assert.equal(await page.locator('#whose').textContent(), 'Asked of ada; you are signed in as ada');
       assert.equal(await page.locator('#message b').count(), 0, 'what a tool says is text');
       const city = page.getByLabel(/^City/);
       await button(page, 'Submit').click();
@@ -67,7 +68,7 @@ describe('pages of one question', { concurrency: 2 }, () => {
 
     test(`${name}: a foreign page is given no trace of the link, and sends the person back`, async (t) => {
       const server = await pagesServer();
-      const page = await stranger(t, { server, name: 'ada', allow: /404/ }); // the page that reloads itself has no icon
+      const page = await stranger(t, { server, name: 'ada', allow: /404/ });
       const session = await open(t, server);
       const site = await foreignSite(t, (url) => `<a href="${url.searchParams.get('back')}?${new URLSearchParams({ state: url.searchParams.get('state'), code: 'c-1' })}">pay</a>`);
       const call = session.text('foreign', { url: `${site.origin}/pay?back={return}` });
@@ -76,6 +77,9 @@ describe('pages of one question', { concurrency: 2 }, () => {
       const chat = await foreignSite(t, () => `<a href="${question.params.url}">open</a>`);
       await page.goto(chat.origin);
       await page.getByRole('link', { name: 'open' }).click();
+      await page.getByText(`${site.origin}/pay`, { exact: true }).waitFor();
+      assert.equal(site.seen.length, 0, 'it says where it leads before it does');
+      await button(page, `Go on to ${new URL(site.origin).host}`).click();
       await page.getByRole('link', { name: 'pay' }).click();
       await page.getByText('You can close this page.').waitFor();
       assert.equal(await soon('the result', call), 'accept by ada: {"code":"c-1"}');
@@ -95,7 +99,7 @@ describe('pages of one question', { concurrency: 2 }, () => {
       const question = await session.question();
       question.accept();
       await page.goto(question.params.url);
-      await page.locator('.who', { hasText: /Destructive · asked of ada · [45]:\d\d left$/ }).waitFor();
+      await page.locator('.who', { hasText: /Destructive · [45]:\d\d left$/ }).waitFor();
       return { call };
     };
     let { call } = await open('wipe');

@@ -282,7 +282,7 @@ describe('what a person meant', { concurrency: 2 }, () => {
 
   test('who has a token that answers nothing, and who comes to a wrong address, has a page like the others, with a way out', async (t) => {
     const { server, page: mine } = await stage(t);
-    const page = await stranger(t, { allow: /40[34]/ });
+    const page = await stranger(t, { allow: /40[134]/ });
     // A program is refused as before.
     const program = await fetch(`${server.origin}/nowhere`, { headers: { Accept: 'application/json' } });
     assert.deepEqual([program.status, program.headers.get('content-type')], [404, 'application/json']);
@@ -296,7 +296,7 @@ describe('what a person meant', { concurrency: 2 }, () => {
     await page.getByLabel('Your token').fill(CALLER.token);
     await button(page, 'Sign in').click();
     await page.getByRole('heading', { name: 'This is not open to you' }).waitFor();
-    await page.getByText('it needs the role answer or approve or admin').waitFor();
+    await page.getByText('You are signed in as carl, who may call tools. To see and answer questions takes the role answer or approve.').waitFor();
     await look(page, 'no-role');
     await page.goto(`${server.origin}/history`);
     await page.getByRole('link', { name: 'Sign in as somebody else' }).click();

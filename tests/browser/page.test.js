@@ -5,6 +5,7 @@ import './meant.js';
 import './reading.js';
 import './living.js';
 import './elsewhere.js';
+import './doors.js';
 import './hosted.js';
 import './accounts.js';
 import './looks.js';

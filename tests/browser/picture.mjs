@@ -21,6 +21,7 @@ try {
   await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', link)));
   const page = await browser.newPage({ viewport: { width: 1120, height: 640 }, locale: 'en-GB', reducedMotion: 'reduce' });
   await page.goto(link);
+  await page.locator('#go:enabled').click();
   await page.waitForSelector('body[data-live=live]');
   for (const [i, userId] of ['ada', 'alan', 'grace'].entries()) {
     client.callTool({ name: 'delete_account', arguments: { userId } }).catch(() => {});

@@ -5,7 +5,7 @@ import { stage, person, ask, asks, rows, button, shot } from './browser.js';
 
 describe('reading', { concurrency: 2 }, () => {
   test('hostile text is text: no markup, no link, no direction, no colour', async (t) => {
-    const { server, peer, page } = await stage(t);
+    const { peer, page } = await stage(t);
     const text = 'Run \u001b[31mrm -rf\u001b[0m? <script>window.hit = 1</script><img src=x onerror="window.hit = 2">\nsafe\u202Etxt.exe\u202C https://evil.example/ \u200b\u200b\u0007 javascript:alert(1)';
     await peer.call('say', { text, '<b>key</b>': '<svg onload="window.hit = 3">', 'bidi\u2067': 'a\u202Eb\tc\nd', tags: 'a\u{e0041}\u{e0042}' });
     const message = ask(page).locator('.message');
@@ -20,17 +20,10 @@ describe('reading', { concurrency: 2 }, () => {
     await tree.getByText('<b>key</b>').waitFor();
     assert.ok((await tree.locator('.mark').allTextContents()).join(' ').includes('U+2067 U+202E TAB U+E0041 U+E0042'));
     await shot(page, 'hostile');
-
-    // The list as the server draws it, without a script.
-    const plain = await page.request.get(server.origin);
-    const html = await plain.text();
-    assert.match(html, /&lt;script&gt;window\.hit = 1&lt;\/script&gt;/);
-    assert.match(html, /<span class="mark">U\+001B<\/span>/);
-    assert.doesNotMatch(html, /<script>|[\u001b\u202a-\u202e]/);
   });
 
   test('accents beyond the fourth on one letter are marks, and cover nothing', async (t) => {
-    const { server, peer, page } = await stage(t);
+    const { peer, page } = await stage(t);
     const pile = (count) => `e${'\u0301'.repeat(count)}`;
     await peer.call('say', { text: `Run ${pile(900)} or ${pile(4)}, or ${pile(4)}\u0302\u0303?`, more: pile(500) });
     const message = ask(page).locator('.message');
@@ -39,7 +32,6 @@ describe('reading', { concurrency: 2 }, () => {
     assert.match(await message.locator('.mark').first().getAttribute('title'), /^one accent too many, U\+0301$/);
     await ask(page).locator('.tree').getByText('U+0301×496').waitFor();
     assert.doesNotMatch(await page.locator('#main').textContent(), /\p{M}{5}/u);
-    assert.doesNotMatch(await (await page.request.get(server.origin)).text(), /\p{M}{5}/u, 'nor as the server draws it');
   });
 
   test('numbers are as they came, nested values are a tree, and deep ones fold', async (t) => {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { connect } from './harness.js';
 import { Api, openHouse, token } from './inbox.js';
 import { connectModern, scratchFolder } from './modern.js';
-import { Browser } from './credentials.js';
+import { Visitor } from './visitor.js';
 import { AuthorizationServer } from './authorization-server.js';
 
 export const SECRET = { MCP_ELICITATION_SECRET: 'a secret of the tests of accounts that is long enough' };
@@ -40,21 +40,16 @@ export const clients = {
 };
 
 // A person, in front of a browser that is signed in.
-export class Person extends Browser {
+export class Person extends Visitor {
   static async at(server, who) {
     return new Person(server.url).signIn(token(who));
   }
 
-  async page(link, headers) {
-    const reply = await this.fetch(link, { headers });
-    return { status: reply.status, to: reply.headers.get('location'), html: await reply.text() };
-  }
-
-  // Opens the link of a question, and is sent to the service.
+  // Opens the link of a question, and goes on to the service.
   async go(link) {
-    const { status, to, html } = await this.page(link);
-    assert.equal(status, 303, html);
-    return to;
+    const { status, go, said } = await this.page(link);
+    assert.deepEqual([status, Boolean(go)], [200, true], said);
+    return go;
   }
 
   // What the service sends the person back with.
@@ -64,17 +59,17 @@ export class Person extends Browser {
     return reply.headers.get('location');
   }
 
-  // Comes back: first from the service's site, then, as the page says, from our own.
+  // Comes back from the service's site, to a page that goes on from our own.
   async comeBack(back) {
-    const first = await this.page(back, { 'Sec-Fetch-Site': 'cross-site', Cookie: undefined });
-    assert.equal(first.status, 200, first.html);
+    const first = await this.fetch(back, { headers: { 'Sec-Fetch-Site': 'cross-site', Cookie: undefined, 'X-Page-Key': undefined } });
+    assert.equal(first.status, 200, await first.text());
     return this.page(back);
   }
 
   async connect(link) {
     const back = await this.decide(await this.go(link));
     const end = await this.comeBack(back);
-    assert.match(end.html, /You can close this page/);
+    assert.match(end.said, /The account is connected/);
     return { back, ...end };
   }
 }

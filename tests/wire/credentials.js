@@ -36,7 +36,7 @@ async function fetchAsGuest(url, { body, headers, ...options }) {
   return send(url, { body: Buffer.from(await body.arrayBuffer()), headers: { 'Content-Type': body.type, ...headers }, ...options });
 }
 
-// A browser that is signed in: it sends its cookie, its origin and, with a change, the text that the page was told.
+// A browser that is signed in: it sends its cookie, the key that its pages keep and, with a change, its origin.
 export class Browser {
   constructor(url) {
     this.origin = new URL(url).origin;
@@ -48,8 +48,8 @@ export class Browser {
   }
 
   async fetch(name, { method = 'GET', headers = {}, body, redirect = 'manual', signal } = {}) {
-    const own = { Cookie: this.cookie, 'Sec-Fetch-Site': 'same-origin' };
-    if (method !== 'GET') Object.assign(own, { Origin: this.origin, 'X-CSRF-Token': this.csrf ?? '' });
+    const own = { Cookie: this.cookie, 'X-Page-Key': this.key, 'Sec-Fetch-Site': 'same-origin' };
+    if (method !== 'GET') own.Origin = this.origin;
     const all = Object.entries({ ...own, ...headers }).filter(([, value]) => value !== undefined && value !== '');
     const reply = await (this.guest ? fetchAsGuest : fetch)(new URL(name, this.origin), { method, headers: Object.fromEntries(all), body, redirect, signal });
     for (const set of reply.headers.getSetCookie()) {
@@ -61,33 +61,36 @@ export class Browser {
     return reply;
   }
 
-  // `me` is a route that says {csrf}.
-  async learn(me) {
-    const reply = await this.fetch(me);
-    assert.equal(reply.status, 200);
-    this.csrf = (await reply.json()).csrf;
+  async #keep(reply) {
+    assert.equal(reply.status, 200, reply.statusText);
+    this.key = (await reply.json()).key;
     return this;
   }
 
-  async open(link, me) {
-    const reply = await this.fetch(link, { headers: { 'Sec-Fetch-Site': 'none' } });
-    assert.equal(reply.status, 303, await reply.text());
-    return me ? this.learn(me) : this;
+  // The page of a link is opened, and its button pressed.
+  async open(link) {
+    const page = await this.fetch(link, { headers: { 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Dest': 'document' } });
+    assert.equal(page.status, 200, await page.text());
+    return this.#keep(await this.fetch(link, { method: 'POST' }));
   }
 
-  async signIn(token, me) {
-    const reply = await this.fetch('/api/login', { method: 'POST', headers: bearer(token) });
-    assert.equal(reply.status, 204, await reply.text());
-    return me ? this.learn(me) : this;
+  async signIn(token) {
+    return this.#keep(await this.fetch('/api/login', { method: 'POST', headers: bearer(token) }));
+  }
+
+  // The same sign-in, as another browser object at another address.
+  as(other) {
+    return Object.assign(this, { jar: other.jar, key: other.key });
   }
 }
 
 // Every way to come. Each is a function of (method, path, body) that gives the reply.
-export async function ways(url, me) {
+export async function ways(url) {
   const raw = (headers, send = fetch) => (method, name, body) => send(new URL(name, url), { method, headers, body, redirect: 'manual' });
   const signedIn = async ({ token }) => {
-    const browser = new Browser(url);
-    return (await browser.signIn(token)).learnIfMay(me);
+    const browser = await new Browser(url).signIn(token);
+    browser.old = browser.lastSet.value;
+    return browser;
   };
   const by = (browser, headers) => (method, name, body) => browser.fetch(name, { method, headers, body });
   const ada = await signedIn(PEOPLE.answer);
@@ -95,13 +98,13 @@ export async function ways(url, me) {
   assert.equal((await out.fetch('/api/logout', { method: 'POST' })).status, 204);
   const ended = new Browser(url);
   ended.jar.set(out.lastSet.key, 'AAAAAAAAAAAAAAAAAAAAAA');
-  Object.assign(ended, { csrf: out.csrf, guest: true });
+  Object.assign(ended, { key: 'A'.repeat(22), guest: true });
   const all = {
     'no credential': raw({}),
     'no credential, our origin': raw({ Origin: new URL(url).origin, 'Sec-Fetch-Site': 'same-origin' }),
     'an unknown token': raw(bearer('wrong-token-0123456789'), fetchAsGuest),
     'an unknown cookie': by(ended),
-    'signed out': by(Object.assign(new Browser(url), { jar: new Map([[out.lastSet.key, out.old]]), csrf: out.csrf, guest: true })),
+    'signed out': by(Object.assign(new Browser(url), { jar: new Map([[out.lastSet.key, out.old]]), key: out.key, guest: true })),
   };
   for (const role of ['ask', 'answer', 'approve', 'admin', 'other']) {
     all[`bearer: ${role}`] = raw(bearer(PEOPLE[role].token));
@@ -112,8 +115,10 @@ export async function ways(url, me) {
     'cookie, wrong Origin': by(ada, { Origin: 'http://localhost:1' }),
     'cookie, foreign Origin': by(ada, { Origin: 'https://evil.example' }),
     'cookie, no Origin': by(ada, { Origin: undefined }),
-    'cookie, no CSRF token': by(ada, { 'X-CSRF-Token': undefined }),
-    'cookie, wrong CSRF token': by(ada, { 'X-CSRF-Token': 'A'.repeat(43) }),
+    'cookie, no key': by(ada, { 'X-Page-Key': undefined }),
+    'cookie, wrong key': by(Object.assign(new Browser(url), { jar: ada.jar, key: 'A'.repeat(22), guest: true })),
+    'cookie, key of another sign-in': by(Object.assign(new Browser(url), { jar: ada.jar, key: (await signedIn(PEOPLE.answer)).key, guest: true })),
+    'key, no cookie': by(Object.assign(new Browser(url), { key: ada.key })),
     'cookie, from another site': by(ada, { 'Sec-Fetch-Site': 'cross-site' }),
     'cookie, from another port': by(ada, { 'Sec-Fetch-Site': 'same-site' }),
     'bearer, from another site': raw({ ...bearer(PEOPLE.admin.token), 'Sec-Fetch-Site': 'cross-site' }),
@@ -130,11 +135,3 @@ export async function statuses(all, method, name, body) {
   }
   return seen;
 }
-
-Browser.prototype.learnIfMay = async function (me) {
-  const reply = await this.fetch(me);
-  this.old = this.jar.get(this.lastSet.key);
-  if (reply.status === 200) this.csrf = (await reply.json()).csrf;
-  else await reply.body?.cancel();
-  return this;
-};

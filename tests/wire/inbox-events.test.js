@@ -208,8 +208,8 @@ test('a stream ends within a second of a lost role or a lost token, and says why
 
 test('a stream of a browser takes its cookie, and ends when it signs out', async (t) => {
   const { first } = await openHouse(t, houses[0]);
-  const browser = await new Browser(first.url).signIn(token('ada'), '/api/me');
-  const api = Object.assign(new Api(first, 'ada'), { credential: () => ({ Cookie: browser.cookie, 'Sec-Fetch-Site': 'same-origin' }) });
+  const browser = await new Browser(first.url).signIn(token('ada'));
+  const api = Object.assign(new Api(first, 'ada'), { credential: () => ({ Cookie: browser.cookie, 'X-Page-Key': browser.key, 'Sec-Fetch-Site': 'same-origin' }) });
   const watcher = await Watcher.open(t, api);
   await watcher.ready();
   assert.equal((await browser.fetch('/api/logout', { method: 'POST' })).status, 204);

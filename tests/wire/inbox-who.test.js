@@ -12,15 +12,16 @@ const refused = { 'no credential': 401, 'no credential, our origin': 401, 'an un
 const foreign = { 'cookie, foreign Origin': 403, 'cookie, from another site': 403, 'cookie, from another port': 403, 'bearer, from another site': 403 };
 const roles = (ask, answer, approve, admin, other) =>
   Object.fromEntries(Object.entries({ ask, answer, approve, admin, other }).flatMap(([role, status]) => [[`bearer: ${role}`, status], [`cookie: ${role}`, status]]));
-// A GET needs neither an Origin nor the CSRF token; another site may not send it.
-const reads = (answer) => ({ ...refused, ...foreign, 'cookie, wrong Origin': answer, 'cookie, no Origin': answer, 'cookie, no CSRF token': answer, 'cookie, wrong CSRF token': answer });
-const changes = () => ({ ...refused, ...foreign, 'cookie, wrong Origin': 403, 'cookie, no Origin': 403, 'cookie, no CSRF token': 403, 'cookie, wrong CSRF token': 403 });
+const halves = { 'cookie, no key': 403, 'cookie, wrong key': 401, 'cookie, key of another sign-in': 401, 'key, no cookie': 401 };
+// A GET needs no Origin, and both halves of the sign-in all the same; another site may not send it.
+const reads = (answer) => ({ ...refused, ...foreign, ...halves, 'cookie, wrong Origin': answer, 'cookie, no Origin': answer });
+const changes = () => ({ ...refused, ...foreign, ...halves, 'cookie, wrong Origin': 403, 'cookie, no Origin': 403 });
 
 test('who may what', async (t) => {
   const server = await startHttp(t, 'probe', { args: ['--token-file', tokenFile(t, [...Object.values(PEOPLE), CALLS])] });
   const client = await connect(t, 'http', 'probe', { server, token: CALLS.token, capabilities: {} });
   const calls = [client.call('ask', { message: 'a form' }), client.call('approve', {})];
-  const all = await ways(server.url, '/api/me');
+  const all = await ways(server.url);
   const items = await Object.assign(new Api(server, 'ada'), { credential: () => ({ Authorization: `Bearer ${PEOPLE.answer.token}` }) }).pending(2);
   const form = items.find(({ kind }) => kind === 'form');
   const approval = items.find(({ kind }) => kind === 'approval');

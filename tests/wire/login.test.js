@@ -44,7 +44,7 @@ const linkIn = (line) => /url="?(http[^\s"]+)/.exec(line)[1];
 test('a server on stdio has it where --inbox says, beside its client', async (t) => {
   const server = await startStdio(t, ['--inbox', '127.0.0.1:0']);
   const link = linkIn(await server.said(/event=inbox /));
-  const browser = await new Browser(link).open(link, '/api/me');
+  const browser = await new Browser(link).open(link);
   assert.equal((await (await browser.fetch('/api/me')).json()).principal, 'local');
   assert.equal((await fetch(new URL('/mcp', link), { method: 'POST', body: '{}' })).status, 404, 'its client is on stdio');
   assert.equal((await server.answered()).result.serverInfo.name, 'probe');
@@ -53,7 +53,7 @@ test('a server on stdio has it where --inbox says, beside its client', async (t)
 test('the page answers for a client on stdio that cannot ask', async (t) => {
   const server = await startStdio(t, ['--inbox', '127.0.0.1:0']);
   const link = linkIn(await server.said(/event=inbox /));
-  const browser = await new Browser(link).open(link, '/api/me');
+  const browser = await new Browser(link).open(link);
   await server.answered();
   server.send({ method: 'notifications/initialized' });
   const result = server.next();
@@ -137,8 +137,8 @@ test('over TLS the cookie is Secure and of this host alone', async (t) => {
   const { cert, key, ca } = certificate(folder(t), 'nod');
   const server = await startHttp(t, 'probe', { args: ['--tls-cert', cert, '--tls-key', key] });
   const link = linkIn(await server.said(/event=inbox /));
-  const reply = await overTls(ca)(link);
-  assert.equal(reply.status, 303);
+  const reply = await overTls(ca)(link, { method: 'POST', headers: { Origin: new URL(link).origin } });
+  assert.equal(reply.status, 200);
   assert.match(reply.headers.get('set-cookie'), new RegExp(`^__Host-nod-${new URL(link).port}=[\\w-]{22}; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$`));
 });
 
@@ -161,7 +161,7 @@ test('nod login: a link over the Unix socket, with a token, and over TLS; each o
     const { code, stdout, stderr } = await login(args, env);
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^http:\/\/127\.0\.0\.1:\d+\/login\/[\w-]{22}\n$/);
-    const browser = await new Browser(server.url).open(stdout.trim(), '/api/me');
+    const browser = await new Browser(server.url).open(stdout.trim());
     assert.equal((await (await browser.fetch('/api/me')).json()).principal, who);
   }
   const secure = await startHttp(t, 'probe', { args: ['--tls-cert', cert, '--tls-key', key, '--token-file', tokenFile(t)] });
@@ -208,12 +208,12 @@ test('make run prints the link first, in words', async (t) => {
   await watched.lines.next((line) => /^delete-account listens/.test(line), 'what to do next');
   const [, words, link] = watched.stderr.split('\n');
   assert.match(words, /^Open this in a browser \(it works once, within ten minutes\)/);
-  assert.equal((await fetch(link.trim(), { redirect: 'manual' })).status, 303);
+  await new Browser(link.trim()).open(link.trim());
   // It is used up, or lost: what is printed makes another.
   const [, command, socket] = /^If it is lost: (\S+) login (unix:\S+)$/m.exec(watched.stderr);
   assert.equal(command, program('nod'));
   const again = await login([socket]);
-  assert.equal((await fetch(again.stdout.trim(), { redirect: 'manual' })).status, 303, again.stderr);
+  await new Browser(link.trim()).open(again.stdout.trim());
   assert.match(watched.stderr, new RegExp(`answer in a terminal: ${command} inbox ${socket}$`, 'm'));
 });
 
@@ -240,7 +240,7 @@ test('a lost link: SIGHUP logs another one, and what is refused says what this v
       })());
       const link = server.stderr().match(/\S+\/login\/[\w-]{22}/g).at(-1).replace(/^.*url=/, '');
       assert.notEqual(link, first);
-      assert.equal((await fetch(link, { redirect: 'manual' })).status, 303);
+      await new Browser(link).open(link);
     }
     await server.stop();
   }

@@ -41,7 +41,7 @@ for (const [name, open] of Object.entries(clients))
     assert.deepEqual([unfit.status, unfit.body.errors[0].path], [422, '/city']);
     assert.equal((await ada.submit(link, { city: 'Lisboa', floor: 3 })).status, 200);
     assert.equal(await call, 'accept by ada: {"city":"Lisboa","floor":3}');
-    assert.match((await ada.page(link)).html, /This was answered, and the tool goes on\.[^]*You can close this page\./);
+    assert.equal((await ada.page(link)).said, 'This was answered, and the tool goes on.');
   });
 
 // --- who may, and what nobody may ---
@@ -87,40 +87,53 @@ function bitFlipped(link, bit) {
 const rows = {
   'another person opens it': async ({ link, server }) => [404, (await (await signedIn(server, 'bob')).page(link)).status],
   'another person submits it': async ({ link, server }) => {
-    const bob = await (await signedIn(server, 'bob')).learn('/api/me');
+    const bob = await signedIn(server, 'bob');
     return [404, (await bob.submit(link, { city: 'Rome' })).status];
   },
-  'what another person reads is a page, and leads to the sign-in': async ({ link, server }) => {
-    const { html } = await (await signedIn(server, 'bob')).page(link);
-    return [[true, true], [/There is no such page for you/.test(html), html.includes(`<p><a href="/login?next=${new URL(link).pathname}">Sign in as somebody else</a>`)]];
+  'another person reads as whom they are signed in': async ({ link, server }) => {
+    const { said } = await (await signedIn(server, 'bob')).page(link);
+    return ['There is no such page for you. You are signed in as bob: the link may be for somebody else, or incomplete.', said];
   },
-  'somebody without the role opens it: a page, too': async ({ link, server }) => {
-    const reply = await (await signedIn(server, 'carl')).fetch(link, { headers: { Accept: 'text/html' } });
-    const html = await reply.text();
-    return [[403, 'text/html; charset=utf-8', true, true],
-      [reply.status, reply.headers.get('content-type'), /it needs the role answer or admin/.test(html), html.includes(`<p><a href="../login?next=${new URL(link).pathname}">Sign in as somebody else</a>`)]];
+  'somebody without the role opens it, or comes back from elsewhere': async ({ link, server }) => {
+    const carl = await signedIn(server, 'carl');
+    const [opened, returned] = [await carl.page(link), await carl.page('/a/return?state=x&code=a%26b')];
+    return [[403, true, 403], [opened.status, /it needs the role answer or admin/.test(opened.said), returned.status]];
   },
-  'somebody without the role comes back from elsewhere: the sign-in leads back with what was brought': async ({ server }) => {
-    const html = await (await (await signedIn(server, 'carl')).fetch('/a/return?state=x&code=a%26b')).text();
-    return [true, html.includes('<p><a href="../login?next=/a/return%3Fstate%3Dx%26code%3Da%2526b">Sign in as somebody else</a>')];
+  'a sign-in has the roles of the token that made its link, also if another token of that name has more': async ({ link, server, tokens }) => {
+    appendFileSync(tokens, 'a-token-of-ada-that-only-asks ada ask\n');
+    server.signal('SIGHUP');
+    await server.said(/token file was read again/);
+    const { url } = await (await fetch(new URL('/api/login-link', server.url), { method: 'POST', headers: { Authorization: 'Bearer a-token-of-ada-that-only-asks' } })).json();
+    const asking = await new Visitor(server.url).open(url);
+    return [[200, 403, 403], [(await asking.fetch('/api/me')).status, (await asking.page(link)).status, (await asking.submit(link, { city: 'Rome' })).status]];
+  },
+  'the page itself is the same for everybody, and says nothing of anybody': async ({ link, server }) => {
+    const ada = await signedIn(server, 'ada');
+    const pages = await Promise.all([ada.shell(link), new Visitor(server.url).shell(link), ada.shell(`${link}A`), ada.shell('/a/return?state=x')]);
+    return [[1, 200, false, 'no-referrer'], [new Set(pages.map(({ html }) => html)).size, pages[0].status, /ada|Where does it go/.test(pages[0].html), pages[0].headers.get('referrer-policy')]];
+  },
+  'with the cookie alone': async ({ link, server }) => {
+    const ada = Object.assign(await signedIn(server, 'ada'), { key: undefined });
+    const [opened, sent, returned] = [await ada.page(link), await ada.submit(link, { city: 'Rome' }), await ada.page('/a/return?state=x&code=y')];
+    return [[403, 403, 403, true], [opened.status, sent.status, returned.status, /^Half of the sign-in is missing/.test(opened.said)]];
   },
   'an administrator opens it': async ({ link, server }) => [404, (await (await signedIn(server, 'root')).page(link)).status],
   'nobody has signed in': async ({ link, server }) => {
-    const reply = await new Visitor(server.url).fetch(link);
-    return [[303, `/login?next=${new URL(link).pathname}`], [reply.status, reply.headers.get('location')]];
+    const page = await new Visitor(server.url).page(link);
+    return [[401, undefined], [page.status, page.data.message]];
   },
   'nobody has signed in, and submits it': async ({ link, server }) => [401, (await new Visitor(server.url).submit(link, { city: 'Rome' })).status],
   'from a frame of another origin': async ({ link, server }) => {
-    const { headers } = await (await signedIn(server, 'ada')).page(link);
+    const { headers } = await (await signedIn(server, 'ada')).shell(link);
     return [true, /frame-ancestors 'none'/.test(headers.get('content-security-policy'))];
   },
   'submitted by a page of another origin': async ({ link, server }) => {
-    const ada = await (await signedIn(server, 'ada')).learn('/api/me');
-    const all = [{ Origin: 'https://evil.example' }, { Origin: 'http://localhost:1' }, { Origin: undefined }, { 'Sec-Fetch-Site': 'cross-site' }, { 'X-CSRF-Token': undefined }];
+    const ada = await signedIn(server, 'ada');
+    const all = [{ Origin: 'https://evil.example' }, { Origin: 'http://localhost:1' }, { Origin: undefined }, { 'Sec-Fetch-Site': 'cross-site' }, { 'X-Page-Key': undefined }];
     return [Array(5).fill(403), await Promise.all(all.map(async (headers) => (await ada.submit(link, { city: 'Rome' }, { headers })).status))];
   },
   'sent as something that a page of another origin could send': async ({ link, server }) => {
-    const ada = await (await signedIn(server, 'ada')).learn('/api/me');
+    const ada = await signedIn(server, 'ada');
     return [415, (await ada.submit(link, { city: 'Rome' }, { headers: { 'Content-Type': 'text/plain' } })).status];
   },
   'one bit of it is changed': async ({ link, server }) => {
@@ -167,8 +180,8 @@ test('opening uses nothing up; submitted twice, also at the same instant, it cou
   const again = await ada.submit(link, { city: cities[won] });
   assert.deepEqual([again.status, again.body.state, again.body.outcome], [409, 'accepted', 'This was answered, and the tool goes on.']);
   const page = await ada.page(link);
-  assert.deepEqual([page.status, page.data.state, page.data.csrf], [200, 'accepted', undefined]);
-  assert.doesNotMatch(page.html, new RegExp(cities[won]), 'what was entered is not shown again');
+  assert.deepEqual([page.status, page.data.state], [200, 'accepted']);
+  assert.doesNotMatch(JSON.stringify(page.data), new RegExp(cities[won]), 'what was entered is not shown again');
 });
 
 test('too late it is refused, and the page says so', async (t) => {
@@ -178,7 +191,7 @@ test('too late it is refused, and the page says so', async (t) => {
   await call; // it ends when its time is over
   const late = await ada.submit(link, { city: 'Rome' });
   assert.deepEqual([late.status, late.body.state], [409, 'expired']);
-  assert.match((await ada.page(link)).html, /The time for this is over/);
+  assert.match((await ada.page(link)).said, /The time for this is over/);
 });
 
 test('declined on the page; declined by the client, the page says so', async (t) => {
@@ -191,7 +204,7 @@ test('declined on the page; declined by the client, the page says so', async (t)
   const question = await session.question();
   question.decline();
   assert.match(await other, /^decline/);
-  assert.match((await ada.page(question.params.url)).html, /This was declined/);
+  assert.match((await ada.page(question.params.url)).said, /This was declined/);
 });
 
 // --- the local user ---
@@ -210,8 +223,8 @@ test('on loopback, for a process of the server\'s own user, the link is enough f
   };
   const data = await ask('form');
   assert.equal((await guest.page(data.link)).data.state, 'pending');
-  const elsewhere = await guest.fetch(data.link, { headers: { 'Sec-Fetch-Site': 'cross-site' } });
-  assert.match(elsewhere.headers.get('refresh'), /^0;url=\/a\//, 'it is opened again first, from our origin');
+  assert.deepEqual([(await guest.page(data.link)).data.principal, (await guest.page(data.link)).data.me], ['local', null]);
+  assert.equal((await guest.page(data.link, { 'Sec-Fetch-Site': 'cross-site' })).status, 403, 'another site is told nothing');
   assert.equal((await guest.submit(data.link, { city: 'Rome' }, { headers: { Origin: 'https://evil.example' } })).status, 403);
   const nowhere = await guest.submit(data.link, { city: 'Rome' }, { headers: { Origin: undefined } });
   assert.deepEqual([nowhere.status, /^The header Origin is missing: /.test(nowhere.body.detail)], [401, true], nowhere.body.detail);
@@ -223,8 +236,7 @@ test('on loopback, for a process of the server\'s own user, the link is enough f
   const owner = await new Visitor(server.url).open(await linkOf(server));
   for (const [tool, args, end] of [['form', { consent: true }], ['wipe', {}], ['gated', {}, 'open']]) {
     const consent = await ask(tool, args);
-    const led = await guest.fetch(consent.link);
-    assert.deepEqual([led.status, led.headers.get('location')], [303, `/login?next=${new URL(consent.link).pathname}`], tool);
+    assert.equal((await guest.page(consent.link)).status, 401, tool);
     assert.equal((await guest.submit(consent.link, { city: 'Rome' })).status, 401, tool);
     await owner.page(consent.link);
     assert.equal((await owner.submit(consent.link, { city: 'Oslo' })).status, 200, tool);
@@ -239,9 +251,9 @@ test('a process of another user needs a sign-in', async (t) => {
   const call = session.text('form');
   const question = await session.question();
   const node = openCopy(t, process.execPath);
-  const visit = [node, '-e', `require('node:http').get(${JSON.stringify(question.params.url)}, (reply) => (console.log(reply.statusCode), reply.resume()))`];
+  const visit = [node, '-e', `require('node:http').get(${JSON.stringify(`${question.params.url}/data`)}, (reply) => (console.log(reply.statusCode), reply.resume()))`];
   const status = ([program, ...args]) => Number(execFileSync(program, args, { encoding: 'utf8', cwd: '/' }));
-  assert.deepEqual([status(visit), status(as('65534', ...visit))], [200, 303]);
+  assert.deepEqual([status(visit), status(as('65534', ...visit))], [200, 401]);
   question.decline();
   await call;
 });
@@ -257,22 +269,21 @@ for (const [name, open] of Object.entries(clients))
     question.accept();
     const link = question.params.url;
     assert.match(link, /\/a\/[\w-]+$/, 'never the foreign page itself');
-    const led = await new Visitor(server.url).fetch(link);
-    assert.match(led.headers.get('location'), /^\/login/, 'the person is checked first');
+    const led = await new Visitor(server.url).page(link);
+    assert.deepEqual([led.status, led.go], [401, undefined], 'the person is checked first');
     const ada = await signedIn(server, 'ada');
-    const away = await ada.fetch(link);
-    assert.equal(away.status, 303);
-    assert.equal(away.headers.get('referrer-policy'), 'no-referrer');
-    const there = new URL(away.headers.get('location'));
+    const away = await ada.page(link);
+    assert.deepEqual([away.status, away.data.principal, away.data.me], [200, 'ada', 'ada']);
+    const there = new URL(away.go);
     const back = `${new URL(server.url).origin}/a/return`;
     assert.deepEqual([there.origin, there.pathname, there.hash, there.searchParams.get('back'), there.searchParams.get('item')], ['https://pay.example', '/begin', '#top', back, '7']);
     const state = there.searchParams.get('state');
-    assert.ok(!away.headers.get('location').includes(link.split('/a/')[1]), 'the token of the page is not told');
+    assert.ok(!away.go.includes(link.split('/a/')[1]), 'the token of the page is not told');
     assert.equal((await ada.page(`/a/${state}`)).status, 404, 'and what is told does not open it');
 
     const returned = (query) => `/a/return?${new URLSearchParams(query)}`;
-    const first = await new Visitor(server.url).fetch(`${returned({ state, code: 'a,b' })},;`, { headers: { 'Sec-Fetch-Site': 'cross-site' } });
-    assert.deepEqual([first.status, first.headers.get('refresh')], [200, `0;url=${returned({ state, code: 'a,b' })}%2C%3B`], 'it reloads itself from our origin');
+    const landed = await ada.fetch(returned({ state, code: 'a,b' }), { headers: { 'Sec-Fetch-Site': 'cross-site', 'X-Page-Key': undefined } });
+    assert.deepEqual([landed.status, (await ada.page(link)).data.state], [200, 'pending'], 'the page that they land on does nothing by itself');
     const refused = {
       'another person': [404, await (await signedIn(server, 'bob')).page(returned({ state, code: 'x' }))],
       'no state': [404, await ada.page(returned({ code: 'x' }))],
@@ -285,10 +296,10 @@ for (const [name, open] of Object.entries(clients))
     for (const [what, [status, reply]] of Object.entries(refused)) assert.equal(reply.status, status, what);
     const done = await ada.page(returned({ state, code: 'a b&c', paid: 'yes' }));
     assert.equal(done.status, 200);
-    assert.match(done.html, /This is done, and the tool goes on\.[^]*You can close this page\./);
+    assert.equal(done.said, 'This is done, and the tool goes on.');
     assert.equal(await call, 'accept by ada: {"code":"a b&c","paid":"yes"}');
-    assert.match((await ada.page(returned({ state, code: 'other' }))).html, /This is done/, 'once: later it shows the outcome');
-    assert.match((await ada.page(link)).html, /This is done/);
+    assert.match((await ada.page(returned({ state, code: 'other' }))).said, /This is done/, 'once: later it shows the outcome');
+    assert.match((await ada.page(link)).said, /This is done/);
   });
 
 test('a foreign page: what only looks at the return does nothing; holes behind # are filled; an address that is too long is not asked', async (t) => {
@@ -298,21 +309,13 @@ test('a foreign page: what only looks at the return does nothing; holes behind #
   const question = await session.question();
   question.accept();
   const ada = await signedIn(server, 'ada');
-  const to = (await ada.fetch(question.params.url)).headers.get('location');
+  const to = (await ada.page(question.params.url)).go;
   assert.match(to, /^https:\/\/pay\.example\/#\/pay\?state=[\w-]{100,200}&back=http%3A%2F%2F[\w.%-]+return&id=[\w-]{22}$/);
   const state = /state=([\w-]+)/.exec(to)[1];
   const query = `state=${state}&code=a%2Fb+c&x=${encodeURIComponent('//evil.example#<')}`;
-  const led = new URL((await new Visitor(server.url).fetch(`/a/return?${query}`)).headers.get('location'), server.url);
-  assert.deepEqual([led.pathname, led.searchParams.get('next'), led.hash], ['/login', `/a/return?${query}`, ''], 'after a sign-in they go on with all that they came with');
-  const long = (await new Visitor(server.url).fetch(`/a/return?state=${'%20'.repeat(2000)}`)).headers.get('location');
-  assert.equal(long, '/login?next=/a/return');
-  const another = (await (await signedIn(server, 'bob')).page(`/a/return?${query}`)).html;
-  const [, to2] = /<p><a href="([^"]+)">Sign in as somebody else/.exec(another);
-  const again = new URL(to2.replaceAll('&amp;', '&'), server.url);
-  assert.deepEqual([again.pathname, again.searchParams.get('next')], ['/login', `/a/return?${query}`], 'so does whoever was signed in as somebody else');
-  const head = await ada.fetch(`/a/return?state=${state}&code=1`, { method: 'HEAD' });
-  assert.notEqual(head.status, 200);
-  assert.equal((await ada.fetch(question.params.url)).status, 303, 'it still waits');
+  assert.deepEqual([(await new Visitor(server.url).page(`/a/return?${query}`)).status, (await (await signedIn(server, 'bob')).page(`/a/return?${query}`)).status], [401, 404]);
+  for (const method of ['HEAD', 'GET']) await ada.fetch(`/a/return?state=${state}&code=1`, { method });
+  assert.ok((await ada.page(question.params.url)).go, 'it still waits');
   assert.equal((await ada.page(`/a/return?state=${state}&code=2`)).status, 200);
   assert.equal(await call, 'accept by ada: {"code":"2"}');
   for (const url of [`https://pay.example/${'p'.repeat(9000)}`, `https://pay.example/${'{return}'.repeat(40)}`]) {
@@ -369,7 +372,7 @@ test('two nodes: opened and submitted through the other one; the client is told 
   assert.equal((await ada.submit(there, { city: 'Lisboa' })).status, 200);
   assert.equal(await call, 'accept by ada: {"city":"Lisboa"}');
   assert.equal(await within(PATIENCE_MS, 'complete', told), question.params.elicitationId);
-  assert.match((await (await signedIn(first, 'ada')).page(question.params.url)).html, /This was answered/);
+  assert.match((await (await signedIn(first, 'ada')).page(question.params.url)).said, /This was answered/);
 
   // In the 2026 era the client comes back to either node.
   const modern = await clients['v2, 2026'](t, first, 'ada');
@@ -484,10 +487,10 @@ test('without a secret a page that waits in a file is answered after a restart, 
   const ada = await signedIn(after, 'ada');
   const stale = await ada.page(local(old));
   assert.equal(stale.status, 404);
-  assert.match(stale.html, /This server has no secret of its operator&#39;s, so its links end when it is started again[^]*open it from the inbox/);
+  assert.match(stale.said, /This server has no secret of its operator's, so its links end when it is started again[^]*open it from the inbox/);
   assert.equal((await ada.page(local(item.page))).data.state, 'pending');
   assert.equal((await ada.submit(local(item.page), { city: 'Lisboa' }, { headers: { Origin: 'https://new.example' } })).status, 200);
-  assert.match((await ada.page(local(item.page))).html, /This was answered/);
+  assert.match((await ada.page(local(item.page))).said, /This was answered/);
 });
 
 const TASKS = { ...URL_MODE, extensions: { 'io.modelcontextprotocol/tasks': {} } };

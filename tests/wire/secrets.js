@@ -9,7 +9,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { connect, within, PATIENCE_MS } from './harness.js';
 import { connectModern, scratchFolder } from './modern.js';
-import { Browser } from './credentials.js';
+import { Visitor as Somebody } from './visitor.js';
 import { token } from './inbox.js';
 
 export const SECRET = { MCP_ELICITATION_SECRET: 'a-secret-of-the-tests-of-secrets-long-enough' };
@@ -109,17 +109,14 @@ export const clients = {
 };
 
 // A browser of somebody who has signed in, without a screen.
-export class Visitor extends Browser {
+export class Visitor extends Somebody {
   static async of(server, who = 'ada') {
     return new Visitor(server.url).signIn(token(who));
   }
 
-  async page(link) {
-    const reply = await this.fetch(new URL(link).pathname);
-    const html = await reply.text();
-    const data = JSON.parse(/<script[^>]*id="?data"?>(.*?)<\/script>/s.exec(html)?.[1] ?? 'null');
-    if (data?.csrf) this.csrf = data.csrf;
-    return { status: reply.status, html, data };
+  // At whichever node this browser is.
+  page(link) {
+    return super.page(new URL(link).pathname);
   }
 
   async give(link, secret, action = 'accept') {
@@ -128,9 +125,7 @@ export class Visitor extends Browser {
   }
 
   // The page is open.
-  async send(link, secret, action = 'accept') {
-    const reply = await this.fetch(new URL(link).pathname, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ action, content: { secret } }) });
-    const text = await reply.text();
-    return { status: reply.status, text, body: text ? JSON.parse(text) : null };
+  send(link, secret, action = 'accept') {
+    return this.submit(new URL(link).pathname, { secret }, { action });
   }
 }

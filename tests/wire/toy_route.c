@@ -44,8 +44,6 @@ static void greet(const struct front_request *request, void *data)
     write_pair(&w, STR("address"), peer_text(&client, text));
     write_pair(&w, STR("link"), front_link(request->front, STR("/toy"), &arena));
     write_pair(&w, STR("body"), request->http->body);
-    if (request->session)
-        write_pair(&w, STR("csrf"), front_csrf(request));
     jw_key(&w, STR("roles"));
     jw_i64(&w, (int64_t)request->roles);
     jw_key(&w, STR("secure"));
@@ -128,12 +126,6 @@ static const struct route routes[] = {
       .fetch_site = true,
       .endless = true,
       .handle = stream_begin },
-    { .method = STR_INIT("GET"),
-      .pattern = STR_INIT("/signed-page/{name}"),
-      .who = ROLES_ALL,
-      .cookie = true,
-      .page = true,
-      .handle = greet },
     { .method = STR_INIT("GET"),
       .pattern = STR_INIT("/open/{rest...}"),
       .anyone = true,

@@ -1,23 +1,26 @@
 // Somebody who visits pages of one question (/a/...): signed in as a browser is, or by the link alone.
 import { Browser } from './credentials.js';
 
-// What the script of a page is told.
-const dataOf = (html) => JSON.parse(/<script[^>]*id="?data"?>(.*?)<\/script>/s.exec(html)[1]);
-
 // A browser of somebody who has signed in, or has not.
 export class Visitor extends Browser {
-  async page(link) {
-    const reply = await this.fetch(link);
-    const html = await reply.text();
-    const data = /id="?data\b/.test(html) ? dataOf(html) : null;
-    if (data?.csrf) this.csrf = data.csrf;
-    return { status: reply.status, headers: reply.headers, html, data };
+  // What the script of the page asks for: `link` is that of a question, or the address that another site has sent the person back to.
+  async page(link, headers = {}) {
+    const { href, origin, pathname } = new URL(link, this.origin);
+    const reply = pathname === '/a/return' ? await this.fetch(href, { method: 'POST', headers: { Origin: origin, ...headers } }) : await this.fetch(`${href}/data`, { headers });
+    const data = await reply.json();
+    return { status: reply.status, data, go: data.go, said: data.outcome || data.detail };
+  }
+
+  // The page itself, which is the same for everybody.
+  async shell(link) {
+    const reply = await this.fetch(link, { headers: { 'Sec-Fetch-Site': 'none', 'X-Page-Key': undefined } });
+    return { status: reply.status, headers: reply.headers, html: await reply.text() };
   }
 
   async submit(link, content, { action = 'accept', headers = {} } = {}) {
     const reply = await this.fetch(link, { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify({ action, content }) });
     const text = await reply.text();
-    return { status: reply.status, body: text ? JSON.parse(text) : null };
+    return { status: reply.status, text, body: text ? JSON.parse(text) : null };
   }
 }
 

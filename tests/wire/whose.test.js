@@ -149,7 +149,7 @@ const places = {
   },
   async page(t, server, who, item) {
     const browser = new Browser(server.url);
-    if (who) await browser.signIn(token(who), '/api/me');
+    if (who) await browser.signIn(token(who));
     return (await browser.fetch(`/api/elicitation/${item.id}/resolve`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(answerTo(item)) })).status === 200;
   },
   async terminal(t, server, who, item) {

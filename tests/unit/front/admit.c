@@ -31,10 +31,9 @@ static void handle(const struct front_request *request, void *data)
     (void)data;
 }
 
-static void refused_so(struct buf *body, int status, struct str why, struct str next)
+static void refused_so(struct buf *body, int status, struct str why)
 {
     (void)status;
-    (void)next;
     buf_fmt(body, "no: " STR_FMT, STR_ARG(why));
 }
 
