@@ -476,7 +476,7 @@ test('2025: nor whoever calls the same again, between two questions', async (t) 
   const server = await start(t, ['--soft-deadline', '1s']);
   const ada = await chats['2025'](t, server);
   const { callId } = (await ada.call('three', { tag: 'twice' })).structuredContent;
-  const others = [await chats['2025'](t, server), await chats['2025'](t, server, { capabilities: {} })];
+  const others = [await chats['2025'](t, server), await chats['2025'](t, server)];
   const told = async (when, held = others.map((other) => other.call('three', { tag: 'twice' }))) => {
     for (const again of await Promise.all(held)) {
       assert.equal(again.structuredContent.pending, true, when);

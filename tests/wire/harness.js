@@ -84,15 +84,19 @@ export async function atAnyPace(t, attempt) {
 
 // What a test has begun is ended, in that order, also if one of the ends finds something wrong: then the test fails with that, once
 // the others are through. By itself node leaves the rest out, and whatever is left keeps the program going until its timeout. To be called first.
+// What others rest on (a store, a folder) is ended with t.last: after all of them, the newest first.
 export function everyEnd(t) {
-  if (t.ends) return;
+  if (t.ends) return t;
   const ends = (t.ends = []);
+  const lasts = [];
+  t.last = (end) => lasts.unshift(end);
   t.after(async () => {
     const wrong = [];
-    for (const end of ends) await (async () => end())().catch((error) => wrong.push(error));
+    for (const list of [ends, lasts]) for (const end of list) await (async () => end())().catch((error) => wrong.push(error));
     if (wrong.length) throw wrong[0];
   });
   t.after = (end) => ends.push(end);
+  return t;
 }
 
 // Lines end with \n and nothing else; readline would end them at U+2028 too.
@@ -110,7 +114,7 @@ function eachLine(stream, take) {
 export function storeArgs(t, args) {
   if (process.env.NOD_WIRE_STORE !== 'sqlite' || args.includes('--store') || !t?.after) return [];
   const folder = mkdtempSync(path.join(tmpdir(), 'nod-wire-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  everyEnd(t).last(() => rmSync(folder, { recursive: true, force: true }));
   return ['--store', `sqlite:${path.join(folder, 'nod.db')}`];
 }
 

@@ -20,7 +20,7 @@ export const BOB = 'bob-token-0123456789abcdef';
 
 export function scratchFolder(t) {
   const folder = mkdtempSync(path.join(tmpdir(), 'nod-wire-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  everyEnd(t).last(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 

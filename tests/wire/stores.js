@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { environment, freePort, pause, watchStderr, within, PATIENCE_MS } from './harness.js';
+import { environment, everyEnd, freePort, pause, watchStderr, within, PATIENCE_MS } from './harness.js';
 import { scratchFolder } from './modern.js';
 
 const filesBelow = (folder) =>
@@ -97,7 +97,7 @@ class RedisServer {
     const child = spawn('redis-server', ['--bind', '127.0.0.1', '--port', `${made.port}`, '--dir', made.folder, '--appendonly', 'yes',
       '--appendfsync', 'always', '--save', '', '--daemonize', 'no'], { env: environment(), stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'close');
-    t.after(async () => {
+    everyEnd(t).last(async () => {
       child.kill('SIGTERM');
       await within(PATIENCE_MS, 'redis-server ends', ended);
     });
