@@ -145,7 +145,7 @@ struct secret_work {
     struct secret secret; /* to be stored */
     struct str ask_id;    /* only what was stored for this question is deleted; empty: whatever */
     uint64_t version;
-    int64_t keep_ms, asked_ms;
+    int64_t keep_ms;
     int tries;
     struct need *need; /* that waits for it */
     void (*done)(void *data, nod_status status);
@@ -296,16 +296,13 @@ static void put_done(struct op *op, nod_status status, const struct store_reply 
     work_over(work, status == NOD_E_STALE ? NOD_E_STORE : status);
 }
 
-/* Does this stay, because it was given for the same question, or after that was put? What cannot be
- * opened never does. */
+/* Does this stay? Nobody is asked for a secret that is there, so it was given since the question
+ * was put, perhaps for another one. What cannot be opened never stays. */
 static bool stays(const struct secret_work *work, const struct secret *there, bool *same)
 {
     struct keyring *ring = work->secrets->opts.ring;
     struct hidden old = { 0 }, new = { 0 };
 
-    if (!str_eq(there->ask_id, work->secret.ask_id) &&
-        (!work->asked_ms || there->row.at_ms < work->asked_ms))
-        return false;
     bool opens = inner_open(ring, STR(SECRET_KIND), work->id, there->sealed, &old) == NOD_OK &&
                  inner_open(ring, STR(SECRET_KIND), work->id, work->secret.sealed, &new) == NOD_OK;
     *same = opens && str_eq(hidden_str(&old), hidden_str(&new));
@@ -370,7 +367,6 @@ void secret_give(struct engine *engine, const struct secret_given *given,
     struct secret_work *work = work_new(engine->secrets, data);
     work->done = done;
     work->keep_ms = given->keep_ms;
-    work->asked_ms = given->asked_ms;
     work->id = id_of(&work->arena, given->principal, given->name);
     work->secret.row.principal = arena_str(&work->arena, given->principal);
     work->secret.row.name = arena_str(&work->arena, given->name);

@@ -67,11 +67,10 @@ struct secret_given {
     struct str value;  /* 1 to SECRET_VALUE_MAX bytes */
     struct str ask_id; /* the question that it answers */
     struct str tool;   /* whose question that is */
-    int64_t asked_ms;  /* when that was put; 0: whatever is there for another one is replaced */
     int64_t keep_ms;   /* 0: until it is deleted */
 };
-/* NOD_OK: it is stored. NOD_E_STALE: another value has been stored for this question, or since it
- * was put, and stays. NOD_E_LIMIT, NOD_E_USAGE: its value or name cannot be. NOD_E_STORE. */
+/* NOD_OK: it is stored. NOD_E_STALE: another value has been stored since the question was put, and
+ * stays. NOD_E_LIMIT, NOD_E_USAGE: its value or name cannot be. NOD_E_STORE. */
 void secret_give(struct engine *engine, const struct secret_given *given,
                  void (*done)(void *data, nod_status status), void *data);
 

@@ -69,7 +69,6 @@ static void secret_submitted(struct hosted_visit *visit, const struct json *cont
                                         .value = value,
                                         .ask_id = visit->ask.id,
                                         .tool = visit->ask.target,
-                                        .asked_ms = visit->ask.asked_ms,
                                         .keep_ms = asked.keep_ms },
                 given, visit);
 }
