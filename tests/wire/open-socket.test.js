@@ -47,11 +47,11 @@ async function run(user, ...command) {
   return (await within(PATIENCE_MS * 4, 'the tries', promisify(execFile)(program_, args, { cwd: '/', env: environment({}) }))).stdout;
 }
 
-// The bytes of a request to a page, as a browser on this machine would send them.
+// The bytes of what a page sends, as a browser on this machine would send them: to read its question, or to answer it.
 const bytesOf = (link, body) => {
   const { host, origin, pathname } = new URL(link);
   const text = body && JSON.stringify(body);
-  return [`${body ? 'POST' : 'GET'} ${pathname} HTTP/1.1`, `Host: ${host}`, ...(body ? [`Origin: ${origin}`, 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`] : []), '', text ?? ''].join('\r\n');
+  return [`${body ? `POST ${pathname}` : `GET ${pathname}/data`} HTTP/1.1`, `Host: ${host}`, ...(body ? [`Origin: ${origin}`, 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`] : []), '', text ?? ''].join('\r\n');
 };
 
 // What the stranger runs, and the file that it reads its request from.
@@ -94,7 +94,7 @@ for (const [house, { start, user }] of Object.entries(houses))
         return [...new Set((await run(who, closes, new URL(link).port, file, ...tries)).split('\n').filter(Boolean))];
       };
       for (let tries = 0; tries < TRIES; tries += FREE + BLIND) {
-        assert.deepEqual(await send(STRANGER, undefined, `${FREE}`), ['303'], 'it may not read');
+        assert.deepEqual(await send(STRANGER, undefined, `${FREE}`), ['401'], 'it may not read');
         assert.deepEqual(await send(STRANGER, { action: 'accept', content: theirs }, `${FREE}`), ['401'], 'nor write');
         server.signal('SIGSTOP'); // it is busy, and looks when they have gone
         await send(STRANGER, { action: 'accept', content: theirs }, `${BLIND}`, 'blind');
@@ -102,6 +102,7 @@ for (const [house, { start, user }] of Object.entries(houses))
         server.signal('SIGCONT');
       }
       assert.equal((await fetch(new URL('/healthz', link))).status, 200); // behind all of them
+      assert.deepEqual(await send(user, undefined, '0'), ['200'], 'the local user reads it');
       assert.deepEqual(await send(user, { action: 'accept', content: ours }, '0'), ['200'], 'it has waited for the local user');
       assert.equal(await call, end);
     });
@@ -140,7 +141,7 @@ test('a server that cannot tell users apart takes nobody for the local user', as
   const { link } = await asked(t, server, 'pages', 'form');
   const { closes, file } = stranger(t);
   writeFileSync(file, bytesOf(link));
-  for (const user of [STRANGER, SERVER, '64125']) assert.equal(await run(user, closes, new URL(link).port, file, '0'), '303\n', user);
+  for (const user of [STRANGER, SERVER, '64125']) assert.equal(await run(user, closes, new URL(link).port, file, '0'), '401\n', user);
 });
 
 test('a server of root says so when it starts, and that it should not be; one of a user of its own does not', async (t) => {
