@@ -78,7 +78,7 @@ test('a search takes time in proportion to what is searched, whatever is looked 
     }
     return Math.min(...took);
   };
-  const [short, long] = [await fastest('AC'), await fastest(`${'A'.repeat(199)}C`)];
+  const [short, long] = [await fastest('A!'), await fastest(`${'A'.repeat(199)}!`)]; // in no id, either
   assert.ok(long < 10 * short, `${long} ms against ${short} ms`);
   const refused = await ada.list({ q: 'A'.repeat(201) });
   assert.deepEqual([refused.status, refused.json.detail], [400, 'The parameter q is a text of at most 200 bytes.']);
