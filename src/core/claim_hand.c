@@ -13,6 +13,10 @@
  *
  * Nothing of this happens if no hook can want the answer, or if nothing outlives the process.
  *
+ * Answers to one ask that are in hand at the same time may hide a death from each other: two at one
+ * node share its name, which goes with the first that ends, and a node that finds nobody beside it
+ * removes the record. Such a death is missed once, and the next one is counted.
+ *
  * Holds always: the store knows that a node has an ask in hand before that node calls a hook for an
  * answer to it. For an answer that comes after the last death no hook is called.
  */
