@@ -11,6 +11,7 @@
 //   twice      every request that has a handle is sent twice, and once more when the call has ended; every response must
 //              tell the same end
 //   sameId     a request of 2025 that got no response is sent again with its id: it is the same call, on any node
+//   token      who it is, where the servers have tokens
 //   disorder   the second question of a round is answered before the first
 //
 // If the client has no handle to a call (no event id, no requestState, no task id), the call is simply begun again: the
@@ -123,8 +124,9 @@ export class Patient extends Modern {
 }
 
 class Client {
-  constructor(urls, { patienceMs = 30000, pick, twice = false, disorder = false, sameId = false, capabilities = { elicitation: {} } } = {}) {
+  constructor(urls, { patienceMs = 30000, pick, twice = false, disorder = false, sameId = false, token, capabilities = { elicitation: {} } } = {}) {
     this.capabilities = capabilities;
+    this.token = token;
     this.urls = [urls].flat();
     this.patienceMs = patienceMs;
     this.pick = pick ?? ((all) => all[this.turn++ % all.length]);
@@ -146,7 +148,7 @@ class Client {
 export class Client2026 extends Client {
   constructor(urls, manners) {
     super(urls, manners);
-    this.modern = new Modern(this.urls[0], { capabilities: this.capabilities });
+    this.modern = new Modern(this.urls[0], { token: this.token, capabilities: this.capabilities });
   }
 
   async connect() {
@@ -278,6 +280,7 @@ export class Client2025 extends Client {
       ...defaultHeaders,
       'MCP-Protocol-Version': '2025-11-25',
       ...(this.session ? { 'Mcp-Session-Id': this.session } : {}),
+      ...(this.token ? { Authorization: `Bearer ${this.token}` } : {}),
       ...extra,
     };
   }

@@ -2,6 +2,8 @@
 // is run. The call of the second ends by that (HANDLER_CRASHED, or OUTCOME_UNKNOWN where a step was open); no other call does.
 //
 //   const crashers = await letCrash(house, era, urls)     they begin
+//   crashers.isOver()                                     the one that always crashes has ended
+//   crashers.deaths()                                     by it; those of a server that was told to stop are not counted
 //   total.join(await crashers.end(), 'beside')            the world is over: they come to their ends, and are counted
 //
 // The nodes have to be kept (see house.js): a handler that crashes takes its node down.
@@ -19,6 +21,7 @@ export const CRASHING = SOAK || Number(process.env.CRASHING) > 0; // where they 
 // run when its server has been up for 10 s.
 const BETWEEN_MS = 250;
 const HOUR_MS = 3600000;
+export const DEATHS = 4; // by the call that always crashes: the one that makes it a suspect, and three that are counted
 const TOOLS = ['crash', 'crash_blocking', 'crash_step', 'crash_once', 'crash_hook', 'crash_finish', 'crash_gate'];
 
 // All of them in a soak; in the tests one, drawn each time.
@@ -26,13 +29,15 @@ export const drawn = (all) => (SOAK ? all : [all[Math.floor(Math.random() * all.
 
 export const codeOf = (call) => call.result?._meta?.code ?? call.error?.data?.code ?? call.error?.error?.data?.code ?? JSON.stringify(call.result ?? call.error);
 
-export async function letCrash(house, era, urls) {
+// `manners`: see clients.js.
+export async function letCrash(house, era, urls, manners) {
   const count = new Count();
   const tools = era === '2026' ? [...TOOLS, 'crash_task'] : TOOLS;
   const tool = tools[Math.floor(Math.random() * tools.length)];
-  const clientFor = (one) => (one === 'crash_task' ? new TaskClient(urls) : era === '2026' ? new Client2026(urls) : new Client2025(urls)).connect();
+  const clientFor = (one) => (one === 'crash_task' ? new TaskClient(urls, manners) : era === '2026' ? new Client2026(urls, manners) : new Client2025(urls, manners)).connect();
   const [client, guilty] = await Promise.all(['crash_sometimes', tool].map(clientFor));
   let over = false;
+  let ended = false;
   const sometimes = (async () => {
     for (let i = 0; !over; i++, await pause(BETWEEN_MS))
       await count.of(house, 'crash_sometimes', `sometimes${i}`, client.call('crash_sometimes', `sometimes${i}`));
@@ -40,9 +45,11 @@ export async function letCrash(house, era, urls) {
   const always = guilty.call(tool, 'always', { ms: HOUR_MS }).then((call) => {
     count.crashed++;
     if (!/^(HANDLER_CRASHED|OUTCOME_UNKNOWN)$/.test(codeOf(call))) count.fault('lost', `${tool}, which always crashes, ended with ${codeOf(call)}`);
-  }, (error) => count.fault('lost', error.message));
+  }, (error) => count.fault('lost', error.message)).finally(() => (ended = true));
   return {
     tool,
+    isOver: () => ended,
+    deaths: () => house.crashesOf('always'),
     async end() {
       over = true;
       await sometimes;

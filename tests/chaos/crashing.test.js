@@ -8,11 +8,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { combinations, openHouse, pause, startRedis } from './house.js';
 import { Client2025, Client2026, TaskClient, rightText } from './clients.js';
-import { SOAK, codeOf, drawn } from './crashers.js';
+import { DEATHS, SOAK, codeOf, drawn } from './crashers.js';
 import { PATIENCE_MS, within } from '../wire/harness.js';
 
 const BESIDE = 3; // calls that run beside the one that crashes
-const DEATHS = 4; // the one that makes it a suspect, and three that are counted
 const ANSWER_DEATHS = 3; // by a hook of the answer: each is counted
 const CALL_MS = Number(process.env.CHAOS_CALL_MS ?? 120000); // a limit that only a hang reaches: 0, 1 and 10 s between the deaths, and what is detected late
 
@@ -77,7 +76,7 @@ describe('handlers that crash', { concurrency: SOAK ? 4 : 6 }, () => {
         assert.ok(served > 0, 'others were served');
         const log = house.nodes.map((node) => node.log + node.watched.stderr).join('');
         assert.equal(log.match(new RegExp(`level=warn event="a call is run again whose process died[^\n]*target=${tool} call=\\S+ deaths=\\d`, 'g'))?.length, DEATHS - 1, 'it is said from the first death on');
-        assert.match(log, new RegExp(`level=error event="a call has ended because the server died[^\n]*target=${tool}[^\n]*call=\\S+ registered=\\S*server\\.c:\\d+`));
+        assert.match(log, new RegExp(`level=error event="a call has ended because the server died[^\n]*target=${tool}[^\n]*call=\\S+ registered=\\S*tools\\.c:\\d+`));
         const after = await other.call('word', 'after', { ms: CALL_MS });
         assert.equal(after.text, rightText('word', 'after'));
         await house.close();
@@ -95,7 +94,7 @@ describe('handlers that crash', { concurrency: SOAK ? 4 : 6 }, () => {
       if (said) assert.ok(page.includes(said.replace('crash_answer', 'my_tool')), `docs/troubleshooting.md lacks what the client is told: ${said}`);
       assert.deepEqual([house.crashesOf('c'), house.deaths(), house.crashed().length], [ANSWER_DEATHS, 0, ANSWER_DEATHS]);
       const log = house.nodes.map((node) => node.log + node.watched.stderr).join('');
-      assert.match(log, /level=error event="a call has ended because the server died whenever an answer to it came"[^\n]*target=crash_answer[^\n]*call=\S+ registered=\S*server\.c:\d+/);
+      assert.match(log, /level=error event="a call has ended because the server died whenever an answer to it came"[^\n]*target=crash_answer[^\n]*call=\S+ registered=\S*tools\.c:\d+/);
       const after = await other.call('word', 'after', { ms: CALL_MS });
       assert.equal(after.text, rightText('word', 'after'));
       await house.close();

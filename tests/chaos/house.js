@@ -5,7 +5,7 @@
 //   const node = await house.node()                a server on it; it comes back on the same port
 //   house.deeds('tag')                             how often the deed of that tag was done
 //
-// A server may die only by the SIGKILL it was given, or gives itself where a handler crashes (see server.c), and end only when it is
+// A server may die only by the SIGKILL it was given, or gives itself where a handler crashes (see tools.c), and end only when it is
 // told to: a sanitizer's report, and every other way to end, fails the test.
 import { spawn } from 'node:child_process';
 import assert from 'node:assert/strict';

@@ -2,6 +2,9 @@
 // The official clients come back by themselves where they can (2025: with the last event they saw); where the protocol
 // leaves that to whoever uses them (2026), the same request is sent again. Every step is done once.
 //
+// Then again (one case, drawn, in the tests) beside handlers that crash: the tool is called until the call that always crashes has ended,
+// and the questions of its first call wait for one crash after the other.
+//
 //   SEED=n      chooses the same cases again; all of them with NOD_SOAK=1
 import test from 'node:test';
 import assert from 'node:assert/strict';
@@ -11,6 +14,8 @@ import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/s
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
 import { openHouse, pause, seeded, sideBySide, startRedis, stores } from './house.js';
+import { Count } from './clients.js';
+import { DEATHS, SOAK, drawn, letCrash } from './crashers.js';
 import { textOf, within, PATIENCE_MS } from '../wire/harness.js';
 import { VERSION } from '../wire/modern.js';
 import { assertRight, capabilities, clients, deedsIn, everyPair, modelSays, personSays, programs, tools } from '../wire/tour.js';
@@ -19,6 +24,7 @@ const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const SIDE_BY_SIDE = 6;
 const CALL_MS = PATIENCE_MS; // in which a call has to end, whatever was done to its server
 const AGAIN_MS = 50;
+const NEXT_MS = 200; // between two calls beside handlers that crash
 
 // Where a tool is killed: while its n-th question is open, or at a named instant of its n-th step.
 const momentsOf = (tool) => [
@@ -30,7 +36,7 @@ const momentsOf = (tool) => [
 // Every pair of these, each with a moment of its tool; with NOD_SOAK=1 every pair of these and the moments.
 const random = seeded(SEED);
 const settings = { program: programs, client: clients, store: stores };
-const cases = process.env.NOD_SOAK === '1'
+const cases = SOAK
   ? Object.keys(tools).flatMap((tool) => everyPair({ ...settings, tool: [tool], moment: momentsOf(tool) }, random).chosen)
   : everyPair({ ...settings, tool: Object.keys(tools) }, random).chosen.map((one) => ({ ...one, moment: random.pick(momentsOf(one.tool)) }));
 
@@ -76,14 +82,15 @@ async function connectTo(t, which, url, ask) {
 const handlers = { 'elicitation/create': personSays, 'sampling/createMessage': modelSays };
 
 // A call of the 2026 era, round by round: a request whose reply was cut off is sent again, as it was.
-async function callInRounds(client, tool, ask) {
+// `begins`: one without a state too, which begins the call again.
+async function callInRounds(client, tool, ask, begins) {
   let retry = {};
   for (const until = Date.now() + CALL_MS; ; ) {
     let result;
     try {
       result = await client.callTool({ name: tool, arguments: tools[tool].args, ...retry }, { allowInputRequired: true, timeout: CALL_MS });
     } catch (error) {
-      if (Date.now() > until || !retry.requestState) throw error;
+      if (Date.now() > until || !(retry.requestState || begins)) throw error;
       await pause(AGAIN_MS);
       continue;
     }
@@ -94,33 +101,62 @@ async function callInRounds(client, tool, ask) {
   }
 }
 
-async function killed(t, { program, client: which, store, tool, moment: { question, point } }, redis) {
+function callOf(which, client, tool, ask, { point, crash }) {
+  const params = { name: tool, arguments: tools[tool].args };
+  if (which === 'v2, 2026' && (point || crash)) return callInRounds(client, tool, ask, crash);
+  return which === 'v1, 2025' ? client.callTool(params, undefined, { timeout: CALL_MS }) : client.callTool(params, { timeout: CALL_MS });
+}
+
+async function killed(t, { program, client: which, store, tool, moment: { question, point }, crash }, redis, total) {
   const house = await openHouse(t, store, { redis });
   const ledger = path.join(house.folder, 'ledger');
-  const node = await house.node({ program: `examples/${program}`, env: { TOUR_LEDGER: ledger }, crash: point });
-  let asked = 0;
+  const node = await house.node({ program: crash ? `tests/chaos/chaos-${program}` : `examples/${program}`, env: { TOUR_LEDGER: ledger }, crash: point });
+  const where = `${program}, ${which}, ${store}, ${tool} killed at ${point ?? `question ${question}`}${crash ? ', beside handlers that crash' : ''}`;
+  let crashers;
+  let calls = 0;
+  let asked;
   node.keep();
   const ask = async (says, params) => {
-    if (++asked === question) {
-      await node.killAndReturn();
-    }
+    const nth = ++asked;
+    if (calls === 0 && nth === question) await node.killAndReturn();
+    while (crashers && calls === 0 && crashers.deaths() < nth && !crashers.isOver()) await pause(AGAIN_MS);
     return says(params);
   };
   const { client, close } = await connectTo(t, which, node.url, ask);
-  const call = which === 'v2, 2026' && point ? callInRounds(client, tool, ask)
-    : which === 'v1, 2025' ? client.callTool({ name: tool, arguments: tools[tool].args }, undefined, { timeout: CALL_MS })
-      : client.callTool({ name: tool, arguments: tools[tool].args }, { timeout: CALL_MS });
-  const result = await within(CALL_MS, `${tool} ends`, call).catch((error) => assert.fail(`${error.message}\n${node.log}${node.watched.stderr}`));
-  const where = `${program}, ${which}, ${store}, ${tool} killed at ${point ?? `question ${question}`}`;
-  assertRight(tool, textOf(result), deedsIn(ledger), where);
-  assert.equal(node.deaths, 1, `${where}: it was killed`);
-  assert.equal(asked, tools[tool].questions, `${where}: nobody is asked twice`);
+  crashers = crash && (await letCrash(house, which.endsWith('2026') ? '2026' : '2025', node.url));
+  let ending;
+  do {
+    const before = deedsIn(ledger).length;
+    asked = 0;
+    const result = await within(CALL_MS, `${tool} ends`, callOf(which, client, tool, ask, { point, crash }))
+      .catch((error) => assert.fail(`${where}, call ${calls}: ${error.message}\n${node.log}${node.watched.stderr}`));
+    assertRight(tool, textOf(result), deedsIn(ledger).slice(before), where);
+    // A client of 2025 is asked again if it was away when the question was stored, and is cut off from the server once more.
+    if (crash && which !== 'v2, 2026') assert.ok(asked >= tools[tool].questions, `${where}: asked ${asked} times`);
+    else assert.equal(asked, tools[tool].questions, `${where}: nobody is asked twice`);
+    calls++;
+    // The last death comes when the server has been up for 10 s: no crash at random may come between.
+    if (crashers && crashers.deaths() >= DEATHS - 1) ending ??= crashers.end();
+    if (crashers) await pause(NEXT_MS);
+  } while (crashers && !crashers.isOver());
+  if (crashers) {
+    total.count.join(await (ending ?? crashers.end()), `${where}, beside ${crashers.tool}`);
+    assert.ok(crashers.deaths() >= 1 && crashers.deaths() <= DEATHS, `${where}: ${crashers.tool} has ended after ${crashers.deaths()} deaths`);
+  } else {
+    assert.equal(node.deaths, 1, `${where}: it was killed`);
+  }
+  total.calls += calls;
+  total.deaths += node.deaths;
+  total.crashes += node.crashes;
   await close();
   await house.close();
 }
 
 test(`the tour, killed in the middle: SEED=${SEED}`, async (t) => {
   const redis = await startRedis(t);
-  await sideBySide(SIDE_BY_SIDE, cases, (one) => killed(t, one, redis));
-  t.diagnostic(`SEED=${SEED}: ${cases.length} cases; each server killed once, every step done once`);
+  const total = { count: new Count(), calls: 0, deaths: 0, crashes: 0 };
+  const crashing = drawn(cases).map((one) => ({ ...one, crash: true })); // first: they take long
+  await sideBySide(SIDE_BY_SIDE, [...crashing, ...cases], (one) => killed(t, one, redis, total));
+  t.diagnostic(`SEED=${SEED}: ${cases.length} cases, and ${crashing.length} beside handlers that crash: calls ${total.calls}, servers killed ${total.deaths} times, crashed ${total.crashes} times; every step done once`);
+  total.count.check(t, null, 'the handlers that crash');
 });
