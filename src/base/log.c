@@ -14,6 +14,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,13 +23,19 @@ static struct log_opts settings = { .level = LOG_LEVEL_INFO, .fd = 2 };
 
 static const struct {
     struct str word;
-    int journald;
+    struct str journald;
 } levels[] = {
-    [LOG_LEVEL_ERROR] = { STR_INIT("error"), 3 },
-    [LOG_LEVEL_WARN] = { STR_INIT("warn"), 4 },
-    [LOG_LEVEL_INFO] = { STR_INIT("info"), 6 },
-    [LOG_LEVEL_DEBUG] = { STR_INIT("debug"), 7 },
+    [LOG_LEVEL_ERROR] = { STR_INIT("error"), STR_INIT("<3>") },
+    [LOG_LEVEL_WARN] = { STR_INIT("warn"), STR_INIT("<4>") },
+    [LOG_LEVEL_INFO] = { STR_INIT("info"), STR_INIT("<6>") },
+    [LOG_LEVEL_DEBUG] = { STR_INIT("debug"), STR_INIT("<7>") },
 };
+
+static _Thread_local bool gathers;
+static struct {
+    char text[LOG_LINE_MAX];
+    volatile size_t len; /* read by the handler of a signal */
+} gathered;
 
 static const struct str cut_json = STR_INIT(",\"cut\":true");
 static const struct str cut_logfmt = STR_INIT(" cut=true");
@@ -51,6 +58,19 @@ static void put(struct line *line, struct str s)
     }
     memcpy(line->text + line->len, s.at, s.len);
     line->len += s.len;
+}
+
+/* Adds as many of these ASCII characters as fit. */
+static void put_ascii(struct line *line, struct str s)
+{
+    size_t room = LOG_LINE_MAX - TAIL - line->len;
+
+    if (s.len <= room) {
+        put(line, s);
+    } else {
+        put(line, str_n(s.at, room));
+        line->cut = true;
+    }
 }
 
 /* Into the reserved room. */
@@ -90,6 +110,20 @@ static bool is_control(uint32_t code)
            (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
+static const bool needs_quotes[256] = {
+    [0 ... ' '] = true, ['"'] = true, ['='] = true, ['\\'] = true, [0x7f ... 0xff] = true,
+};
+
+/* How many characters at the beginning need neither quotes nor an escape. */
+static size_t plain_first(struct str s)
+{
+    size_t len = 0;
+
+    while (len < s.len && !needs_quotes[(unsigned char)s.at[len]])
+        len++;
+    return len;
+}
+
 static void put_quoted(struct line *line, struct str s)
 {
     put(line, STR("\""));
@@ -98,7 +132,13 @@ static void put_quoted(struct line *line, struct str s)
     while (s.len > 0 && !line->cut) {
         uint32_t code;
         char escape[8];
-        size_t len = utf8_first(s, &code);
+        size_t len = plain_first(s);
+        if (len > 0) {
+            put_ascii(line, str_n(s.at, len));
+            s = str_skip(s, len);
+            continue;
+        }
+        len = utf8_first(s, &code);
         if (code == '"' || code == '\\') {
             put(line, str_n((char[]){ '\\', (char)code }, 2));
         } else if (is_control(code) || (code == 0xfffd && len == 1)) {
@@ -112,32 +152,14 @@ static void put_quoted(struct line *line, struct str s)
     put_tail(line, STR("\""));
 }
 
-static bool needs_quotes(struct str s)
-{
-    if (s.len == 0)
-        return true;
-    for (size_t i = 0; i < s.len; i++) {
-        unsigned char c = (unsigned char)s.at[i];
-        if (c <= ' ' || c == '"' || c == '=' || c == '\\' || c >= 0x7f)
-            return true;
-    }
-    return false;
-}
-
-static void put_plain(struct line *line, struct str s)
-{
-    for (size_t i = 0; i < s.len; i++)
-        put(line, str_n(s.at + i, 1));
-}
-
 static void put_value(struct line *line, struct str value, bool number)
 {
     if (number)
         put(line, value);
-    else if (settings.format == LOG_FORMAT_JSON || needs_quotes(value))
+    else if (settings.format == LOG_FORMAT_JSON || !value.len || plain_first(value) < value.len)
         put_quoted(line, value);
     else
-        put_plain(line, value);
+        put_ascii(line, value);
 }
 
 static void put_field(struct line *line, const char *name, struct str value, bool number)
@@ -160,16 +182,25 @@ static void put_field(struct line *line, const char *name, struct str value, boo
         line->len = begin;
 }
 
-static struct str time_text(char *out, size_t room)
+/* The calendar is asked once a second. Lent until the thread asks again. */
+static struct str time_text(void)
 {
+    static _Thread_local char text[] = "1970-01-01T00:00:00.000Z";
+    static _Thread_local time_t second;
+    enum { MS = sizeof("1970-01-01T00:00:00.") - 1 };
     struct timespec now;
     struct tm utc;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    gmtime_r(&now.tv_sec, &utc);
-    size_t len = strftime(out, room, "%Y-%m-%dT%H:%M:%S", &utc);
-    len += (size_t)snprintf(out + len, room - len, ".%03ldZ", now.tv_nsec / 1000000);
-    return str_n(out, len);
+    if (now.tv_sec != second) {
+        second = now.tv_sec;
+        gmtime_r(&second, &utc);
+        strftime(text, MS, "%Y-%m-%dT%H:%M:%S", &utc);
+        text[MS - 1] = '.';
+    }
+    for (long i = MS + 2, ms = now.tv_nsec / 1000000; i >= MS; i--, ms /= 10)
+        text[i] = (char)('0' + ms % 10);
+    return str_n(text, sizeof(text) - 1);
 }
 
 void log_setup(const struct log_opts *opts)
@@ -208,15 +239,64 @@ static void write_all(struct str text)
     }
 }
 
+void log_flush(void)
+{
+    size_t len = gathered.len;
+
+    if (!gathers || len == 0)
+        return;
+    gathered.len = 0;
+    write_all(str_n(gathered.text, len));
+}
+
+/* Called in any thread. The signal is at its default again, and comes again after this. */
+static void on_crash(int signal)
+{
+    (void)signal;
+    write_all(str_n(gathered.text, gathered.len));
+}
+
+/* A handler that the program or a sanitizer has set stays. */
+static void flush_on_crash(void)
+{
+    static const int signals[] = { SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV };
+    struct sigaction ours = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND }, theirs;
+
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        if (sigaction(signals[i], NULL, &theirs) == 0 && !(theirs.sa_flags & SA_SIGINFO) &&
+            theirs.sa_handler == SIG_DFL)
+            sigaction(signals[i], &ours, NULL);
+    }
+}
+
+void log_gather(bool on)
+{
+    log_flush();
+    gathers = on;
+    if (on)
+        flush_on_crash();
+}
+
+static void write_line(enum log_level level, struct str line)
+{
+    bool waits = gathers && level >= LOG_LEVEL_INFO;
+
+    if (!waits || gathered.len + line.len > LOG_LINE_MAX)
+        log_flush();
+    if (!waits) {
+        write_all(line);
+        return;
+    }
+    memcpy(gathered.text + gathered.len, line.at, line.len);
+    gathered.len += line.len;
+}
+
 static void put_head(struct line *line, enum log_level level, const char *event)
 {
-    char when[40];
-    char prefix[8];
-    struct str now = time_text(when, sizeof(when));
+    struct str now = time_text();
 
-    snprintf(prefix, sizeof(prefix), "<%d>", levels[level].journald);
     if (settings.journald)
-        put(line, str_of(prefix));
+        put(line, levels[level].journald);
     if (settings.format == LOG_FORMAT_JSON) {
         put(line, STR("{\"time\":"));
         put_quoted(line, now);
@@ -250,6 +330,6 @@ void log_write(enum log_level level, const char *event, const struct log_field *
     if (line.cut)
         put_tail(&line, json ? cut_json : cut_logfmt);
     put_tail(&line, json ? STR("}\n") : STR("\n"));
-    write_all(str_n(line.text, line.len));
+    write_line(level, str_n(line.text, line.len));
     errno = saved;
 }

@@ -5,7 +5,7 @@
  *
  * Formats: logfmt (default) and JSON lines. With `journald` set each line begins with the <N>
  * priority that journald reads. A line has at most LOG_LINE_MAX bytes (what a pipe takes in one
- * piece) and is written with one write(2), so lines of several threads never mix. Values are
+ * piece) and is written whole by one write(2), so lines of several threads never mix. Values are
  * escaped: no byte from outside can begin a line of its own or move a terminal's cursor. A longer
  * line is cut, says so (cut=true), and is still well-formed.
  *
@@ -38,6 +38,16 @@ struct log_opts {
 };
 
 void log_setup(const struct log_opts *opts);
+
+/*
+ * While a thread gathers, its lines at info and debug are written together: when there are
+ * LOG_LINE_MAX bytes of them, before a warning or an error, and by log_flush, which the loop calls
+ * before it waits. They are written too if the process aborts or crashes. One thread of a process
+ * may gather.
+ */
+void log_gather(bool on);
+void log_flush(void);
+
 bool log_enabled(enum log_level level);
 void log_write(enum log_level level, const char *event, const struct log_field *fields,
                size_t count);

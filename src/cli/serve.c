@@ -422,6 +422,8 @@ void host_run(nod_server *server)
 {
     /* The loop ends when the server ends, not when there happens to be nothing to wait for. */
     loop_hold(server->loop);
+    log_gather(true);
     loop_run(server->loop);
+    log_gather(false);
     loop_release(server->loop);
 }

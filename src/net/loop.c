@@ -204,6 +204,7 @@ static void on_before_io(uv_prepare_t *handle)
         loop->before_wait.fn(loop->before_wait.data);
     run_lasts(loop);
     timers_look(loop);
+    log_flush();
     rest(loop); /* it may sleep now, unless something new has come */
 }
 

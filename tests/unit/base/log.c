@@ -1,12 +1,15 @@
-/* tests/unit/base/log: lines as they come out of a pipe: escaping, cutting, filtering, two threads.
- */
+/* tests/unit/base/log: lines as they come out of a pipe: escaping, cutting, filtering, gathering,
+ * two threads. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -267,6 +270,95 @@ static void a_log_that_is_gone_harms_nobody(void **state)
     close(fds[0]);
 }
 
+/* --- lines that are gathered --- */
+
+static size_t waiting_in_pipe(void)
+{
+    int len = 0;
+
+    assert_int_equal(ioctl(fds[0], FIONREAD, &len), 0);
+    return (size_t)len;
+}
+
+static void gathered_lines_wait_for_the_flush(void **state)
+{
+    (void)state;
+    log_to_pipe(LOG_LEVEL_DEBUG, LOG_FORMAT_LOGFMT, false);
+    log_gather(true);
+    LOG_INFO("first");
+    LOG_DEBUG("second");
+    assert_int_equal(waiting_in_pipe(), 0);
+    log_flush();
+    size_t two = waiting_in_pipe();
+    assert_true(two > 0);
+    LOG_INFO("third");
+    assert_int_equal(waiting_in_pipe(), two);
+    log_gather(false);
+    assert_true(waiting_in_pipe() > two);
+    LOG_INFO("fourth");
+    struct str lines = logged(), line;
+    static const char *const events[] = { "first", "second", "third", "fourth" };
+    for (int i = 0; i < 4; i++) {
+        assert_true(str_cut(lines, '\n', &line, &lines));
+        assert_true(has(line, str_of(events[i])));
+    }
+    assert_int_equal(lines.len, 0);
+}
+
+static void a_warning_waits_for_nothing_and_comes_after_what_waited(void **state)
+{
+    (void)state;
+    log_to_pipe(LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT, false);
+    log_gather(true);
+    LOG_INFO("first");
+    LOG_WARN("second");
+    size_t two = waiting_in_pipe();
+    log_gather(false);
+    assert_int_equal(waiting_in_pipe(), two);
+    struct str lines = logged();
+    assert_int_equal(count_of(lines, '\n'), 2);
+    assert_true(str_find(lines, STR("first")) < str_find(lines, STR("second")));
+}
+
+static void more_than_a_pipe_takes_in_one_piece_is_not_gathered(void **state)
+{
+    (void)state;
+    log_to_pipe(LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT, false);
+    log_gather(true);
+    for (int i = 0; i < 100; i++)
+        LOG_INFO("a line", LOG_INT("n", i));
+    size_t before = waiting_in_pipe();
+    assert_true(before > 0); /* 100 lines are more than LOG_LINE_MAX bytes */
+    log_gather(false);
+    assert_true(waiting_in_pipe() - before <= LOG_LINE_MAX);
+    assert_int_equal(count_of(logged(), '\n'), 100);
+}
+
+static void what_was_gathered_outlives_a_crash(void **state)
+{
+    static const int signals[] = { SIGABRT, SIGSEGV };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        log_to_pipe(LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT, false);
+        pid_t child = fork();
+        if (child == 0) {
+            signal(signals[i], SIG_DFL); /* a sanitizer has one of its own */
+            log_gather(true);
+            LOG_INFO("the last words");
+            raise(signals[i]);
+            raise(signals[i]); /* the first is handled, and comes again */
+            _exit(0);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
+        struct str lines = logged();
+        assert_true(has(lines, STR("the last words")));
+        assert_int_equal(count_of(lines, '\n'), 1);
+    }
+}
+
 /* --- two threads --- */
 
 enum { LINES = 2000 };
@@ -339,6 +431,10 @@ SUBJECT(log)
         cmocka_unit_test(levels_are_filtered_and_parsed),
         cmocka_unit_test(journald_reads_the_priority_at_the_front),
         cmocka_unit_test(a_log_that_is_gone_harms_nobody),
+        cmocka_unit_test(gathered_lines_wait_for_the_flush),
+        cmocka_unit_test(a_warning_waits_for_nothing_and_comes_after_what_waited),
+        cmocka_unit_test(more_than_a_pipe_takes_in_one_piece_is_not_gathered),
+        cmocka_unit_test(what_was_gathered_outlives_a_crash),
         cmocka_unit_test(lines_of_two_threads_never_mix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
