@@ -294,6 +294,11 @@ struct nod_server_opts {
     /* What such a model says counts for confirmations, approvals and what destructive tools ask,
      * too. Otherwise it only fills in data. --model-may-consent sets it, too. */
     bool model_may_consent;
+    /* MiB of what the store keeps for calls: arguments, questions, answers, results. Past them a new
+     * call is refused with 429. In all, 0: 4096; for one principal, 0: 64 if there are tokens,
+     * otherwise as many as in all. --kept-mib and --kept-mib-per-principal override them. */
+    size_t kept_mib;
+    size_t kept_mib_per_principal;
 };
 
 /* NULL, with the reason on stderr, if an option is not valid. */

@@ -293,6 +293,16 @@ static bool take_pending_each(struct options *options, const char *value)
     return read_count(str_of(value), &options->pending_asks_per_principal);
 }
 
+static bool take_kept(struct options *options, const char *value)
+{
+    return read_count(str_of(value), &options->kept_mib);
+}
+
+static bool take_kept_each(struct options *options, const char *value)
+{
+    return read_count(str_of(value), &options->kept_mib_per_principal);
+}
+
 static bool take_journal_entries(struct options *options, const char *value)
 {
     return read_count(str_of(value), &options->journal_entries);
@@ -382,6 +392,8 @@ static const struct option table[] = {
     { "--keep", TIME_RANGE, false, take_keep },
     { "--pending", "a number of questions, " COUNT_RANGE, false, take_pending },
     { "--pending-per-principal", "a number of questions, " COUNT_RANGE, false, take_pending_each },
+    { "--kept-mib", "a number of MiB, " COUNT_RANGE, false, take_kept },
+    { "--kept-mib-per-principal", "a number of MiB, " COUNT_RANGE, false, take_kept_each },
     { "--journal-entries", "a number of questions and steps, from 1 to 4096", false,
       take_journal_entries },
     { "--journal-bytes", "a number of bytes, from 4096 to 4194304", false, take_journal_bytes },
@@ -465,6 +477,9 @@ const char *options_help(void)
            "                         default 24h, in memory 10m\n"
            "  --pending N            questions that may wait, in all; default 1000000\n"
            "  --pending-per-principal N  and for one principal; default 10000\n"
+           "  --kept-mib N           MiB of what is kept for calls, in all; default 4096\n"
+           "  --kept-mib-per-principal N  and for one principal; default 64 if there are\n"
+           "                         tokens, otherwise as many as in all\n"
            "  --journal-entries N    questions and steps of one call; default 64, at most 4096\n"
            "  --journal-bytes N      bytes of what it learns; default 262144, at most 4194304\n"
            "  --sessions-per-principal N, --calls-per-principal N, --listeners-per-principal N,\n"

@@ -82,6 +82,8 @@ struct options {
     int64_t ask_ttl_ms; /* the same */
     size_t pending_asks;
     size_t pending_asks_per_principal;
+    size_t kept_mib;
+    size_t kept_mib_per_principal;
     size_t journal_entries, journal_bytes; /* of a call; 0: as the program says */
     size_t per_principal[OPTIONS_SHARES];  /* 0: what the program sets */
     struct log_opts log;

@@ -103,6 +103,14 @@ static void choose_surfaces(nod_server *server, const struct options *options)
                                     .ms = options->soft[i].ms };
 }
 
+/* Without tokens there is one principal, which may have everything. */
+static size_t kept_each(const nod_server *server, const struct options *options, size_t in_all)
+{
+    size_t usual = options->token_file ? ENGINE_KEPT_MIB_PER_PRINCIPAL : in_all;
+
+    return first_of(options->kept_mib_per_principal, server->opts.kept_mib_per_principal, usual);
+}
+
 bool host_open_store(nod_server *server, const struct options *options)
 {
     engine_bound_journals(server->engine, options->journal_entries, options->journal_bytes);
@@ -114,6 +122,7 @@ bool host_open_store(nod_server *server, const struct options *options)
     size_t each =
         first_of(options->pending_asks_per_principal, server->opts.pending_asks_per_principal,
                  ENGINE_PENDING_ASKS_PER_PRINCIPAL);
+    size_t kept = first_of(options->kept_mib, server->opts.kept_mib, ENGINE_KEPT_MIB);
     struct store *store = storage_open(&(struct storage_opts){
         .address = options->store ? options->store : server->opts.store,
         .ephemeral = options->ephemeral,
@@ -122,6 +131,8 @@ bool host_open_store(nod_server *server, const struct options *options)
         .keep_ms = options->keep_ms ? options->keep_ms : server->opts.keep_ms,
         .pending_asks = in_all,
         .pending_asks_per_principal = each,
+        .kept_bytes = (uint64_t)kept << 20,
+        .kept_bytes_per_principal = (uint64_t)kept_each(server, options, kept) << 20,
     });
     if (!store)
         return false;

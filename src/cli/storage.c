@@ -58,7 +58,9 @@ static struct store *open_memory(const struct storage_opts *opts, struct str res
                                .defer_ctx = opts->loop,
                                .keep_ms = opts->keep_ms,
                                .pending_asks = opts->pending_asks,
-                               .pending_asks_per_principal = opts->pending_asks_per_principal });
+                               .pending_asks_per_principal = opts->pending_asks_per_principal,
+                               .kept_bytes = opts->kept_bytes,
+                               .kept_bytes_per_principal = opts->kept_bytes_per_principal });
 }
 
 /* --- sqlite --- */

@@ -25,6 +25,8 @@ struct storage_opts {
     int64_t keep_ms;            /* how long ended calls are kept; 0: the store's default */
     size_t pending_asks;        /* questions that may wait, in all; 0: no bound */
     size_t pending_asks_per_principal;
+    uint64_t kept_bytes; /* of what is kept for calls, in all; 0: no bound */
+    uint64_t kept_bytes_per_principal;
     enum mark_rule mark; /* which secrets may open it */
 };
 

@@ -223,6 +223,7 @@ void call_outcome_fail(struct call *call, const struct fault *fault)
                           .meta = arena_str(arena, fault->meta),
                           .error_id = arena_str(arena, id_str(&error_id)),
                           .request_error = fault->request_error,
+                          .no_room = fault->no_room,
                           .error_data = arena_str(arena, fault->error_data) };
     log_failure(call, &call_ending(call)->outcome);
 }
@@ -339,6 +340,17 @@ void call_start(struct flow *flow, void *subject)
 
 /* --- the end --- */
 
+static bool is_there(const struct caller *caller)
+{
+    return caller->ops->there && caller->ops->there(caller);
+}
+
+void engine_fetched(struct engine *engine, struct str call_id)
+{
+    if (engine->store->ops->fetched)
+        engine->store->ops->fetched(engine->store, call_id);
+}
+
 static void finish_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
@@ -351,7 +363,8 @@ static void finish_send(struct op *op)
                                                       .epoch = call->epoch,
                                                       .result = buf_str(&call_ending(call)->result),
                                                       .keep_for_ms = call->keep_ms,
-                                                      .handed = call->handed },
+                                                      .handed = call->handed,
+                                                      .fetched = is_there(call->caller) },
                                op_completed, op);
 }
 
@@ -526,6 +539,8 @@ void call_deliver(struct call *call)
                    &call_ending(call)->outcome);
     /* read only now: the caller may have left in the meantime */
     struct caller *caller = call->caller;
+    if (call_ending(call)->found && is_there(caller))
+        engine_fetched(call->engine, id_str(&call->id));
     caller->call = NULL;
     caller->ops->finished(caller, call, &call_ending(call)->outcome);
     CRASH_POINT(reply_after);
@@ -668,6 +683,17 @@ void engine_call(struct engine *engine, const struct call_spec *spec)
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_LIMIT,
                                                  .message = STR("The arguments are larger than the "
                                                                 "arguments of a call may be") });
+        call_deliver(call);
+        return;
+    }
+    enum store_quota quota = STORE_QUOTA_NONE;
+    uint64_t most = 0;
+    if (!spec->opened && engine->store->ops->full)
+        quota = engine->store->ops->full(engine->store, call->principal, &most);
+    if (quota) {
+        call_outcome_fail(call, &(struct fault){ .status = NOD_E_LIMIT,
+                                                 .message = call_quota_message(call, quota, most),
+                                                 .no_room = true });
         call_deliver(call);
         return;
     }

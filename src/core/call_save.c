@@ -89,8 +89,10 @@ static void saved(struct call *call)
     if (call->run)
         run_free(call->run);
     call->run = NULL;
-    if (!call->stored)
+    if (!call->stored) {
         call->epoch = 1;
+        recovery_stored(call->engine);
+    }
     call->stored = true;
 }
 
@@ -107,15 +109,44 @@ static void journal_grow(struct call *call)
     call->journal = longer;
 }
 
+struct str engine_quota_message(struct arena *arena, struct str principal, enum store_quota quota,
+                                uint64_t most)
+{
+    unsigned long long bound = most;
+
+    switch (quota) {
+    case STORE_QUOTA_BYTES_PRINCIPAL:
+        return arena_fmt(
+            arena,
+            "What is kept here for '" STR_FMT "', calls that wait and results that nobody has "
+            "fetched, would be more than the %llu bytes that one principal may have "
+            "(--kept-mib-per-principal): fetch those results, answer or cancel what waits, or try "
+            "again when it has run out",
+            STR_ARG(principal), bound);
+    case STORE_QUOTA_BYTES_ALL:
+        return arena_fmt(arena,
+                         "What is kept here for all users, calls that wait and results that nobody "
+                         "has fetched, would be more than the %llu bytes that this server keeps "
+                         "(--kept-mib): try again later",
+                         bound);
+    case STORE_QUOTA_ALL:
+        return arena_fmt(arena,
+                         "As many questions as may be asked in all, %llu, are waiting for an "
+                         "answer (--pending): try again when some are answered",
+                         bound);
+    case STORE_QUOTA_PRINCIPAL:
+    case STORE_QUOTA_NONE:
+        break;
+    }
+    return arena_fmt(arena,
+                     "As many questions as one principal may have, %llu, are waiting for an answer "
+                     "(--pending-per-principal): try again when some are answered",
+                     bound);
+}
+
 struct str call_quota_message(struct call *call, enum store_quota quota, uint64_t most)
 {
-    bool all = quota == STORE_QUOTA_ALL;
-
-    return arena_fmt(&call_ending(call)->arena,
-                     "%s, %llu, are waiting for an answer (%s): try again when some are answered",
-                     all ? "As many questions as may be asked in all"
-                         : "As many questions as one principal may have",
-                     (unsigned long long)most, all ? "--pending" : "--pending-per-principal");
+    return engine_quota_message(&call_ending(call)->arena, call->principal, quota, most);
 }
 
 /* What the caller is to know of a call that cannot go on because of its store: which steps were
@@ -152,7 +183,11 @@ static void store_failed(struct call *call, nod_status status, const struct stor
     else
         message = arena_fmt(arena, "The %s store refused %s, so %s: %s." STR_FMT, store, what, so,
                             nod_status_name(status), STR_ARG(done));
-    call_fail(call, status, NULL, message);
+    call_outcome_fail(call,
+                      &(struct fault){ .status = status,
+                                       .message = message,
+                                       .no_room = reply && store_quota_is_bytes(reply->quota) });
+    flow_jump(&call->flow, "finish");
 }
 
 int64_t call_keep_for(const struct call *call)

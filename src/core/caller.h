@@ -61,6 +61,9 @@ struct caller_ops {
     /* The end of the call, at most once. The caller is not used again. NOD_E_CANCELLED: it was
      * cancelled. */
     void (*finished)(struct caller *caller, struct call *call, const struct outcome *outcome);
+    /* Is somebody there who is given the result by finished() itself? If not, the store keeps the
+     * result for whoever comes for it. NULL: nobody is. */
+    bool (*there)(const struct caller *caller);
     /* True: the call waits for people, and its work clock stands still. For heartbeats. May be
      * NULL. */
     void (*waiting)(struct caller *caller, struct call *call, bool waiting);

@@ -40,6 +40,8 @@ struct engine_limits {                 /* 0 stands for the default */
 enum {
     ENGINE_PENDING_ASKS = 1000000,             /* questions waiting, in all */
     ENGINE_PENDING_ASKS_PER_PRINCIPAL = 10000, /* and put to one principal */
+    ENGINE_KEPT_MIB = 4096,                    /* MiB of what is kept for calls, in all */
+    ENGINE_KEPT_MIB_PER_PRINCIPAL = 64,        /* and for one principal, if there are tokens */
     ENGINE_JOURNAL_ENTRIES = 64,               /* things a call may learn */
     ENGINE_JOURNAL_BYTES = 256 * 1024,         /* and their bytes; also of one answer */
     ENGINE_JOURNAL_ENTRIES_MOST = 4096,        /* the most entries that an option may allow */
@@ -230,6 +232,12 @@ void engine_watch_asks(struct engine *engine, struct ask_watch *watch);
 /* Before the store is destroyed. Does nothing if it does not watch. */
 void engine_unwatch_asks(struct engine *engine, struct ask_watch *watch);
 
+/* The result of a call was read from the store and handed out (store_ops.fetched). */
+void engine_fetched(struct engine *engine, struct str call_id);
+/* What somebody is told who would exceed a bound of the store. */
+struct str engine_quota_message(struct arena *arena, struct str principal, enum store_quota quota,
+                                uint64_t most);
+
 /* The store is durable or shared: calls outlive this process, or other nodes see them. */
 bool engine_survives(const struct engine *engine);
 
@@ -250,7 +258,8 @@ struct recovery_opts {
     void *data;
     int64_t node_ttl_ms; /* 0: RECOVERY_NODE_TTL_MS */
 };
-/* Begins to look for them. Without a durable or shared store there are none. Before the first
+/* Begins to look for them. Without a durable or shared store there are none, and the store only
+ * gets heartbeats while it holds calls, with which it drops what is over. Before the first
  * call. */
 void engine_recover(struct engine *engine, const struct recovery_opts *opts);
 

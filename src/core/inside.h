@@ -144,6 +144,8 @@ void nobody_init(struct caller *nobody);
 /* A call that is live here, resting ones included: see resting.c. */
 struct call *engine_call_at(const struct engine *engine, struct str call_id);
 void recovery_free(struct engine *engine);
+/* A call was stored: the store gets heartbeats while it holds anything. */
+void recovery_stored(struct engine *engine);
 /* A call can be run that is not live here: look now, unless other nodes may take it. */
 void recovery_hurry(struct engine *engine);
 /* What can be run was looked for, and there was not more than one look shows. True also if nobody

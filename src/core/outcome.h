@@ -25,7 +25,10 @@ struct outcome {
      * result. */
     bool request_error;
     struct str error_data; /* JSON, with request_error: what the error carries; or empty */
-    bool elsewhere;        /* not stored here: the call was cancelled through another node */
+    /* Failures: it was refused because what is kept for its principal, or for all, has its bound.
+     * It is told as an error, too. Not stored: a call that was stored may end with it. */
+    bool no_room;
+    bool elsewhere; /* not stored here: the call was cancelled through another node */
 };
 
 /* Codes of calls that end because they cannot go on as they began. */

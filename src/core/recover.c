@@ -17,6 +17,9 @@
  * holds the client's connection, and got the store's hint, time to take it. The two looks need not
  * follow each other: if there are more calls than one look shows, the store shows others each time.
  *
+ * A store of one process gets heartbeats while it holds anything, and drops with them what is over.
+ * An idle server has no timer.
+ *
  * Nor does a call that waits here rely on hints. A shared store hints to some of the nodes that
  * wait for a call, and a hint can be lost. So every waiting call looks at its record now and then,
  * one after the other, at a pace that no number of calls makes a burden.
@@ -81,18 +84,29 @@ static void beat_done(void *data, nod_status status, const struct store_reply *r
     recovery->silent = silent;
 }
 
+static bool holds_anything(const struct engine *engine)
+{
+    struct store_held held = { .bytes = 0 };
+
+    if (engine->store->ops->held)
+        engine->store->ops->held(engine->store, &held);
+    return held.bytes > 0;
+}
+
 static void beat(struct due *due)
 {
     struct recovery *recovery = HEAP_OF(&due->node, struct recovery, beat.node);
     struct engine *engine = recovery->engine;
 
-    due_set(engine, due, recovery->opts.node_ttl_ms / RECOVERY_BEATS, beat);
+    if (engine_survives(engine) || holds_anything(engine))
+        due_set(engine, due, recovery->opts.node_ttl_ms / RECOVERY_BEATS, beat);
     if (recovery->beating)
         return;
     recovery->beating = true;
     engine->store->ops->beat(engine->store, engine->node, recovery->opts.node_ttl_ms, beat_done,
                              recovery);
-    node_beat(engine, recovery->opts.node_ttl_ms);
+    if (engine_survives(engine))
+        node_beat(engine, recovery->opts.node_ttl_ms);
 }
 
 /* --- looking --- */
@@ -220,7 +234,7 @@ static void round_begin(struct due *due)
 
 void engine_recover(struct engine *engine, const struct recovery_opts *opts)
 {
-    if (engine->recovery || !engine_survives(engine))
+    if (engine->recovery)
         return;
     struct recovery *recovery = MEM_NEW(struct recovery);
     recovery->engine = engine;
@@ -228,10 +242,21 @@ void engine_recover(struct engine *engine, const struct recovery_opts *opts)
     if (recovery->opts.node_ttl_ms <= 0)
         recovery->opts.node_ttl_ms = RECOVERY_NODE_TTL_MS;
     engine->recovery = recovery;
+    recovery->looked = !engine_survives(engine); /* then there is nothing to find */
+    if (recovery->looked)
+        return;
     beat(&recovery->beat);
     due_set(engine, &recovery->look, 0, look);
     if (engine->store->ops->shared)
         due_set(engine, &recovery->round, ROUND_MS, round_begin);
+}
+
+void recovery_stored(struct engine *engine)
+{
+    struct recovery *recovery = engine->recovery;
+
+    if (recovery && !heap_has(&recovery->beat.node))
+        due_set(engine, &recovery->beat, recovery->opts.node_ttl_ms / RECOVERY_BEATS, beat);
 }
 
 void recovery_hurry(struct engine *engine)

@@ -62,6 +62,7 @@ struct fault {
     struct str meta;
     bool request_error; /* see struct outcome */
     struct str error_data;
+    bool no_room;
 };
 
 struct run_item { /* a new entry, or a new ask */

@@ -36,12 +36,24 @@
  * (--keep) after its end. Nothing else is removed by age, with one exception: a call that could be
  * run (runnable, or running on a node that is gone) and that nobody came for in STORE_ABANDONED_MS
  * is removed. Time in which no node was there to run it does not count. A waiting call whose asks
- * have all run out is first made runnable, by their expiry.
+ * have all run out is first made runnable, by their expiry. A store of one process, in which nobody
+ * looks for such calls, removes the call when what could have brought it back is over.
  *
  * Bounds. A store's options bound how many questions wait, in all and for one principal. A park
  * that would exceed either bound is refused with NOD_E_LIMIT and changes nothing (reply.quota says
  * which). A question counts from its park, on any node, until it ends or runs out. A question that
  * comes back with its call (expires_ms given) is never refused.
+ *
+ * Bytes. Everything that is kept of a principal's calls counts against it, in bytes: arguments,
+ * journals, questions, answers, results, and a little for each record. A store's options bound the
+ * bytes of one principal and of all. An operation that opens a call, or asks something new, and
+ * would exceed either bound is refused as above. Nothing else is refused for want of bytes: what
+ * was let in may go on and end, and its entries and its result count past the bound.
+ *
+ * To make room, the contents of ended calls go whose results were handed out (finish_spec.fetched,
+ * fetched), the oldest end first, of the principal itself, or of all if the bound in all is met. A
+ * refused operation makes no room. Of such a call it stays known that it has ended
+ * (call_record.forgotten) until keep_until_ms. A result that nobody has fetched stays for its time.
  *
  * A store has an id, which all nodes that share it see. It is made once: with the process (memory),
  * the file (SQLite) or the prefix (Redis). `now` is the wall clock that decides, as far as this
@@ -82,7 +94,25 @@ enum take_why {
     TAKE_SUSPECT,  /* its node has died */
 };
 
-enum store_quota { STORE_QUOTA_NONE, STORE_QUOTA_ALL, STORE_QUOTA_PRINCIPAL };
+enum store_quota {
+    STORE_QUOTA_NONE,
+    STORE_QUOTA_ALL, /* questions that wait */
+    STORE_QUOTA_PRINCIPAL,
+    STORE_QUOTA_BYTES_ALL, /* bytes of what is kept */
+    STORE_QUOTA_BYTES_PRINCIPAL,
+};
+
+static inline bool store_quota_is_bytes(enum store_quota quota)
+{
+    return quota == STORE_QUOTA_BYTES_ALL || quota == STORE_QUOTA_BYTES_PRINCIPAL;
+}
+
+struct store_held {             /* what a store holds, as far as this node knows */
+    uint64_t bytes, bytes_most; /* of everybody; most 0: no bound */
+    uint64_t each_most;         /* the bound of one principal; 0: none */
+    uint64_t refused;           /* operations of this node, refused for want of bytes */
+    uint64_t dropped;           /* contents of ended calls that this node dropped to make room */
+};
 
 struct claimed { /* the result of one item of a claim */
     /* The ask as it is now, whoever won. If the item was refused it is still pending. */
@@ -99,9 +129,9 @@ struct store_reply {
     size_t claimed_count; /* 0: nothing is known of them (not found, or the store failed) */
     bool taken;           /* claim: the call became runnable, and runs here now */
     bool suspect;         /* take, refused with NOD_E_STALE: it has to be taken in another way */
-    /* park refused with NOD_E_LIMIT: the bound it would exceed; NONE: it was too large */
+    /* park, append refused with NOD_E_LIMIT: the bound it would exceed; NONE: it was too large */
     enum store_quota quota;
-    uint64_t quota_most; /* how many that bound allows */
+    uint64_t quota_most; /* how many that bound allows; or how many bytes */
     int64_t now_ms;      /* the store's wall clock */
     uint64_t version;    /* get, put */
     struct str value;    /* get */
@@ -200,6 +230,7 @@ struct finish_spec {
     struct str result;
     int64_t keep_for_ms; /* as in park_spec */
     bool handed;
+    bool fetched; /* whoever waits for the result is there, and is given it once it is stored */
 };
 
 /*
@@ -308,6 +339,15 @@ struct store_ops {
     /* NOD_E_STALE if the call has finished. `why` is kept as its result. */
     void (*cancel)(struct store *store, struct str token, struct str call_id, struct str why,
                    store_done *done, void *data);
+    /* The result of this ended call was handed out: its content may go to make room. Only a hint,
+     * without a completion: if it is lost, the result stays for its time. */
+    void (*fetched)(struct store *store, struct str call_id);
+    /* The bound in bytes, if any, at which this principal is already, with nothing to make room
+     * with; *most: how many bytes it allows. Only as far as this node knows at once. NULL: it does
+     * not know, and the transition tells. */
+    enum store_quota (*full)(struct store *store, struct str principal, uint64_t *most);
+    /* For figures. */
+    void (*held)(struct store *store, struct store_held *held);
     void (*load_call)(struct store *store, struct str call_id, store_done *done, void *data);
     /* True: there is no such call, and none that is forgotten: load_call would find nothing. NULL:
      * only load_call can tell. */

@@ -110,6 +110,24 @@ static void write_calls(struct buf *out, const struct engine *engine)
         engine_fit(engine, &why));
 }
 
+static void write_kept(struct buf *out, const struct engine *engine)
+{
+    struct store *store = engine_store(engine);
+    struct store_held held;
+
+    if (!store->ops->held)
+        return;
+    store->ops->held(store, &held);
+    one(out, "nod_kept_bytes", "gauge",
+        "What the store keeps for calls, as far as this node knows.", held.bytes);
+    one(out, "nod_kept_bytes_max", "gauge", "How much of it there may be.", held.bytes_most);
+    one(out, "nod_kept_bytes_per_principal_max", "gauge", "And for one principal.", held.each_most);
+    one(out, "nod_kept_refused_total", "counter",
+        "Calls and questions that were refused for want of these bytes.", held.refused);
+    one(out, "nod_kept_dropped_total", "counter",
+        "Results that were handed out, dropped to make room.", held.dropped);
+}
+
 static void write_process(struct buf *out, const struct front *front)
 {
     const struct http_server *http = front ? front->http : NULL;
@@ -140,6 +158,7 @@ static void reply(struct http_exchange *exchange, const struct engine *engine,
     if (engine) {
         write_asks(&out, engine);
         write_calls(&out, engine);
+        write_kept(&out, engine);
     }
     write_process(&out, front);
     head(&out, "nod_info", "gauge", "The version of nod, and the kind of store.");

@@ -409,9 +409,10 @@ static void result_loaded(void *data, nod_status status, const struct store_repl
     if (caller->server && !caller->over) {
         arena_init(&arena, ATTACH_ARENA_MAX);
         if (status == NOD_OK && reply->call->result.len &&
-            outcome_read(&arena, arena_str(&arena, reply->call->result), &outcome) == NOD_OK)
+            outcome_read(&arena, arena_str(&arena, reply->call->result), &outcome) == NOD_OK) {
+            engine_fetched(caller->server->opts.engine, reply->call->id);
             caller_end(caller, &outcome);
-        else if (status == NOD_E_STORE)
+        } else if (status == NOD_E_STORE)
             store_failed(caller);
         else
             say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);

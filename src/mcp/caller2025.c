@@ -503,7 +503,7 @@ void caller2025_write(struct buf *out, struct str id, enum revision revision,
     if (outcome->status == NOD_OK && !outcome->request_error) {
         jw_key(&w, STR("result"));
         fine = revision_write(&w, revision, part, outcome->body);
-    } else if (part == PART_TOOL_RESULT && !outcome->request_error) {
+    } else if (part == PART_TOOL_RESULT && !outcome->request_error && !outcome->no_room) {
         jw_key(&w, STR("result"));
         write_tool_failure(&w, outcome);
     } else {
@@ -550,7 +550,10 @@ void caller2025_respond(struct caller2025 *call, const struct outcome *outcome)
     if (!call->quiet && (!outcome->elsewhere || call->attach)) { /* who cancels wants no response */
         caller2025_write(&server->out, call_request_id(call), (enum revision)session->revision,
                          (enum revision_part)call->part, outcome);
-        mcp_stream_respond(call->stream, buf_str(&server->out));
+        if (outcome->no_room)
+            mcp_stream_refuse(call->stream, buf_str(&server->out));
+        else
+            mcp_stream_respond(call->stream, buf_str(&server->out));
         buf_clear(&server->out);
     } else {
         mcp_stream_skip(call->stream);
@@ -564,6 +567,14 @@ void caller2025_respond(struct caller2025 *call, const struct outcome *outcome)
 static bool is_there(const struct caller2025 *call)
 {
     return !call->quiet && (call->stream->exchange || call->stream->pipe);
+}
+
+/* What is found by a handle is given out by whoever reads it from the store. */
+static bool call_is_awaited(const struct caller *caller)
+{
+    const struct caller2025 *call = (const struct caller2025 *)(const void *)caller;
+
+    return call->session && is_there(call) && !call->attach && !soft2025_noted(call);
 }
 
 static void call_finished(struct caller *caller, struct call *engine_call_,
@@ -647,6 +658,7 @@ static const struct caller_ops caller2025_ops = {
     .stepping = call_stepping,
     .notify = call_notify,
     .finished = call_finished,
+    .there = call_is_awaited,
     .waiting = call_waiting_changed,
     .offered = soft2025_offered,
     .unloaded = call_unloaded,

@@ -599,6 +599,13 @@ static void caller_finished(struct caller *base, struct call *call, const struct
     caller_settle(caller);
 }
 
+static bool caller_is_awaited(const struct caller *base)
+{
+    const struct caller2026 *caller = (const struct caller2026 *)(const void *)base;
+
+    return caller->server && !caller->over && !caller->attach && !list_empty(&caller->waiters);
+}
+
 static void caller_unloaded(struct caller *base)
 {
     struct caller2026 *caller = (struct caller2026 *)(void *)base;
@@ -629,6 +636,7 @@ static const struct caller_ops caller2026_ops = {
     .offered = attach2026_offered,
     .notify = caller_notify,
     .finished = caller_finished,
+    .there = caller_is_awaited,
     .carries = true,
     .unloaded = caller_unloaded,
 };

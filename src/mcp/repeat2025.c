@@ -217,6 +217,7 @@ static void send_result(struct session *session, const struct looking *looking,
                          (enum revision)session->revision, caller2025_part(record->kind), &outcome);
         mcp_stream_respond(stream, buf_str(&server->out));
         buf_clear(&server->out);
+        engine_fetched(server->opts.engine, record->id);
     } else {
         refuse(server, looking, exchange, is_forgotten);
     }

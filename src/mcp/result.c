@@ -188,7 +188,7 @@ bool result_lacks_capability(const struct outcome *outcome)
 bool result_of_outcome(struct buf *out, const struct mcp_opts *opts, enum revision_part part,
                        const struct outcome *outcome)
 {
-    if (outcome->request_error || result_lacks_capability(outcome))
+    if (outcome->request_error || outcome->no_room || result_lacks_capability(outcome))
         return false;
     if (outcome->status == NOD_OK)
         return write_body(out, opts, part, outcome->body);
@@ -250,7 +250,7 @@ int result_error(struct json_writer *w, enum revision_part part, const struct ou
         jw_end(w);
     }
     jw_end(w);
-    return missing ? 400 : 200;
+    return missing ? 400 : outcome->no_room ? 429 : 200;
 }
 
 static int respond_error(struct buf *out, struct str id, enum revision_part part,
@@ -278,7 +278,7 @@ int result_respond(struct buf *out, const struct mcp_opts *opts, struct str id,
     buf_add(out, id);
     buf_add(out, STR(",\"result\":"));
     bool is_result = !result_lacks_capability(outcome) && !outcome->request_error &&
-                     (outcome->status == NOD_OK || part == PART_TOOL_RESULT);
+                     !outcome->no_room && (outcome->status == NOD_OK || part == PART_TOOL_RESULT);
     if (is_result) {
         if (!result_of_outcome(out, opts, part, outcome) || !buf_add_char(out, '}'))
             status = 0;

@@ -161,6 +161,7 @@ static void send_result(struct session *session, const struct waiting *waiting,
         end_at_once(exchange);
     else
         send_outcome(session, waiting, exchange, record, by, &outcome);
+    engine_fetched(session->server->opts.engine, record->id);
     arena_finish(&arena);
 }
 

@@ -287,10 +287,12 @@ static void respond_stored(struct caller2026 *caller, struct str text)
     struct arena arena;
 
     arena_init(&arena, MCP_TREE_MAX);
-    if (outcome_read(&arena, text, &outcome) != NOD_OK || outcome.status == NOD_E_CANCELLED)
+    if (outcome_read(&arena, text, &outcome) != NOD_OK || outcome.status == NOD_E_CANCELLED) {
         caller_refuse(caller);
-    else
+    } else {
+        engine_fetched(caller->server->opts.engine, caller->state.call_id);
         caller_end(caller, &outcome);
+    }
     arena_finish(&arena);
 }
 

@@ -483,19 +483,14 @@ void mcp_stream_await(struct mcp_stream *stream)
     stream->awaited++;
 }
 
-static void reply_json(struct http_exchange *exchange, struct str body)
-{
-    http_reply_json(exchange, 200, body);
-}
-
 /* All that was to be sent as one JSON text is there. */
-static void reply_plain(struct mcp_stream *stream, struct str message)
+static void reply_plain(struct mcp_stream *stream, int status, struct str message)
 {
     struct http_exchange *exchange = stream->exchange;
 
     stream->exchange = NULL;
     if (!stream->array) {
-        reply_json(exchange, message);
+        http_reply_json(exchange, status, message);
         return;
     }
     /* So far, one response in each line. */
@@ -508,7 +503,7 @@ static void reply_plain(struct mcp_stream *stream, struct str message)
             batch->at[i] = ',';
     buf_add(&array, buf_str(batch));
     buf_add_char(&array, ']');
-    reply_json(exchange, buf_str(&array));
+    http_reply_json(exchange, 200, buf_str(&array));
     buf_finish(&array);
 }
 
@@ -579,7 +574,7 @@ static void stream_settle(struct mcp_stream *stream)
         stream_retire(stream);
 }
 
-void mcp_stream_respond(struct mcp_stream *stream, struct str message)
+static void stream_respond(struct mcp_stream *stream, int status, struct str message)
 {
     if (stream->pipe) {
         mcp_stream_send(stream, EVENT_KEPT, message);
@@ -594,9 +589,19 @@ void mcp_stream_respond(struct mcp_stream *stream, struct str message)
         if (stream->array)
             batch_add(stream, message);
         if (stream->awaited == 1)
-            reply_plain(stream, message);
+            reply_plain(stream, status, message);
     }
     stream_settle(stream);
+}
+
+void mcp_stream_respond(struct mcp_stream *stream, struct str message)
+{
+    stream_respond(stream, 200, message);
+}
+
+void mcp_stream_refuse(struct mcp_stream *stream, struct str message)
+{
+    stream_respond(stream, 429, message);
 }
 
 void mcp_stream_skip(struct mcp_stream *stream)
@@ -605,7 +610,7 @@ void mcp_stream_skip(struct mcp_stream *stream)
         return;
     if (stream->awaited == 1 && stream->exchange && !stream->begun) {
         if (stream->batch) {
-            reply_plain(stream, STR_NONE);
+            reply_plain(stream, 200, STR_NONE);
         } else {
             /* There is nothing to send: the stream ends without an event. */
             struct http_exchange *exchange = stream->exchange;

@@ -90,6 +90,7 @@ static int homeless_ended(struct homeless *homeless, const struct call_record *r
     if (outcome_read(&homeless->arena, record->result, &outcome) != NOD_OK ||
         outcome.status == NOD_E_CANCELLED)
         return homeless_refuse(homeless);
+    engine_fetched(server->opts.engine, record->id);
     if (record->state == CALL_STORED_CANCELLED)
         return homeless_over(homeless, &outcome);
     return result_respond(&server->out, &server->opts, homeless->id, homeless->part, &outcome);

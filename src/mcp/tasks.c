@@ -334,7 +334,8 @@ static void ending_fail(struct task_ending *ending, struct str message)
 void task_ending_make(struct task_ending *ending, const struct mcp_opts *opts,
                       const struct outcome *outcome)
 {
-    bool is_result = !outcome->request_error && !result_lacks_capability(outcome);
+    bool is_result =
+        !outcome->request_error && !outcome->no_room && !result_lacks_capability(outcome);
     struct json_writer w;
 
     *ending = (struct task_ending){ .status = TASK_COMPLETED };

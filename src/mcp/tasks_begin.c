@@ -18,6 +18,8 @@
 #include "mcp/shares.h"
 #include "mcp/tasks.h"
 
+enum { NO_ROOM_ARENA_MAX = 16 << 10 }; /* memory of what a client is told past its bytes */
+
 static const struct str not_stored = STR_INIT(
     "The task could not be stored, so it was not begun, and no step was done; try again later.");
 static const struct str not_read =
@@ -67,7 +69,6 @@ static void opened(void *data, nod_status status, const struct store_reply *repl
     struct mcp_server *server = wait->work.server;
     struct task *task = server ? task_by_id(server, id_str(&wait->task)) : NULL;
 
-    (void)reply;
     CRASH_POINT(open_after);
     if (task && status == NOD_OK) {
         give_out(wait, task);
@@ -75,6 +76,13 @@ static void opened(void *data, nod_status status, const struct store_reply *repl
     }
     if (task)
         drop(task);
+    if (status == NOD_E_LIMIT && store_quota_is_bytes(reply->quota)) {
+        task_wait_fail(
+            wait, 429, RPC_INTERNAL_ERROR,
+            engine_quota_message(&wait->arena, wait->principal, reply->quota, reply->quota_most),
+            STR_NONE);
+        return;
+    }
     task_wait_fail(wait, 200, RPC_INTERNAL_ERROR, not_stored, STR_NONE);
 }
 
@@ -120,9 +128,31 @@ static void begin_here(struct request *request, struct task *task, struct target
         reply_error(request, RPC_INTERNAL_ERROR, task_unknown);
 }
 
+/* As far as it is known at once; otherwise the store tells when the call is opened. */
+static bool no_room(struct request *request)
+{
+    struct store *store = engine_store(request->server->opts.engine);
+    uint64_t most = 0;
+    struct arena arena;
+
+    enum store_quota quota =
+        store->ops->full ? store->ops->full(store, request->principal, &most) : STORE_QUOTA_NONE;
+    if (!quota)
+        return false;
+    arena_init(&arena, NO_ROOM_ARENA_MAX);
+    reply_error(request, RPC_INTERNAL_ERROR,
+                engine_quota_message(&arena, request->principal, quota, most));
+    request->status = 429;
+    arena_finish(&arena);
+    return true;
+}
+
 static void begin(struct request *request, struct target *target, const struct json *args)
 {
     struct mcp_server *server = request->server;
+
+    if (no_room(request))
+        return;
     bool survives = server_survives(server);
     struct buf text;
 

@@ -148,9 +148,16 @@ struct task *task_of_request(struct request *request, const struct json *respons
 
 /* --- tasks/get --- */
 
+static void get_write(struct mcp_server *server, struct str request_id, struct task *task)
+{
+    task_write_detailed(server, request_id, task);
+    if (task->status == TASK_COMPLETED || task->status == TASK_FAILED)
+        engine_fetched(server->opts.engine, id_str(&task->id));
+}
+
 static void get_loaded(struct task_wait *wait, struct task *task)
 {
-    task_write_detailed(wait->work.server, wait->request_id, task);
+    get_write(wait->work.server, wait->request_id, task);
     task_wait_end(wait, 200);
 }
 
@@ -162,7 +169,7 @@ void tasks_get(struct request *request)
     }
     struct task *task = task_of_request(request, NULL, get_loaded);
     if (task)
-        task_write_detailed(request->server, request->id, task);
+        get_write(request->server, request->id, task);
 }
 
 /* --- tasks/cancel --- */

@@ -195,10 +195,12 @@ static void result_loaded(void *data, nod_status status, const struct store_repl
     answering->busy--;
     if (answering->run && status == NOD_OK && reply->call->result.len &&
         outcome_read(&answering->arena, arena_str(&answering->arena, reply->call->result),
-                     &outcome) == NOD_OK)
+                     &outcome) == NOD_OK) {
+        engine_fetched(answering->views->server->opts.engine, reply->call->id);
         give_result(answering, &outcome);
-    else if (answering->run)
+    } else if (answering->run) {
         was_taken(answering);
+    }
     answering_settle(answering);
 }
 

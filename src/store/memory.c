@@ -49,6 +49,7 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     call->is.epoch = 1;
     call->is.opened_ms = memory_now(memory);
     idmap_add(&memory->calls, call);
+    memory_bytes_add(memory, &call->is, memory_park_bytes(&(struct park_spec){ .open = open }));
     return call;
 }
 
@@ -87,12 +88,14 @@ void memory_call_drop(struct memory_store *memory, struct stored_call *call)
     memory_call_release(memory, &call->is);
 }
 
-static void journal_add(struct stored_call *call, const struct entry *entries, size_t count)
+static void journal_add(struct memory_store *memory, struct stored_call *call,
+                        const struct entry *entries, size_t count)
 {
     struct journal longer;
 
     if (count == 0)
         return;
+    memory_bytes_add(memory, &call->is, memory_entries_bytes(entries, count));
     journal_make(&longer, call->entries, call->entry_count, entries, count);
     mem_free(call->entries);
     call->entries = longer.entries;
@@ -128,7 +131,10 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     is->asked_ms = record->asked_ms ? record->asked_ms : memory_now(memory);
     is->expires_ms = record->expires_ms ? record->expires_ms : is->asked_ms + record->ttl_ms;
     memory_call_append(call, ask);
+    memory_bytes_add(memory, &call->is,
+                     memory_park_bytes(&(struct park_spec){ .asks = record, .ask_count = 1 }));
     call->pending++;
+    call->ran_out = false;
     idmap_add(&memory->asks, ask);
     memory_quota_add(memory, ask);
     memory_index_add(memory, ask);
@@ -139,6 +145,8 @@ void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum 
                       struct str content, struct str by, struct str via, struct str note)
 {
     ask->end = memory_end_make(content, by, via, note);
+    memory_bytes_add(memory, &ask->call->is,
+                     sizeof(*ask->end) + content.len + by.len + via.len + note.len + 4);
     ask->end->is.state = (unsigned char)state;
     ask->end->is.ended_ms = memory_now(memory);
     ask->end->ask = ask;
@@ -173,7 +181,7 @@ static void journal_erase(struct stored_call *call)
 
 /* From now on the packed record is found. Replies that show the old one see it ended. */
 static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state,
-                       struct str result)
+                       struct str result, bool fetched)
 {
     idle_leave(memory, call);
     call->is.state = (unsigned char)state;
@@ -192,11 +200,15 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
         list_remove(&ask->end->link);
     }
     memory_ended_add(memory, packed);
+    if (fetched)
+        memory_bytes_fetched(memory, packed);
     if (call->is.refs > 1) {
         call->result = str_dup(result);
         call->result_len = (uint32_t)result.len;
     }
+    struct tally *tally = call->is.tally;
     memory_call_release(memory, &call->is);
+    memory_bytes_trim(memory, tally); /* the packed call, at least, holds it */
 }
 
 /* --- transitions --- */
@@ -238,6 +250,19 @@ static size_t new_ones(const struct ask_record *asks, size_t count)
     return new;
 }
 
+/* Only what is new is refused for want of room: a call that is opened (unless with what it has done
+ * already), and a question that was not asked before. */
+static enum store_quota room_for(struct memory_store *memory, const struct park_spec *park,
+                                 struct tally *tally, bool behind)
+{
+    size_t new = new_ones(park->asks, park->ask_count);
+    enum store_quota quota = memory_quota_full(memory, tally, new);
+
+    if (quota || behind || !(new || (park->open && !park->ask_count && !park->entry_count)))
+        return quota;
+    return memory_bytes_full(memory, tally, memory_park_bytes(park));
+}
+
 /* The call that a park or an append is about, as it was. NULL: the operation does not happen
  * (*status), or has happened already. */
 static struct stored_call *running_call(struct memory_store *memory, const struct park_spec *park,
@@ -257,8 +282,7 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
     else if (call && !behind &&
              (park->open || call->epoch != park->epoch || call->state != CALL_STORED_RUNNING))
         *status = NOD_E_STALE; /* with `open`: the call is stored already */
-    else if ((reply->quota =
-                  memory_quota_full(memory, tally, new_ones(park->asks, park->ask_count))))
+    else if ((reply->quota = room_for(memory, park, tally, behind)))
         *status = NOD_E_LIMIT;
     if (*status != NOD_OK)
         return NULL;
@@ -278,7 +302,7 @@ static void running_move(struct memory_store *memory, struct stored_call *call,
                          const struct park_spec *park)
 {
     memory_id_set(&call->is.token, park->token);
-    journal_add(call, park->entries, park->entry_count);
+    journal_add(memory, call, park->entries, park->entry_count);
     call->is.notices = park->notices;
     call->is.handed |= park->handed;
     if (park->entry_count || park->ask_count)
@@ -288,9 +312,13 @@ static void running_move(struct memory_store *memory, struct stored_call *call,
 
 static uint64_t quota_most(const struct memory_store *memory, enum store_quota quota)
 {
-    return quota == STORE_QUOTA_ALL         ? memory->opts.pending_asks
-           : quota == STORE_QUOTA_PRINCIPAL ? memory->opts.pending_asks_per_principal
-                                            : 0;
+    const struct memory_opts *opts = &memory->opts;
+
+    return quota == STORE_QUOTA_ALL               ? opts->pending_asks
+           : quota == STORE_QUOTA_PRINCIPAL       ? opts->pending_asks_per_principal
+           : quota == STORE_QUOTA_BYTES_ALL       ? opts->kept_bytes
+           : quota == STORE_QUOTA_BYTES_PRINCIPAL ? opts->kept_bytes_per_principal
+                                                  : 0;
 }
 
 static void memory_park(struct store *store, const struct park_spec *park, store_done *done,
@@ -360,7 +388,10 @@ static void memory_append(struct store *store, const struct append_spec *append,
     struct stored_call *call = running_call(memory, &park, false, &said, &status);
     if (call)
         running_move(memory, call, &park);
-    memory_finish_reply(memory_reply(memory, done, data, status), fault);
+    struct reply *reply = memory_reply(memory, done, data, status);
+    reply->reply.quota = said.quota;
+    reply->reply.quota_most = quota_most(memory, said.quota);
+    memory_finish_reply(reply, fault);
 }
 
 void memory_call_start(struct memory_store *memory, struct stored_call *call)
@@ -429,7 +460,8 @@ static void memory_finish(struct store *store, const struct finish_spec *finish,
             memory_id_set(&call->token, finish->token);
             memory_keep_for(memory, call, finish->keep_for_ms);
             call->handed |= finish->handed;
-            call_close(memory, memory_stored_call(call), CALL_STORED_FINISHED, finish->result);
+            call_close(memory, memory_stored_call(call), CALL_STORED_FINISHED, finish->result,
+                       finish->fetched);
         }
     }
     memory_finish_reply(memory_reply(memory, done, data, status), fault);
@@ -453,7 +485,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
             status = NOD_E_STALE;
         } else {
             memory_id_set(&call->token, token);
-            call_close(memory, memory_stored_call(call), CALL_STORED_CANCELLED, why);
+            call_close(memory, memory_stored_call(call), CALL_STORED_CANCELLED, why, true);
         }
     }
     memory_finish_reply(memory_reply(memory, done, data, status), fault);
@@ -462,13 +494,15 @@ static void memory_cancel(struct store *store, struct str token, struct str call
 
 /* --- nodes --- */
 
-/* One process, one node: it is alive as long as its store. */
+/* One process, one node: it is alive as long as its store. What is over goes also while nothing
+ * else happens. */
 static void memory_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
                         void *data)
 {
     (void)node;
     (void)ttl_ms;
     memory_send(memory_reply(memory_enter(store), done, data, NOD_OK));
+    memory_sweep_beat(memory_of(store));
 }
 
 static void memory_watch(struct store *store, struct str node,
@@ -521,6 +555,9 @@ static const struct store_ops memory_ops = {
     .take = memory_take,
     .finish = memory_finish,
     .cancel = memory_cancel,
+    .fetched = memory_fetched,
+    .full = memory_is_full,
+    .held = memory_held,
     .load_call = memory_load_call,
     .lacks_call = memory_lacks_call,
     .load_with_asks = memory_load_with_asks,
@@ -560,7 +597,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
     heap_init(&memory->idle);
     heap_init(&memory->left);
     heap_init(&memory->spent_due);
-    idmap_init(&memory->spent, MEMORY_SPENT_MAX, offsetof(struct spent, id));
+    idmap_init(&memory->spent, SIZE_MAX / 2, offsetof(struct spent, id));
     list_init(&memory->replies);
     list_init(&memory->answered);
     memory_quota_init(memory);

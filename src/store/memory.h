@@ -25,6 +25,8 @@ struct memory_opts {
     size_t keep_most;                  /* at most so many of them; 0: MEMORY_KEEP_MOST */
     size_t pending_asks;               /* questions that may wait, in all; 0: no bound */
     size_t pending_asks_per_principal; /* the same for one principal */
+    uint64_t kept_bytes;               /* bytes of what is kept, in all; 0: no bound */
+    uint64_t kept_bytes_per_principal; /* the same for one principal */
 };
 
 enum {
@@ -40,8 +42,8 @@ struct store *memory_store_create(const struct memory_opts *opts);
  */
 void memory_store_orphan(struct store *store);
 
-/* For tests: this call, if it runs, does so on a node that is gone, by the name "gone"; or no longer
- * does. */
+/* For tests: this call, if it runs, does so on a node that is gone, by the name "gone"; or no
+ * longer does. */
 void memory_store_lose(struct store *store, struct str call_id, bool gone);
 
 /* For tests and figures. */

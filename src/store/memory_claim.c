@@ -84,6 +84,7 @@ void memory_ask_expire(struct memory_store *memory, struct stored_ask *ask)
 {
     memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"), STR_NONE);
     ask_journal(ask, STR_NONE);
+    ask->call->ran_out = true;
     call_claimed(memory, ask->call, STR_NONE);
 }
 

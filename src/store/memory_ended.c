@@ -10,7 +10,11 @@
  * cache. Dropping it would wait for memory, and so would writing the next record into its place. A
  * ring knows which records come next, so they are fetched some drops ahead.
  *
- * Holds always: an ended call is in one of the rings or in the heap until it is dropped.
+ * A call may be taken out before its time, to make room (memory_bytes.c). Its place in the ring is
+ * then empty.
+ *
+ * Holds always: an ended call is in one of the rings or in the heap until it is dropped. The first
+ * place of a ring is not empty.
  */
 #include "store/memory_inside.h"
 
@@ -66,6 +70,9 @@ static void ring_add(struct ended_ring *ring, struct ended_call *call)
 {
     if (ring->count == ring->room)
         ring_grow(ring);
+    call->ring = ring;
+    call->place = ring->taken + ring->count;
+    ring->last_until = call->until;
     *ring_at(ring, ring->count++) = call;
 }
 
@@ -77,12 +84,11 @@ static struct ended_ring *ring_for(struct ended *ended, int64_t until)
     int64_t latest = INT64_MIN;
 
     for (struct ended_ring *ring = ended->rings; ring < ended->rings + ENDED_RINGS; ring++) {
-        int64_t last = ring->count ? (*ring_at(ring, ring->count - 1))->until : 0;
         if (!ring->count)
             empty = ring;
-        else if (last <= until && last > latest) {
+        else if (ring->last_until <= until && ring->last_until > latest) {
             best = ring;
-            latest = last;
+            latest = ring->last_until;
         }
     }
     return best ? best : empty;
@@ -102,6 +108,7 @@ static void timed_add(struct heap *by_time, struct ended_call *call)
     struct ended_timed *timed = MEM_NEW(struct ended_timed);
 
     timed->call = call;
+    call->timed = timed;
     heap_set(by_time, &timed->node, call->until);
 }
 
@@ -110,6 +117,8 @@ void memory_ended_add(struct memory_store *memory, struct ended_call *call)
     struct ended *ended = &memory->ended;
 
     call->until = until_of(memory, &call->is);
+    call->timed = NULL;
+    call->ring = NULL;
     struct ended_ring *ring = ring_for(ended, call->until);
     if (ring)
         ring_add(ring, call);
@@ -130,67 +139,81 @@ static void fetch_ahead(struct memory_store *memory, const struct ended_ring *ri
 {
     if (ring->count <= AHEAD_OF_CALL)
         return;
-    fetch(*ring_at(ring, AHEAD_OF_CALL), FETCHED);
+    if (*ring_at(ring, AHEAD_OF_CALL))
+        fetch(*ring_at(ring, AHEAD_OF_CALL), FETCHED);
     const struct ended_call *call = *ring_at(ring, AHEAD_OF_PLACES);
+    if (!call)
+        return;
     idmap_fetch(&memory->calls, call);
     if (call->is.ask_count)
         idmap_fetch(&memory->asks, call->asks);
 }
 
-static struct ended_call *ring_take(struct memory_store *memory, struct ended_ring *ring)
+/* The first place of a ring is never empty. */
+static void ring_settle(struct ended_ring *ring)
 {
-    struct ended_call *call = *ring_at(ring, 0);
-
-    ring->first++;
-    ring->count--;
-    fetch_ahead(memory, ring);
-    return call;
-}
-
-static struct ended_call *timed_take(struct heap *by_time)
-{
-    struct ended_timed *timed = HEAP_OF(heap_first(by_time), struct ended_timed, node);
-    struct ended_call *call = timed->call;
-
-    heap_remove(by_time, &timed->node);
-    mem_free(timed);
-    return call;
-}
-
-/* When the first of them goes. *of: its ring; NULL: it is in the heap, or there is none. */
-static int64_t ended_first(struct ended *ended, struct ended_ring **of)
-{
-    const struct heap_node *timed = heap_first(&ended->by_time);
-    int64_t first = timed ? timed->at : INT64_MAX;
-
-    *of = NULL;
-    for (struct ended_ring *ring = ended->rings; ring < ended->rings + ENDED_RINGS; ring++) {
-        if (ring->count == 0 || (*ring_at(ring, 0))->until >= first)
-            continue;
-        first = (*ring_at(ring, 0))->until;
-        *of = ring;
+    while (ring->count && !*ring_at(ring, 0)) {
+        ring->first++;
+        ring->count--;
+        ring->taken++;
     }
-    return first;
+}
+
+/* The first that goes; NULL: there is none. */
+static struct ended_call *ended_first(struct ended *ended)
+{
+    struct heap_node *timed = heap_first(&ended->by_time);
+    struct ended_call *call = timed ? HEAP_OF(timed, struct ended_timed, node)->call : NULL;
+
+    for (struct ended_ring *ring = ended->rings; ring < ended->rings + ENDED_RINGS; ring++) {
+        struct ended_call *first = ring->count ? *ring_at(ring, 0) : NULL;
+        if (first && (!call || first->until < call->until))
+            call = first;
+    }
+    return call;
 }
 
 int64_t memory_ended_due(struct memory_store *memory)
 {
-    struct ended_ring *of;
+    const struct ended_call *first = ended_first(&memory->ended);
 
-    return ended_first(&memory->ended, &of);
+    return first ? first->until : INT64_MAX;
+}
+
+void memory_ended_remove(struct memory_store *memory, struct ended_call *call)
+{
+    struct ended *ended = &memory->ended;
+    struct ended_ring *ring = call->ring;
+
+    memory_bytes_unlist(memory, call);
+    ended->count--;
+    if (!ring) {
+        heap_remove(&ended->by_time, &call->timed->node);
+        mem_free(call->timed);
+        return;
+    }
+    *ring_at(ring, (size_t)(call->place - ring->taken)) = NULL;
+    ring_settle(ring);
+    fetch_ahead(memory, ring);
 }
 
 struct ended_call *memory_ended_next(struct memory_store *memory)
 {
     struct ended *ended = &memory->ended;
-    struct ended_ring *of;
+    struct ended_call *call = ended_first(ended);
 
-    if (ended->count == 0)
+    if (!call)
         return NULL;
-    if (ended_first(ended, &of) > memory_now(memory) && ended->count <= memory->opts.keep_most)
-        return NULL;
-    ended->count--;
-    return of ? ring_take(memory, of) : timed_take(&ended->by_time);
+    if (call->until > memory_now(memory)) {
+        struct list *oldest = list_first(&memory->fetched);
+        if (ended->count <= memory->opts.keep_most || !oldest)
+            return NULL;
+        /* A result that nobody has fetched makes no room. */
+        if (!call->is.fetched)
+            call = LIST_OF(oldest, struct ended_call, in_all);
+    }
+    memory_ended_remove(memory, call);
+    return call;
 }
 
 void memory_ended_each(struct memory_store *memory,
@@ -200,7 +223,8 @@ void memory_ended_each(struct memory_store *memory,
 
     for (size_t i = 0; i < ENDED_RINGS; i++)
         for (size_t at = ended->rings[i].count; at-- > 0;)
-            each(data, *ring_at(&ended->rings[i], at));
+            if (*ring_at(&ended->rings[i], at))
+                each(data, *ring_at(&ended->rings[i], at));
     for (size_t i = 0; i < ended->by_time.count; i++)
         each(data, HEAP_OF(ended->by_time.slots[i].node, struct ended_timed, node)->call);
 }

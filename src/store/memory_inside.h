@@ -9,6 +9,7 @@
  * memory_ended.c    when those are dropped
  * memory_sweep.c    dropping records, a few at a time
  * memory_quota.c    how many questions wait
+ * memory_bytes.c    how many bytes are kept, and making room
  * memory_index.c    asks that wait or have ended, by page
  * memory_read.c     load and scan
  * memory_values.c   small records
@@ -28,14 +29,16 @@
 
 enum {
     ENDED_RINGS = 4,          /* rings of ended calls; see memory_ended.c */
-    MEMORY_SPENT_MAX = 65536, /* ended calls that are remembered after their records are gone */
     MEMORY_HINTS_MAX = 1024,  /* hints of asks on their way; past that: look again */
     DETAIL_PLACES = 16,       /* details of questions that are kept for the next call that ends */
+    MEMORY_SWEEP_BEAT = 4096, /* records of a kind that are dropped with one heartbeat */
 };
 
 struct ended_ring { /* calls in the order in which they are dropped */
     struct ended_call **calls;
     size_t first, count, room;
+    uint64_t taken;     /* how many have left it */
+    int64_t last_until; /* of the call that was added last */
 };
 
 struct ended { /* when ended calls are dropped: see memory_ended.c */
@@ -65,7 +68,11 @@ struct memory_store {
     struct heap lapsed;  /* pending asks that ran out, by when nobody is expected to end them */
     struct map tallies;  /* principal -> struct tally, of principals that have calls */
     size_t pending;      /* in due */
-    struct list replies; /* completions on their way */
+    struct list fetched; /* struct ended_call: those whose results were handed out, oldest first */
+    uint64_t bytes;      /* of all calls and marks */
+    uint64_t spare;      /* of these, what could go at once: see memory_bytes.c */
+    uint64_t refused, dropped; /* see struct store_held */
+    struct list replies;       /* completions on their way */
     uint64_t version;
     /* until then no record is dropped (but to make room) and no question runs out */
     int64_t due_at;
@@ -104,6 +111,8 @@ enum ask_text { TEXT_KEY, TEXT_MESSAGE, TEXT_DETAIL, TEXT_URL, TEXT_REMEMBER, AS
 struct tally {      /* of a principal; lives as long as one of its calls; they share the name */
     size_t pending; /* its asks in memory->due */
     size_t calls;
+    uint64_t bytes, spare; /* as in struct memory_store */
+    struct list fetched;
     struct tree waiting; /* its asks, as in memory->waiting */
     uint64_t owner;      /* store_owner of it; 0: not needed yet */
     size_t len;
@@ -121,12 +130,14 @@ struct call_facts { /* what is kept of every call, ended or not */
     uint32_t ask_count;
     uint32_t text_len[CALL_TEXTS];
     uint32_t refs;          /* replies that show it, plus one while it can be found */
+    uint32_t bytes;         /* of the record, with its journal and its asks; counted in the tally */
     unsigned char state;    /* enum call_state */
     unsigned char kind : 6; /* enum target_kind: KIND_BITS */
     bool handed : 1;
-    bool packed : 1; /* it has ended, and is a struct ended_call; otherwise a struct stored_call */
-    bool gone : 1;   /* it runs on a node that is gone: see memory_store_lose */
-    uint16_t deaths; /* see deaths_pack */
+    bool packed : 1;  /* it has ended, and is a struct ended_call; otherwise a struct stored_call */
+    bool gone : 1;    /* it runs on a node that is gone: see memory_store_lose */
+    bool fetched : 1; /* it has ended, and its result was handed out */
+    uint16_t deaths;  /* see deaths_pack */
     struct id id;
     struct id token; /* of the newest operation */
 };
@@ -138,6 +149,7 @@ struct stored_call {
     struct heap_node idle; /* in memory->idle, or in left */
     int64_t idle_since;    /* runnable since then */
     bool left;             /* it is in memory->left */
+    bool ran_out;          /* its last question ran out, and nobody was there */
     char *result;          /* it has ended, but a reply still shows it; its own memory */
     uint32_t result_len;
     uint32_t entry_count;
@@ -211,8 +223,12 @@ struct ended_ask {
 };
 
 struct ended_call {
-    struct call_facts is;  /* first */
-    int64_t until;         /* when it is dropped */
+    struct call_facts is;         /* first */
+    int64_t until;                /* when it is dropped */
+    struct list in_all, of_tally; /* in the lists `fetched`; unlinked if it was not */
+    struct ended_timed *timed;    /* its place in the heap; NULL: it is in a ring */
+    struct ended_ring *ring;
+    uint64_t place;        /* how many had been added to the ring before it */
     struct entry *entries; /* as in a stored_call */
     uint32_t entry_count;
     uint32_t result_len;
@@ -360,6 +376,11 @@ void memory_call_release(struct memory_store *memory, struct call_facts *call);
 
 /* Drops a few records whose time is over. */
 void memory_sweep(struct memory_store *memory);
+/* Drops this one, which was taken out: a mark remembers that the call has ended, for as long as
+ * something could bring it back. */
+void memory_ended_drop(struct memory_store *memory, struct ended_call *call);
+/* With a heartbeat: drops many. */
+void memory_sweep_beat(struct memory_store *memory);
 
 /* --- memory_claim.c --- */
 
@@ -455,12 +476,38 @@ void memory_ended_finish(struct memory_store *memory);
 void memory_ended_add(struct memory_store *memory, struct ended_call *call);
 /* Takes out a call whose time is over, or that has to make room. NULL: there is none. */
 struct ended_call *memory_ended_next(struct memory_store *memory);
+/* Takes out this one, before its time. */
+void memory_ended_remove(struct memory_store *memory, struct ended_call *call);
 /* When the first of them is dropped; INT64_MAX: there is none. */
 int64_t memory_ended_due(struct memory_store *memory);
 
 /* Calls fn for each of them, in no particular order; of a ring, the newest first. */
 void memory_ended_each(struct memory_store *memory,
                        void (*each)(void *data, struct ended_call *call), void *data);
+
+/* --- memory_bytes.c --- */
+
+void memory_bytes_init(struct memory_store *memory);
+/* The record has grown; and it is freed. */
+void memory_bytes_add(struct memory_store *memory, struct call_facts *call, size_t more);
+void memory_bytes_drop(struct memory_store *memory, struct call_facts *call);
+/* Bytes of marks; see struct spent. */
+void memory_bytes_mark(struct memory_store *memory, struct tally *tally);
+void memory_bytes_unmark(struct memory_store *memory, struct tally *tally);
+/* What entries of a journal, and a park, would add. */
+size_t memory_entries_bytes(const struct entry *entries, size_t count);
+size_t memory_park_bytes(const struct park_spec *park);
+/* The result of an ended call was handed out; and the call is taken out. */
+void memory_bytes_fetched(struct memory_store *memory, struct ended_call *call);
+void memory_bytes_unlist(struct memory_store *memory, struct ended_call *call);
+/* Which bound keeps so many more bytes from the principal of this tally (NULL: it has no call yet)?
+ * If none does, room is made for them. */
+enum store_quota memory_bytes_full(struct memory_store *memory, struct tally *tally, size_t more);
+/* A result may have gone past a bound: makes room, as far as it can be made. */
+void memory_bytes_trim(struct memory_store *memory, struct tally *tally);
+void memory_fetched(struct store *store, struct str call_id);
+enum store_quota memory_is_full(struct store *store, struct str principal, uint64_t *most);
+void memory_held(struct store *store, struct store_held *held);
 
 /* --- memory_index.c --- */
 

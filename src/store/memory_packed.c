@@ -152,19 +152,27 @@ static char *pack_ask(struct memory_store *memory, const struct stored_ask *ask,
 struct ended_call *memory_pack(struct memory_store *memory, struct stored_call *call,
                                struct str result)
 {
-    struct ended_call *packed = mem_alloc(packed_bytes(call, result));
+    size_t bytes = packed_bytes(call, result);
+    struct ended_call *packed = mem_alloc(bytes);
     struct ended_ask *to = packed->asks;
     char *at = (char *)(packed->asks + call->is.ask_count);
 
     packed->is = call->is;
     packed->is.packed = true;
     packed->is.refs = 1;
+    packed->is.bytes = 0;
+    list_init(&packed->in_all);
+    list_init(&packed->of_tally);
     at = put(at, call->text, call_text_bytes(&call->is));
     packed->result_len = (uint32_t)str_place(&at, result).len;
-    for (const struct stored_ask *ask = call->asks; ask; ask = ask->next)
+    for (const struct stored_ask *ask = call->asks; ask; ask = ask->next) {
         at = pack_ask(memory, ask, to++, at);
+        bytes += ask->is.text_len[TEXT_DETAIL]; /* as if it were not shared */
+    }
     packed->entry_count = call->entry_count;
     packed->entries = call->entry_count ? entries_take(call) : NULL;
+    memory_bytes_add(memory, &packed->is,
+                     bytes + memory_entries_bytes(packed->entries, packed->entry_count));
     return packed;
 }
 
@@ -179,6 +187,7 @@ void memory_packed_free(struct memory_store *memory, struct ended_call *packed)
 {
     for (uint32_t i = 0; i < packed->is.ask_count; i++)
         text_release(memory, packed->asks[i].detail);
+    memory_bytes_drop(memory, &packed->is);
     memory_tally_release(memory, packed->is.tally);
     mem_free(packed->entries);
     mem_free(packed);

@@ -11,11 +11,14 @@
 
 #include "base/mem.h"
 
+enum { LAPSED_MS = 5000 }; /* for whoever ends a question itself, because its call is live */
+
 void memory_quota_init(struct memory_store *memory)
 {
     heap_init(&memory->due);
     heap_init(&memory->lapsed);
     map_init(&memory->tallies, SIZE_MAX / 2);
+    memory_bytes_init(memory);
 }
 
 void memory_quota_finish(struct memory_store *memory)
@@ -41,6 +44,7 @@ struct tally *memory_tally_add(struct memory_store *memory, struct str principal
     char *at = tally->name;
 
     tally->len = str_place(&at, principal).len;
+    list_init(&tally->fetched);
     map_add(&memory->tallies, str_n(tally->name, tally->len), tally);
     return tally;
 }
@@ -94,7 +98,8 @@ void memory_quota_lapse(struct memory_store *memory, size_t most)
         struct stored_ask *ask = HEAP_OF(first, struct stored_ask, due);
         memory_quota_remove(memory, ask);
         ask->is.lapsed = true;
-        int64_t until = ask->is.expires_ms + memory->opts.keep_ms;
+        int64_t keep_ms = memory->opts.keep_ms;
+        int64_t until = ask->is.expires_ms + (keep_ms < LAPSED_MS ? keep_ms : LAPSED_MS);
         heap_set(&memory->lapsed, first, until);
         memory_note_due(memory, until);
     }

@@ -73,6 +73,7 @@ void memory_call_free(struct memory_store *memory, struct stored_call *call)
         mem_free(ask->end);
         mem_free(ask);
     }
+    memory_bytes_drop(memory, &call->is);
     memory_tally_release(memory, call->is.tally);
     mem_free(call->entries);
     mem_free(call->result);

@@ -1,10 +1,11 @@
 /*
  * store/memory: dropping records whose time is over.
  *
- * A few records are dropped with each end and each park, so that none pile up. An ended call is
- * dropped after its time, or to make room. If it has to make room, a few bytes remember that it has
- * ended, for as long as something could bring it back. A call that could be run is dropped only
- * when it is abandoned.
+ * A few records are dropped with each end and each park, and more with each heartbeat, so that none
+ * pile up. An ended call is dropped after its time, or to make room. If it has to make room, a few
+ * bytes remember that it has ended, for as long as something could bring it back: nothing else
+ * takes them away. A call that could be run is dropped only when it is abandoned; or, if its
+ * questions ran out with nobody there, when nothing can bring it back any more.
  */
 #include "store/memory_inside.h"
 
@@ -15,7 +16,7 @@ enum {
     LEFT_MAX = 65536, /* calls that could be run, but that nothing can bring back */
 };
 
-static void ended_drop(struct memory_store *memory, struct ended_call *call)
+static void ended_free(struct memory_store *memory, struct ended_call *call)
 {
     for (uint32_t i = 0; i < call->is.ask_count; i++)
         idmap_remove(&memory->asks, &call->asks[i]);
@@ -27,78 +28,87 @@ static void spent_drop(struct memory_store *memory, struct spent *spent)
 {
     heap_remove(&memory->spent_due, &spent->due);
     idmap_remove(&memory->spent, spent);
+    memory_bytes_unmark(memory, spent->tally);
     memory_tally_release(memory, spent->tally);
     mem_free(spent);
 }
 
-/* The record is dropped before its time: a few bytes remember that the call has ended. If there are
- * too many of these, the one that would go first goes. */
+/* The record is dropped before its time: a few bytes remember that the call has ended. They count
+ * against its principal. */
 static void spent_add(struct memory_store *memory, const struct ended_call *call)
 {
     struct spent *spent = MEM_NEW(struct spent);
 
-    if (memory->spent.count >= MEMORY_SPENT_MAX)
-        spent_drop(memory, HEAP_OF(heap_first(&memory->spent_due), struct spent, due));
     spent->id = call->is.id;
     spent->state = call->is.state;
     spent->opened_ms = call->is.opened_ms;
     spent->tally = call->is.tally;
     spent->tally->calls++;
+    memory_bytes_mark(memory, spent->tally);
     idmap_add(&memory->spent, spent);
     heap_set(&memory->spent_due, &spent->due, call->is.keep_until);
     memory_note_due(memory, call->is.keep_until);
 }
 
-static void ended_sweep(struct memory_store *memory, int64_t now)
+void memory_ended_drop(struct memory_store *memory, struct ended_call *call)
+{
+    if (call->is.keep_until > memory_now(memory))
+        spent_add(memory, call);
+    ended_free(memory, call);
+}
+
+static void ended_sweep(struct memory_store *memory, int most)
 {
     struct ended_call *call;
 
-    for (int i = 0; i < SWEEP_MOST && (call = memory_ended_next(memory)); i++) {
-        if (call->is.keep_until > now)
-            spent_add(memory, call);
-        ended_drop(memory, call);
-    }
+    for (int i = 0; i < most && (call = memory_ended_next(memory)); i++)
+        memory_ended_drop(memory, call);
 }
 
 /* Questions that ran out, and that nobody ended: their calls can be run without them. */
-static void lapsed_sweep(struct memory_store *memory, int64_t now)
+static void lapsed_sweep(struct memory_store *memory, int64_t now, int most)
 {
     struct heap_node *first;
 
-    memory_quota_lapse(memory, SWEEP_MOST);
-    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->lapsed)); i++) {
+    memory_quota_lapse(memory, (size_t)most);
+    for (int i = 0; i < most && (first = heap_first(&memory->lapsed)); i++) {
         if (first->at > now)
             break;
         memory_ask_expire(memory, HEAP_OF(first, struct stored_ask, due));
     }
 }
 
-/* Calls that could be run: first those that something could still bring back, then the rule for
- * abandoned calls. */
-static void idle_sweep(struct memory_store *memory, int64_t now)
+/* Calls that could be run: first those that something could still bring back. When nothing can, a
+ * call that nobody has answered goes, because nobody here looks for it; for the others there is the
+ * rule for abandoned calls. */
+static void idle_sweep(struct memory_store *memory, int64_t now, int most)
 {
     struct heap_node *first;
 
-    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->idle)); i++) {
+    for (int i = 0; i < most && (first = heap_first(&memory->idle)); i++) {
         struct stored_call *call = HEAP_OF(first, struct stored_call, idle);
         if (first->at > now)
             break;
+        if (call->ran_out && call->is.keep_until) {
+            memory_call_drop(memory, call);
+            continue;
+        }
         heap_remove(&memory->idle, first);
         call->left = true;
         heap_set(&memory->left, first, call->idle_since + memory->opts.abandoned_ms);
     }
-    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->left)); i++) {
+    for (int i = 0; i < most && (first = heap_first(&memory->left)); i++) {
         if (first->at > now && memory->left.count <= LEFT_MAX)
             break;
         memory_call_drop(memory, HEAP_OF(first, struct stored_call, idle));
     }
 }
 
-static void spent_sweep(struct memory_store *memory, int64_t now)
+static void spent_sweep(struct memory_store *memory, int64_t now, int most)
 {
     struct heap_node *first;
 
-    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->spent_due)); i++) {
+    for (int i = 0; i < most && (first = heap_first(&memory->spent_due)); i++) {
         if (first->at > now)
             break;
         spent_drop(memory, HEAP_OF(first, struct spent, due));
@@ -120,17 +130,27 @@ static int64_t earliest_due(struct memory_store *memory)
     return earliest;
 }
 
-/* Drops a few records whose time is over. */
-void memory_sweep(struct memory_store *memory)
+static void sweep(struct memory_store *memory, int most)
 {
     int64_t now = memory_now(memory);
 
     if (memory->ended.count > memory->opts.keep_most || memory->due_at <= now)
-        ended_sweep(memory, now);
+        ended_sweep(memory, most);
     if (memory->due_at > now)
         return; /* the usual case */
-    lapsed_sweep(memory, now);
-    idle_sweep(memory, now);
-    spent_sweep(memory, now);
+    lapsed_sweep(memory, now, most);
+    idle_sweep(memory, now, most);
+    spent_sweep(memory, now, most);
     memory->due_at = earliest_due(memory);
+}
+
+/* Drops a few records whose time is over. */
+void memory_sweep(struct memory_store *memory)
+{
+    sweep(memory, SWEEP_MOST);
+}
+
+void memory_sweep_beat(struct memory_store *memory)
+{
+    sweep(memory, MEMORY_SWEEP_BEAT);
 }

@@ -115,6 +115,24 @@ static nod_status write_line(nod_call *call)
     return nod_reply_textf(call, "wrote %s", deed.line);
 }
 
+/* Its arguments and its result are as large as its caller wants. */
+static nod_status bulky(nod_call *call)
+{
+    int64_t back = nod_arg_int_or(call, "back", 0);
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .key = "word", .message = "Which word?", .form = &one_word,
+                       .ttl_ms = nod_arg_int_or(call, "ttl", 0)));
+    NOD_TRY(nod_step(call, "write", write_deed,
+                     &((struct deed){ word_of(&answer), nod_arg_int_or(call, "ms", 0) }), NULL));
+    return nod_reply_textf(call, "%s %0*d", word_of(&answer), (int)back, 0);
+}
+
+static nod_status swallow(nod_call *call)
+{
+    return nod_reply_text(call, "swallowed");
+}
+
 /* The deed comes before the question, so that every retry passes by it. */
 static nod_status write_then_ask(nod_call *call)
 {
@@ -290,6 +308,14 @@ static const nod_tool tools[] = {
       .input = NOD_FORM(NOD_BOOL("idempotent")),
       .portable = true },
     { .name = "write_then_ask", .handler = write_then_ask },
+    { .name = "bulky",
+      .handler = bulky,
+      .input = NOD_FORM(NOD_TEXT("pad"), NOD_INT("back"), NOD_INT("ttl")) },
+    { .name = "bulky_slow",
+      .handler = bulky,
+      .input = NOD_FORM(NOD_INT("back"), NOD_INT("ms")),
+      .blocking = true },
+    { .name = "swallow", .handler = swallow, .input = NOD_FORM(NOD_TEXT("pad")) },
     { .name = "write_slowly",
       .handler = write_slowly,
       .input = NOD_FORM(NOD_INT("ms")),

@@ -129,6 +129,8 @@ struct server_options {
     std::vector<text> remember{};
     bool no_model = false;
     bool model_may_consent = false;
+    std::size_t kept_mib = 0;
+    std::size_t kept_mib_per_principal = 0;
 };
 
 struct tool {
@@ -358,6 +360,8 @@ class server
         opts.remember = remember_.get();
         opts.no_model = options_.no_model;
         opts.model_may_consent = options_.model_may_consent;
+        opts.kept_mib = options_.kept_mib;
+        opts.kept_mib_per_principal = options_.kept_mib_per_principal;
         opts.soft_deadline_ms = options_.soft_deadline.count();
         at_ = nod_server_create(&opts);
         ok_ = at_ != nullptr;

@@ -93,6 +93,9 @@ static void a_time_and_the_bounds_are_read_strictly(void **state)
     assert_int_equal(READ("--pending=7", "--pending-per-principal", "3"), OPTIONS_RUN);
     assert_int_equal(options.pending_asks, 7);
     assert_int_equal(options.pending_asks_per_principal, 3);
+    assert_int_equal(READ("--kept-mib=8", "--kept-mib-per-principal", "2"), OPTIONS_RUN);
+    assert_int_equal(options.kept_mib, 8);
+    assert_int_equal(options.kept_mib_per_principal, 2);
     static const char *const shares[OPTIONS_SHARES] = {
         [OPTIONS_SESSIONS] = "--sessions-per-principal",
         [OPTIONS_CALLS] = "--calls-per-principal",
@@ -272,6 +275,8 @@ static const struct {
     { "--keep", "1h", "0h" },
     { "--pending", "1", "0" },
     { "--pending-per-principal", "1", "0" },
+    { "--kept-mib", "1", "0" },
+    { "--kept-mib-per-principal", "1", "x" },
     { "--journal-entries", "100", "many" },
     { "--journal-bytes", "4096", "4k" },
     { "--sessions-per-principal", "1", "0" },

@@ -48,6 +48,8 @@ static struct store *open_store(struct store_rig *base)
                                .defer_ctx = rig,
                                .keep_most = 100000,
                                .pending_asks = base->pending_asks,
+                               .kept_bytes = base->kept_bytes,
+                               .kept_bytes_per_principal = base->kept_bytes_per_principal,
                                .keep_ms = base->keep_ms,
                                .pending_asks_per_principal = base->pending_asks_per_principal });
 }
@@ -86,6 +88,7 @@ SUBJECT(memory)
 {
     struct memory_rig rig = { .rig = { .name = "memory",
                                        .quotas = true,
+                                       .bytes = true,
                                        .by_hand = true,
                                        .begin = begin,
                                        .open = open_store,

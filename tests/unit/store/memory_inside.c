@@ -140,11 +140,13 @@ static nod_status finish(const char *call)
 {
     char id[ID_LEN + 1], t[ID_LEN + 1];
 
-    store->ops->finish(
-        store,
-        &(struct finish_spec){
-            .token = token(t), .call_id = name(id, call), .epoch = 1, .result = STR("{}") },
-        done, NULL);
+    store->ops->finish(store,
+                       &(struct finish_spec){ .token = token(t),
+                                              .call_id = name(id, call),
+                                              .epoch = 1,
+                                              .result = STR("{}"),
+                                              .fetched = true },
+                       done, NULL);
     settle();
     return last;
 }
@@ -343,24 +345,99 @@ static void line01_an_end_that_made_room_is_remembered_until_nothing_brings_it_b
     assert_int_equal(load("kept"), NOD_E_NOT_FOUND);
 }
 
-/* However many calls have ended, and however long something could bring them back. */
+/* However many calls have ended, and however long something could bring them back: none of the
+ * marks goes, and they count. */
 static void line16_what_is_kept_of_ended_calls_is_bounded(void **state)
 {
-    enum { MANY_MORE = MEMORY_SPENT_MAX + MEMORY_KEEP_MOST + 1000 };
-    const struct memory_store *memory = (const struct memory_store *)store;
+    enum { MANY_MORE = 100000, MOST_BYTES = 4 << 20 };
+    const struct memory_store *memory;
     char call[ID_LEN + 1];
+    int count = 0;
 
     (void)state;
+    store->ops->destroy(store);
+    store = memory_store_create(&(struct memory_opts){ .clock = &fake.clock,
+                                                       .defer = defer,
+                                                       .keep_ms = KEEP_MS,
+                                                       .keep_most = 2,
+                                                       .kept_bytes_per_principal = MOST_BYTES });
+    memory = (const struct memory_store *)store;
     own_keep = 1000 * KEEP_MS;
-    for (int i = 0; i < MANY_MORE; i++) {
-        snprintf(call, sizeof(call), "c%d", i);
-        park(call, NULL, NULL, 0);
+    for (; count < MANY_MORE; count++) {
+        snprintf(call, sizeof(call), "c%d", count);
+        if (park(call, (int64_t[]){ 500, 0 }, NULL, 0) != NOD_OK)
+            break;
         finish(call);
     }
+    assert_int_equal(last, NOD_E_LIMIT);
+    assert_int_equal(reply_seen.quota, STORE_QUOTA_BYTES_PRINCIPAL);
+    assert_true(memory->bytes <= MOST_BYTES);
+    assert_true(count > MOST_BYTES / 512);
+    for (int i = 0; i < count; i++) {
+        snprintf(call, sizeof(call), "c%d", i);
+        assert_int_equal(load(call), NOD_OK);
+    }
+    fake_clock_advance(&fake, 1000 * KEEP_MS);
+    for (int i = 0; i < 100; i++) {
+        store->ops->beat(store, STR("n"), 1, done, NULL);
+        settle();
+    }
+    assert_int_equal(memory->spent.count, 0);
     own_keep = 0;
-    assert_int_equal(memory->spent.count, MEMORY_SPENT_MAX);
-    assert_true(memory_store_calls(store) <= MEMORY_KEEP_MOST);
-    assert_int_equal(load("c0"), NOD_E_NOT_FOUND); /* and its state is refused for that */
+    assert_int_equal(park("more", (int64_t[]){ 500, 0 }, NULL, 0), NOD_OK);
+}
+
+/* A round of 2026 whose client never came back: its state is no longer good, and nobody looks for
+ * such a call here. Nothing but the heartbeat happens. */
+static void a_call_that_ran_out_goes_when_nothing_can_bring_it_back(void **state)
+{
+    enum { MANY = 50, TTL = 2000, GRACE = 600000, BEATS = 1000 };
+    const struct memory_store *memory = (const struct memory_store *)store;
+    char call[32];
+
+    (void)state;
+    own_keep = TTL + GRACE;
+    for (int i = 0; i < MANY; i++) {
+        snprintf(call, sizeof(call), "call%d", i);
+        assert_int_equal(park(call, (int64_t[]){ TTL, 0 }, NULL, 0), NOD_OK);
+    }
+    own_keep = 0;
+    for (int64_t at = 0; at < TTL + GRACE; at += BEATS) {
+        assert_int_equal(memory_store_calls(store), MANY);
+        fake_clock_advance(&fake, BEATS);
+        store->ops->beat(store, STR("n"), BEATS, done, NULL);
+        settle();
+    }
+    assert_int_equal(memory_store_calls(store), 0);
+    assert_int_equal(memory->bytes, 0);
+}
+
+/* What is counted is what is there, whatever comes and goes. */
+static void the_bytes_come_back_to_nothing(void **state)
+{
+    const struct memory_store *memory = (const struct memory_store *)store;
+    struct entry entry = step;
+
+    (void)state;
+    entry.content = STR("[1,2,3]");
+    own_keep = 3 * KEEP_MS;
+    park("a", (int64_t[]){ 500, 0 }, &entry, 1);
+    park("b", (int64_t[]){ 500, 600, 0 }, NULL, 0);
+    own_keep = 0;
+    park("c", (int64_t[]){ 500, 0 }, NULL, 0);
+    uint64_t waiting = memory->bytes;
+    assert_true(waiting > 3 * sizeof(struct stored_call));
+    accept_ask("a-ask0");
+    accept_ask("b-ask0");
+    assert_true(memory->bytes > waiting);
+    finish("a"), finish("b"), finish("c");
+    assert_true(memory->spare <= memory->bytes);
+    fake_clock_advance(&fake, 4 * KEEP_MS);
+    store->ops->beat(store, STR("n"), 1, done, NULL);
+    settle();
+    assert_int_equal(memory->bytes, 0);
+    assert_int_equal(memory->spare, 0);
+    assert_int_equal(memory->tallies.count, 0);
 }
 
 static void a_waiting_call_outlives_the_first_of_its_questions(void **state)
@@ -631,11 +708,13 @@ static void end_a_whole_call(void)
                      done, NULL);
     settle();
     assert_int_equal(claim("second", ASK_DECLINED, STR("n")), NOD_OK);
-    store->ops->finish(
-        store,
-        &(struct finish_spec){
-            .token = token(t), .call_id = call, .epoch = 3, .result = STR("{\"done\":1}") },
-        done, NULL);
+    store->ops->finish(store,
+                       &(struct finish_spec){ .token = token(t),
+                                              .call_id = call,
+                                              .epoch = 3,
+                                              .result = STR("{\"done\":1}"),
+                                              .fetched = true },
+                       done, NULL);
     settle();
     assert_int_equal(last, NOD_OK);
 }
@@ -660,16 +739,20 @@ static void push_out(const char *first, const char *second)
     char id[ID_LEN + 1], t[ID_LEN + 1];
 
     fake_clock_advance(&fake, 1);
-    store->ops->finish(
-        store,
-        &(struct finish_spec){
-            .token = token(t), .call_id = name(id, first), .epoch = 1, .result = STR("{}") },
-        done, NULL);
-    store->ops->finish(
-        store,
-        &(struct finish_spec){
-            .token = token(t), .call_id = name(id, second), .epoch = 1, .result = STR("{}") },
-        done, NULL);
+    store->ops->finish(store,
+                       &(struct finish_spec){ .token = token(t),
+                                              .call_id = name(id, first),
+                                              .epoch = 1,
+                                              .result = STR("{}"),
+                                              .fetched = true },
+                       done, NULL);
+    store->ops->finish(store,
+                       &(struct finish_spec){ .token = token(t),
+                                              .call_id = name(id, second),
+                                              .epoch = 1,
+                                              .result = STR("{}"),
+                                              .fetched = true },
+                       done, NULL);
     assert_int_equal(memory_store_calls(store), 2);
 }
 
@@ -930,6 +1013,8 @@ SUBJECT(memory_inside)
         TEST(of_many_that_have_ended_the_newest_are_there),
         TEST(line01_an_end_that_made_room_is_remembered_until_nothing_brings_it_back),
         TEST(line16_what_is_kept_of_ended_calls_is_bounded),
+        TEST(a_call_that_ran_out_goes_when_nothing_can_bring_it_back),
+        TEST(the_bytes_come_back_to_nothing),
         TEST(a_waiting_call_outlives_the_first_of_its_questions),
         TEST(line07_a_waiting_call_whose_questions_ran_out_becomes_runnable),
         TEST(line07_a_runnable_call_goes_only_when_it_is_abandoned),

@@ -29,10 +29,12 @@ struct store_rig {
     bool shared;  /* several handles may be open at once, and see each other */
     bool nodes;   /* a node that stops beating counts as gone */
     bool quotas;  /* it bounds how many questions wait */
+    bool bytes;   /* it bounds how many bytes are kept */
     bool by_hand; /* its clock is moved, and not waited for */
 
     size_t pending_asks; /* set by a test: for the stores that are opened from then on */
     size_t pending_asks_per_principal;
+    uint64_t kept_bytes, kept_bytes_per_principal;
     int64_t keep_ms; /* also: how long ends are kept; 0: as the store is set */
 
     void (*begin)(struct store_rig *rig);
@@ -102,6 +104,7 @@ struct parking {
     const char *node;
     int64_t keep_for_ms;
     const char *principal; /* NULL: ada */
+    struct str args;       /* JSON; empty: a few */
     bool unhanded;         /* not handed, though its record names a caller */
     bool alone;            /* not handed, and its record names no caller */
 };
@@ -123,6 +126,8 @@ struct got *suite_take_as(const struct id *token, const struct id *call, const c
 struct got *suite_clear(const struct id *call, uint64_t epoch);
 struct got *suite_finish(const struct id *token, const struct id *call, uint64_t epoch,
                          const char *result);
+/* The result was handed out, or not. */
+struct got *suite_finish_as(const struct id *call, uint64_t epoch, struct str result, bool fetched);
 struct got *suite_finish_for(const struct id *call, uint64_t epoch, int64_t keep_for_ms);
 struct got *suite_cancel(const struct id *token, const struct id *call, const char *why);
 struct got *suite_load_call(const struct id *call);
@@ -147,6 +152,8 @@ extern const struct CMUnitTest suite_records[];
 extern const size_t suite_records_count;
 extern const struct CMUnitTest suite_listing[];
 extern const size_t suite_listing_count;
+extern const struct CMUnitTest suite_bytes[];
+extern const size_t suite_bytes_count;
 extern const struct CMUnitTest suite_quota[];
 extern const size_t suite_quota_count;
 int suite_setup(void **state);
