@@ -113,6 +113,8 @@ static struct store *open_sqlite(const struct storage_opts *opts, struct str res
                                .keep_ms = opts->keep_ms,
                                .pending_asks = opts->pending_asks,
                                .pending_asks_per_principal = opts->pending_asks_per_principal,
+                               .kept_bytes = opts->kept_bytes,
+                               .kept_bytes_per_principal = opts->kept_bytes_per_principal,
                                .mark = opts->mark },
         why);
     if (!store)

@@ -223,6 +223,7 @@ static const struct sqlite_verb verb_clear = { "append", sqlite_clear };
 static const struct sqlite_verb verb_claim = { "claim", sqlite_claim };
 static const struct sqlite_verb verb_take = { "take", sqlite_take };
 static const struct sqlite_verb verb_finish = { "finish", sqlite_finish };
+static const struct sqlite_verb verb_fetched = { "fetched", sqlite_fetched };
 static const struct sqlite_verb verb_cancel = { "cancel", sqlite_cancel };
 static const struct sqlite_verb verb_load_call = { "load_call", sqlite_load_call };
 static const struct sqlite_verb verb_load_ask = { "load_ask", sqlite_load_ask };
@@ -308,7 +309,32 @@ static void op_finish(struct store *store, const struct finish_spec *finish, sto
     op->content = copy(op, finish->result);
     op->keep_for_ms = finish->keep_for_ms;
     op->handed = finish->handed;
+    op->fetched = finish->fetched;
     op_submit(of(store), &of(store)->writer, op);
+}
+
+static void not_minded(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)status, (void)reply;
+}
+
+static void op_fetched(struct store *store, struct str call_id)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_fetched, not_minded, NULL);
+
+    op->id = copy(op, call_id);
+    op_submit(of(store), &of(store)->writer, op);
+}
+
+static void held(struct store *base, struct store_held *out)
+{
+    struct sqlite_store *store = of(base);
+
+    *out = (struct store_held){ .bytes = (uint64_t)atomic_load(&store->kept),
+                                .bytes_most = (uint64_t)store->kept_most,
+                                .each_most = (uint64_t)store->kept_most_each,
+                                .refused = atomic_load(&store->kept_refused),
+                                .dropped = atomic_load(&store->kept_dropped) };
 }
 
 static void op_cancel(struct store *store, struct str token, struct str call_id, struct str why,
@@ -521,6 +547,8 @@ static const struct store_ops sqlite_ops = {
     .take = op_take,
     .finish = op_finish,
     .cancel = op_cancel,
+    .fetched = op_fetched,
+    .held = held,
     .load_call = op_load_call,
     .load_ask = op_load_ask,
     .scan = op_scan,
@@ -574,6 +602,8 @@ static struct sqlite_store *make(const struct sqlite_opts *opts, char *why)
     store->abandoned_ms = opts->abandoned_ms > 0 ? opts->abandoned_ms : STORE_ABANDONED_MS;
     store->pending_most = (int64_t)opts->pending_asks;
     store->pending_most_each = (int64_t)opts->pending_asks_per_principal;
+    store->kept_most = (int64_t)opts->kept_bytes;
+    store->kept_most_each = (int64_t)opts->kept_bytes_per_principal;
     store->mailbox = MEM_NEW(struct sqlite_mailbox);
     store->mailbox->store = store;
     atomic_store(&store->mailbox->refs, 1);

@@ -149,6 +149,7 @@ static uint64_t call_claimed(struct sqlite_side *side, struct sqlite_op *op,
     query_text(&q, call->node);
     query_int(&q, call->handed);
     sqlite_query_idle(&q, call);
+    query_int(&q, side->moved_bytes);
     query_int(&q, call->n);
     query_run(&q);
     return took;
@@ -168,6 +169,7 @@ static int64_t claim_end(struct sqlite_side *side, struct sqlite_op *op, struct 
         side->moved -= sqlite_quota_counts(side, rows[i].record->expires_ms);
     }
     side->moved_owner = call->owner;
+    side->moved_bytes = kept_entries(entries, ended);
     if (ended)
         sqlite_journal_add(side, call, rows[0].record->call_id, entries, ended);
     return (int64_t)ended;

@@ -5,7 +5,9 @@
  *     sqlite_side.c    a thread with its connection and its queue; group commit
  *     sqlite_write.c   the transitions of calls
  *     sqlite_claim.c   claims
- *     sqlite_quota.c   how many questions wait, in all and for each principal
+ *     sqlite_quota.c   how many questions wait, and how many bytes are kept, in all and for each
+ *                      principal
+ *     sqlite_room.c    makes room of results that were handed out
  *     sqlite_sweep.c   removes what is over, a slice at a time
  *     sqlite_read.c    turns rows into records; load, scan, get, list
  *     sqlite_hints.c   tells a watcher of the asks what an operation has changed
@@ -32,11 +34,12 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "net/loop.h"
+#include "store/kept.h"
 #include "store/record_codec.h"
 #include "store/sqlite.h"
 
 enum {
-    LITE_SCHEMA = 6,            /* the newest version of the tables */
+    LITE_SCHEMA = 7,            /* the newest version of the tables */
     LITE_QUEUE_MOST = 200000,   /* operations that wait for a thread */
     LITE_BATCH_MOST = 1024,     /* operations in one commit */
     LITE_OP_BYTES = 96 << 20,   /* memory of one operation with what it reads */
@@ -46,6 +49,7 @@ enum {
     LITE_USED_STEP_MS = 60000,  /* the most that counts as time in use between two looks */
     LITE_SWEEP_CALLS = 32,      /* calls removed in one commit */
     LITE_SWEEP_ROWS = 128,      /* small records removed in one commit */
+    LITE_ROOM_CALLS = 256,      /* ended calls whose contents go in one commit, to make room */
     LITE_RESEAL_MOST = 256,     /* records sealed anew in one commit */
     LITE_GATHER_NS = 2000000,   /* how long a commit may wait for others to share it */
     LITE_LAPSE_MOST = 512,      /* questions that ran out, looked at in one commit */
@@ -93,6 +97,7 @@ struct sqlite_op {
     uint32_t notices;
     int64_t keep_for_ms;
     bool handed;
+    bool fetched;
     enum take_why why;
     const struct call_record *open;
     struct entry *entries;
@@ -144,6 +149,10 @@ enum sql {
     SQL_CALLS_ORPHANED,
     SQL_CALLS_OWNED,
     SQL_CALL_DROP,
+    SQL_CALL_FETCHED,
+    SQL_CALL_SHRINK,
+    SQL_CALLS_SPARE,
+    SQL_CALLS_SPARE_OF,
     SQL_ASK_ADD,
     SQL_ASK_FIND,
     SQL_ASK_CLAIM,
@@ -207,9 +216,12 @@ struct sqlite_side {
     bool mark_wanted;  /* something relied on it: it has to be saved */
     int64_t moved;     /* by how many the current operation changes the waiting questions */
     int64_t moved_owner;
-    int64_t commit_ns; /* how long the last commit took; the writer's */
-    size_t crowd;      /* operations that were there when it ended, including its own */
-    bool settled;      /* what the last owner left behind was put in order; the writer's */
+    int64_t moved_bytes; /* by how many the current operation changes the bytes of that owner */
+    int64_t moved_spare; /* and those of results that were handed out */
+    int64_t spare_at;    /* the number of the call after which room in all is looked for */
+    int64_t commit_ns;   /* how long the last commit took; the writer's */
+    size_t crowd;        /* operations that were there when it ended, including its own */
+    bool settled;        /* what the last owner left behind was put in order; the writer's */
     /* pages of the log after the last commit; this and the following are the writer's */
     int wal_pages;
     bool log_asked;     /* the reader was asked to move it */
@@ -258,8 +270,11 @@ struct sqlite_store {
     enum sqlite_sync synchronous;
     int64_t keep_ms;
     int64_t abandoned_ms;
-    int64_t pending_most;                  /* bound on waiting questions, in all; 0: none */
-    int64_t pending_most_each;             /* the same for one principal */
+    int64_t pending_most;              /* bound on waiting questions, in all; 0: none */
+    int64_t pending_most_each;         /* the same for one principal */
+    int64_t kept_most, kept_most_each; /* the same for bytes that are kept */
+    atomic_llong kept;                 /* bytes, in all, after the last commit */
+    atomic_ullong kept_refused, kept_dropped;
     struct sqlite_known known[LITE_PARTS]; /* the writer's, once it runs */
     atomic_int lost;                       /* a part that is no longer there, plus 1 */
     atomic_int failing;                    /* SQLite's error, while writes do not reach the disk */
@@ -353,6 +368,9 @@ struct sqlite_call_row {
     int64_t owner;   /* its principal, as sqlite_quota.c counts it */
     bool sensitive;  /* one of its questions is sensitive */
     struct deaths deaths;
+    int64_t bytes; /* that are kept of it: store/kept.h */
+    bool spare;    /* it has ended, and its result was handed out */
+    bool whole;    /* it has ended, and its content is there */
 };
 
 /* Reads the columns of ROW_COLUMNS. */
@@ -376,6 +394,13 @@ void sqlite_beat(struct sqlite_side *side, struct sqlite_op *op);
 /* Drops a call with everything that belongs to it. Returns how many of its questions were
  * counted. */
 int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending);
+/* Its asks and its journal go. */
+void sqlite_call_empty(struct sqlite_side *side, int64_t n);
+void sqlite_fetched(struct sqlite_side *side, struct sqlite_op *op);
+
+/* sqlite_room.c */
+/* Before a commit: what was handed out goes, of whoever is past a bound. */
+void sqlite_make_room(struct sqlite_side *side);
 
 /* sqlite_claim.c */
 void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op);
@@ -399,6 +424,15 @@ enum store_quota sqlite_quota_full(struct sqlite_side *side, int64_t owner, int6
                                    int64_t now);
 /* So many more questions wait, or fewer. */
 void sqlite_quota_move(struct sqlite_side *side, int64_t owner, int64_t by);
+/* Which bound keeps so many more bytes from this owner, even if all that was handed out goes? */
+enum store_quota sqlite_quota_bytes_full(struct sqlite_side *side, int64_t owner, int64_t more);
+/* So many bytes more, or fewer, are kept, and could go. */
+void sqlite_quota_bytes(struct sqlite_side *side, int64_t owner, int64_t bytes, int64_t spare);
+/* Is this owner past its bound, and has something that may go? An owner of whom this is so, and
+ * whose bytes have changed since the last commit; SQLITE_NOBODY: there is none. */
+#define SQLITE_NOBODY INT64_MIN
+bool sqlite_quota_over(struct sqlite_side *side, int64_t owner);
+int64_t sqlite_quota_next_over(struct sqlite_side *side);
 /* Is a question with this deadline counted? */
 bool sqlite_quota_counts(struct sqlite_side *side, int64_t expires_ms);
 /* How many questions of a call wait and are counted. */

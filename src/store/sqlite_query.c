@@ -12,11 +12,11 @@
 #define ASK_COLUMNS "id, state, asked_ms, expires_ms, ended_ms, record, answer, attempt, via"
 #define ROW_COLUMNS                                                                                \
     "n, state, epoch, pending, token, keep_until_ms, handed, scope, node, idle_ms, owner, "        \
-    "sensitive, deaths"
+    "sensitive, deaths, bytes, spare_ms IS NOT NULL, result IS NOT NULL"
 #define ROW_OF_CALL                                                                                \
     "calls.n, calls.state, calls.epoch, calls.pending, calls.token, calls.keep_until_ms,"          \
     " calls.handed, calls.scope, calls.node, calls.idle_ms, calls.owner, calls.sensitive,"         \
-    " calls.deaths"
+    " calls.deaths, calls.bytes, calls.spare_ms IS NOT NULL, calls.result IS NOT NULL"
 
 static const char *const texts[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -30,19 +30,20 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_CALL_FIND] = "SELECT " ROW_COLUMNS " FROM calls WHERE id = ?",
     [SQL_CALL_ADD] =
         "INSERT INTO calls (id, scope, record, opened_ms, owner, epoch, sensitive, state, pending,"
-        " token, notices, node, keep_until_ms, handed, idle_ms)"
-        " VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " token, notices, node, keep_until_ms, handed, idle_ms, bytes)"
+        " VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (id) DO NOTHING",
     [SQL_CALL_PARK] = "UPDATE calls SET sensitive = ?, state = ?, pending = ?, token = ?,"
                       " notices = ?, node = ?, keep_until_ms = ?, handed = ?, idle_ms = ?,"
-                      " deaths = ? WHERE n = ?",
+                      " deaths = ?, bytes = bytes + ? WHERE n = ?",
     [SQL_CALL_MOVE] = "UPDATE calls SET state = 0, epoch = epoch + 1, token = ?, node = ?,"
                       " idle_ms = NULL, deaths = ? WHERE n = ?",
     [SQL_CALL_CLEAR] = "UPDATE calls SET deaths = ? WHERE n = ?",
     [SQL_CALL_CLAIMED] = "UPDATE calls SET state = ?, epoch = ?, pending = ?, node = ?,"
-                         " handed = ?, idle_ms = ? WHERE n = ?",
+                         " handed = ?, idle_ms = ?, bytes = bytes + ? WHERE n = ?",
     [SQL_CALL_END] = "UPDATE calls SET state = ?, token = ?, result = ?, pending = 0,"
-                     " keep_until_ms = ?, handed = ?, idle_ms = NULL, drop_ms = ? WHERE n = ?",
+                     " keep_until_ms = ?, handed = ?, idle_ms = NULL, drop_ms = ?,"
+                     " bytes = bytes + ?, spare_ms = ? WHERE n = ?",
     [SQL_CALL_LOAD] = "SELECT " CALL_COLUMNS " FROM calls WHERE id = ?",
     [SQL_CALL_LOAD_NUMBER] = "SELECT " CALL_COLUMNS " FROM calls WHERE n = ?",
     /* In another order at each look; the order is made from numbers only. */
@@ -54,8 +55,9 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_CALLS_ALL] = "SELECT n, id, state, epoch, handed, opened_ms, node, deaths, pending, record"
                       " FROM calls WHERE n > ? ORDER BY n",
     [SQL_CALLS_OVER] =
-        "SELECT n, pending, owner FROM calls WHERE drop_ms <= ? ORDER BY drop_ms LIMIT ?",
-    [SQL_CALLS_ABANDONED] = "SELECT n, pending, owner FROM calls WHERE idle_ms <= ?"
+        "SELECT n, pending, owner, bytes, spare_ms IS NOT NULL FROM calls WHERE drop_ms <= ?"
+        " ORDER BY drop_ms LIMIT ?",
+    [SQL_CALLS_ABANDONED] = "SELECT n, pending, owner, bytes, 0 FROM calls WHERE idle_ms <= ?"
                             " AND keep_until_ms <= ? ORDER BY idle_ms LIMIT ?",
     [SQL_CALLS_ORPHANED] = "UPDATE calls SET idle_ms = ? WHERE state = 0 AND idle_ms IS NULL"
                            " AND NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.node = calls.node"
@@ -64,6 +66,14 @@ static const char *const texts[SQL_COUNT] = {
                         " AND EXISTS (SELECT 1 FROM nodes WHERE nodes.node = calls.node"
                         " AND nodes.expires_ms > ?)",
     [SQL_CALL_DROP] = "DELETE FROM calls WHERE n = ?",
+    [SQL_CALL_FETCHED] = "UPDATE calls SET spare_ms = ? WHERE n = ?",
+    [SQL_CALL_SHRINK] = "UPDATE calls SET record = ?, result = NULL, bytes = ?, spare_ms = NULL"
+                        " WHERE n = ?",
+    [SQL_CALLS_SPARE] = "SELECT n, id, owner, bytes, keep_until_ms, record FROM calls"
+                        " WHERE n > ? AND spare_ms IS NOT NULL ORDER BY n LIMIT 1",
+    [SQL_CALLS_SPARE_OF] = "SELECT n, id, owner, bytes, keep_until_ms, record FROM calls"
+                           " WHERE owner = ? AND spare_ms IS NOT NULL"
+                           " ORDER BY owner, spare_ms, n LIMIT 1",
 
     [SQL_ASK_ADD] = "INSERT INTO asks (id, call, state, owner, sensitive, asked_ms, expires_ms,"
                     " attempt, record) VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)",
@@ -125,9 +135,10 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_NODE_ALIVE] = "SELECT 1 FROM nodes WHERE node = ? AND expires_ms > ?",
     [SQL_NODES_SWEEP] = "DELETE FROM nodes WHERE expires_ms <= ?",
 
-    [SQL_QUOTA_FIND] = "SELECT pending FROM quota WHERE owner = ?",
-    [SQL_QUOTA_SET] = "INSERT INTO quota (owner, pending) VALUES (?, ?) ON CONFLICT (owner)"
-                      " DO UPDATE SET pending = excluded.pending",
+    [SQL_QUOTA_FIND] = "SELECT pending, bytes, spare FROM quota WHERE owner = ?",
+    [SQL_QUOTA_SET] = "INSERT INTO quota (owner, pending, bytes, spare) VALUES (?, ?, ?, ?)"
+                      " ON CONFLICT (owner) DO UPDATE SET pending = excluded.pending,"
+                      " bytes = excluded.bytes, spare = excluded.spare",
     [SQL_QUOTA_DROP] = "DELETE FROM quota WHERE owner = ?",
     [SQL_MARK_FIND] = "SELECT value FROM marks WHERE name = ?",
     [SQL_MARK_SET] = "INSERT INTO marks (name, value) VALUES (?, ?) ON CONFLICT (name)"

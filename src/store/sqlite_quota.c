@@ -1,5 +1,6 @@
 /*
- * store/sqlite: how many questions wait, in all and for each principal.
+ * store/sqlite: how many questions wait, and how many bytes are kept, in all and for each
+ * principal.
  *
  * The counts are in the file (`quota`), so that a restart need not count a million rows. Memory
  * holds the counts that the current transaction has touched. They are written once before a commit,
@@ -8,7 +9,12 @@
  * A question counts from when it is stored until it ends, or until its time is over and the mark
  * `lapsed_ms` has passed it, because nobody may ever come to end it.
  *
- * Holds always: after a commit, a principal's count is the number of its pending asks whose
+ * Bytes count from when their call is stored until it is removed. `spare` is what results that were
+ * handed out would give back (sqlite_room.c): an operation that fits only without them is let pass,
+ * and they go before the commit.
+ *
+ * Holds always: after a commit, a principal's bytes are the sum of calls.bytes, and its spare that
+ * of the calls that have a spare_ms. A principal's count is the number of its pending asks whose
  * expires_ms is later than lapsed_ms. Principals are numbers here, made from a digest. Asks that
  * were stored before there were counts (version 1 of the tables) count only in all.
  */
@@ -24,6 +30,7 @@ static const struct str lapsed_mark = STR_INIT("lapsed_ms");
 struct tally {
     int64_t owner; /* also its key in the map */
     int64_t pending;
+    int64_t bytes, spare;
     bool changed;
 };
 
@@ -52,8 +59,11 @@ static struct tally *tally_of(struct sqlite_side *side, int64_t owner)
     tally->owner = owner;
     struct query q = query(side, SQL_QUOTA_FIND);
     query_int(&q, owner);
-    if (query_row(&q))
+    if (query_row(&q)) {
         tally->pending = query_get_int(&q);
+        tally->bytes = query_get_int(&q);
+        tally->spare = query_get_int(&q);
+    }
     query_end(&q);
     map_set(&side->tallies, key_of(&tally->owner), tally);
     return tally;
@@ -105,6 +115,67 @@ enum store_quota sqlite_quota_full(struct sqlite_side *side, int64_t owner, int6
     }
     return STORE_QUOTA_NONE;
 }
+
+/* --- bytes --- */
+
+static bool bytes_fit(struct sqlite_side *side, int64_t owner, int64_t more, int64_t most)
+{
+    const struct tally *tally = most > 0 ? tally_of(side, owner) : NULL;
+
+    return !tally || tally->bytes - tally->spare + more <= most;
+}
+
+enum store_quota sqlite_quota_bytes_full(struct sqlite_side *side, int64_t owner, int64_t more)
+{
+    struct sqlite_store *store = side->store;
+    enum store_quota quota = STORE_QUOTA_NONE;
+
+    if (!bytes_fit(side, owner, more, store->kept_most_each))
+        quota = STORE_QUOTA_BYTES_PRINCIPAL;
+    else if (!bytes_fit(side, IN_ALL, more, store->kept_most))
+        quota = STORE_QUOTA_BYTES_ALL;
+    if (quota)
+        atomic_fetch_add(&store->kept_refused, 1);
+    return quota;
+}
+
+static void tally_bytes(struct tally *tally, int64_t bytes, int64_t spare)
+{
+    tally->bytes = tally->bytes + bytes > 0 ? tally->bytes + bytes : 0;
+    tally->spare = tally->spare + spare > 0 ? tally->spare + spare : 0;
+    tally->changed = true;
+}
+
+void sqlite_quota_bytes(struct sqlite_side *side, int64_t owner, int64_t bytes, int64_t spare)
+{
+    tally_bytes(tally_of(side, IN_ALL), bytes, spare);
+    if (owner != IN_ALL)
+        tally_bytes(tally_of(side, owner), bytes, spare);
+}
+
+static bool is_over(const struct tally *tally, int64_t most)
+{
+    return most > 0 && tally->bytes > most && tally->spare > 0;
+}
+
+bool sqlite_quota_over(struct sqlite_side *side, int64_t owner)
+{
+    int64_t most = owner == IN_ALL ? side->store->kept_most : side->store->kept_most_each;
+
+    return is_over(tally_of(side, owner), most);
+}
+
+int64_t sqlite_quota_next_over(struct sqlite_side *side)
+{
+    size_t at = 0;
+
+    for (struct tally *tally; (tally = map_next(&side->tallies, &at));)
+        if (tally->changed && sqlite_quota_over(side, tally->owner))
+            return tally->owner;
+    return SQLITE_NOBODY;
+}
+
+/* --- questions --- */
 
 static void tally_move(struct tally *tally, int64_t by)
 {
@@ -173,12 +244,18 @@ void sqlite_quota_save(struct sqlite_side *side)
     for (struct tally *tally; (tally = map_next(&side->tallies, &at));) {
         if (!tally->changed)
             continue;
-        struct query q = query(side, tally->pending ? SQL_QUOTA_SET : SQL_QUOTA_DROP);
+        bool any = tally->pending || tally->bytes || tally->spare;
+        struct query q = query(side, any ? SQL_QUOTA_SET : SQL_QUOTA_DROP);
         query_int(&q, tally->owner);
-        if (tally->pending)
+        if (any) {
             query_int(&q, tally->pending);
+            query_int(&q, tally->bytes);
+            query_int(&q, tally->spare);
+        }
         query_run(&q);
         tally->changed = false;
+        if (tally->owner == IN_ALL)
+            atomic_store(&side->store->kept, tally->bytes);
         side->mark_wanted = true;
     }
     /* After a failure of the disk, a commit that changes nothing would prove nothing. */

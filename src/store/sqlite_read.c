@@ -104,6 +104,8 @@ static bool read_call(struct query *q, struct arena *arena, struct call_record *
     out->handed = handed;
     out->node = node;
     out->deaths = deaths;
+    out->forgotten =
+        (state == CALL_STORED_FINISHED || state == CALL_STORED_CANCELLED) && !result.len;
     return true;
 }
 

@@ -86,6 +86,28 @@ static const struct migration steps[LITE_SCHEMA] = {
       "CREATE INDEX asks_ended_of ON asks (owner, ended_ms) WHERE state <> 0;" },
     { "how often processes died that ran a call",
       "ALTER TABLE calls ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;" },
+    /* What is there already is counted. Whether its result was handed out is not known of a call
+     * that has ended; if its client holds nothing to come back with, nobody comes for it. 512 and
+     * 64: see store/kept.h. */
+    { "how many bytes are kept, in all and for each principal",
+      "ALTER TABLE calls ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;"
+      "ALTER TABLE calls ADD COLUMN spare_ms INTEGER;"
+      "UPDATE calls SET bytes = 512 + length(record) + coalesce(length(result), 0)"
+      " + coalesce((SELECT sum(512 + length(asks.record) + coalesce(length(asks.answer), 0))"
+      " FROM asks WHERE asks.call = calls.n), 0)"
+      " + coalesce((SELECT sum(64 + length(entries)) FROM journal WHERE journal.call = calls.n),"
+      " 0);"
+      "UPDATE calls SET spare_ms = opened_ms WHERE state IN (3, 4) AND handed = 0;"
+      "CREATE INDEX calls_spare ON calls (owner, spare_ms) WHERE spare_ms IS NOT NULL;"
+      "ALTER TABLE quota ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;"
+      "ALTER TABLE quota ADD COLUMN spare INTEGER NOT NULL DEFAULT 0;"
+      "INSERT INTO quota (owner, pending, bytes, spare) SELECT owner, 0, sum(bytes),"
+      " coalesce(sum(bytes - 512) FILTER (WHERE spare_ms IS NOT NULL), 0) FROM calls"
+      " WHERE owner <> 0 GROUP BY owner"
+      " ON CONFLICT (owner) DO UPDATE SET bytes = excluded.bytes, spare = excluded.spare;"
+      "INSERT INTO quota (owner, pending, bytes, spare) SELECT 0, 0, coalesce(sum(bytes), 0),"
+      " coalesce(sum(bytes - 512) FILTER (WHERE spare_ms IS NOT NULL), 0) FROM calls WHERE true"
+      " ON CONFLICT (owner) DO UPDATE SET bytes = excluded.bytes, spare = excluded.spare;" },
 };
 
 /* --- connections --- */
@@ -282,6 +304,9 @@ bool sqlite_migrate(struct sqlite_side *side, char *why)
         if (!step_up(side, at, why))
             return false;
     side->newest = (uint64_t)ask_number(side, "SELECT coalesce(max(version), 0) FROM small", why);
+    atomic_store(
+        &side->store->kept,
+        ask_number(side, "SELECT coalesce(max(bytes), 0) FROM quota WHERE owner = 0", why));
     return side->newest != UINT64_MAX && settle_if_possible(side, why) && read_identity(side, why);
 }
 

@@ -152,7 +152,7 @@ static enum batch_end run_batch(struct sqlite_side *side, struct list *ops, bool
 {
     LIST_EACH (at, ops) {
         struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
-        side->moved = 0;
+        side->moved = side->moved_bytes = side->moved_spare = 0;
         enum batch_end end = guarded ? run_guarded(side, op) : run_bare(side, op);
         if (end == BATCH_LOST)
             fail_all(side, ops, op->verb->name);
@@ -160,6 +160,8 @@ static enum batch_end run_batch(struct sqlite_side *side, struct list *ops, bool
             return end;
         if (op->status == NOD_OK && side->moved)
             sqlite_quota_move(side, side->moved_owner, side->moved);
+        if (op->status == NOD_OK && (side->moved_bytes || side->moved_spare))
+            sqlite_quota_bytes(side, side->moved_owner, side->moved_bytes, side->moved_spare);
     }
     return BATCH_WHOLE;
 }
@@ -269,6 +271,7 @@ static void write_batch(struct sqlite_side *side, struct list *ops)
     if (end == BATCH_LOST)
         return;
     sweep_when_due(side);
+    sqlite_make_room(side);
     sqlite_quota_save(side);
     CRASH_POINT(sqlite_commit_before);
     if (!side->error && sqlite_file_is_there(side))

@@ -7,7 +7,8 @@
 #include "store/sqlite_inside.h"
 
 struct over {
-    int64_t n, pending, owner;
+    int64_t n, pending, owner, bytes;
+    bool spare;
 };
 
 /* --- time in use --- */
@@ -64,12 +65,16 @@ static size_t drop_found(struct sqlite_side *side, struct query *q)
         over[count].n = query_get_int(q);
         over[count].pending = query_get_int(q);
         over[count].owner = query_get_int(q);
+        over[count].bytes = query_get_int(q);
+        over[count].spare = query_get_int(q);
     }
     query_end(q);
     for (size_t i = 0; i < count; i++) {
         int64_t counted = sqlite_call_drop(side, over[i].n, over[i].pending);
         if (counted)
             sqlite_quota_move(side, over[i].owner, -counted);
+        sqlite_quota_bytes(side, over[i].owner, -over[i].bytes,
+                           over[i].spare ? -kept_spare(over[i].bytes) : 0);
     }
     return count;
 }

@@ -27,6 +27,9 @@ void sqlite_row_read(struct query *q, struct arena *arena, struct sqlite_call_ro
     row->owner = query_get_int(q);
     row->sensitive = query_get_int(q);
     row->deaths = deaths_unpack((uint64_t)query_get_int(q));
+    row->bytes = query_get_int(q);
+    row->spare = query_get_int(q);
+    row->whole = query_get_int(q);
 }
 
 static bool call_find(struct sqlite_side *side, struct sqlite_op *op, struct str id,
@@ -82,12 +85,17 @@ static void drop_by_number(struct sqlite_side *side, enum sql statement, int64_t
     query_run(&q);
 }
 
+void sqlite_call_empty(struct sqlite_side *side, int64_t n)
+{
+    drop_by_number(side, SQL_ASKS_DROP, n);
+    drop_by_number(side, SQL_JOURNAL_DROP, n);
+}
+
 int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending)
 {
     int64_t counted = pending ? sqlite_quota_of_call(side, n) : 0;
 
-    drop_by_number(side, SQL_ASKS_DROP, n);
-    drop_by_number(side, SQL_JOURNAL_DROP, n);
+    sqlite_call_empty(side, n);
     drop_by_number(side, SQL_CALL_DROP, n);
     return counted;
 }
@@ -100,6 +108,12 @@ void sqlite_query_idle(struct query *q, const struct sqlite_call_row *row)
         query_int(q, row->idle_ms);
     else
         query_null(q);
+}
+
+/* What the operation adds to the bytes of its call. */
+static int64_t bytes_of(const struct sqlite_op *op)
+{
+    return kept_park(op->open, op->entries, op->entry_count, op->asks, op->ask_count);
 }
 
 /* False, with row->n 0 and no error: the call is stored already. */
@@ -126,6 +140,7 @@ static bool call_add(struct sqlite_side *side, struct sqlite_op *op, struct sqli
     query_int(&q, row->keep_until_ms);
     query_int(&q, row->handed);
     sqlite_query_idle(&q, row);
+    query_int(&q, bytes_of(op));
     if (!query_run(&q) || sqlite3_changes(side->db) == 0)
         return false;
     row->n = sqlite3_last_insert_rowid(side->db);
@@ -147,6 +162,7 @@ static bool call_parked(struct sqlite_side *side, struct sqlite_op *op,
     query_int(&q, row->handed);
     sqlite_query_idle(&q, row);
     query_int(&q, (int64_t)deaths_pack(&row->deaths));
+    query_int(&q, bytes_of(op));
     query_int(&q, row->n);
     return query_run(&q);
 }
@@ -234,6 +250,7 @@ static void add_parts(struct sqlite_side *side, struct sqlite_op *op,
     if (op->entry_count)
         sqlite_journal_add(side, row, op->id, op->entries, op->entry_count);
     side->moved_owner = row->owner;
+    side->moved_bytes += bytes_of(op);
     for (size_t i = 0; i < op->ask_count; i++) {
         ask_add(side, row, &op->asks[i]);
         side->moved += sqlite_quota_counts(side, op->asks[i].expires_ms);
@@ -241,28 +258,34 @@ static void add_parts(struct sqlite_side *side, struct sqlite_op *op,
 }
 
 /* Questions that come back with their call are not counted again. */
-static bool room_for_asks(struct sqlite_side *side, struct sqlite_op *op, int64_t owner)
+static bool room_for(struct sqlite_side *side, struct sqlite_op *op, int64_t owner, bool behind)
 {
     const struct sqlite_store *store = side->store;
+    const int64_t most[] = { [STORE_QUOTA_NONE] = 0,
+                             [STORE_QUOTA_ALL] = store->pending_most,
+                             [STORE_QUOTA_PRINCIPAL] = store->pending_most_each,
+                             [STORE_QUOTA_BYTES_ALL] = store->kept_most,
+                             [STORE_QUOTA_BYTES_PRINCIPAL] = store->kept_most_each };
     enum store_quota quota = op->new_asks
                                  ? sqlite_quota_full(side, owner, (int64_t)op->new_asks, op->now)
                                  : STORE_QUOTA_NONE;
 
+    if (!quota && !behind &&
+        kept_is_new(op->open != NULL, op->entry_count, op->ask_count, op->new_asks))
+        quota = sqlite_quota_bytes_full(side, owner, bytes_of(op));
     op->reply.quota = quota;
-    op->reply.quota_most = (uint64_t)(quota == STORE_QUOTA_NONE  ? 0
-                                      : quota == STORE_QUOTA_ALL ? store->pending_most
-                                                                 : store->pending_most_each);
+    op->reply.quota_most = (uint64_t)most[quota];
     return quota == STORE_QUOTA_NONE;
 }
 
 /* False: the call is stored already, or something failed. */
-static bool open_call(struct sqlite_side *side, struct sqlite_op *op)
+static bool open_call(struct sqlite_side *side, struct sqlite_op *op, bool behind)
 {
     struct sqlite_call_row row = { .epoch = 1,
                                    .scope = op->open->scope,
                                    .owner = sqlite_quota_owner(op->open->principal) };
 
-    if (!room_for_asks(side, op, row.owner)) {
+    if (!room_for(side, op, row.owner, behind)) {
         struct sqlite_call_row found;
         if (call_find(side, op, op->id, &found)) {
             op->reply.quota = STORE_QUOTA_NONE;
@@ -292,19 +315,20 @@ static void save_call(struct sqlite_side *side, struct sqlite_op *op)
     if (str_eq(row.token, op->token))
         return; /* this very operation has happened already */
     if (is_behind(side, op, &row)) {
-        if (!room_for_asks(side, op, row.owner)) {
+        if (!room_for(side, op, row.owner, true)) {
             op->status = NOD_E_LIMIT; /* the call that waits is not replaced */
             return;
         }
         side->moved -= sqlite_call_drop(side, row.n, row.pending);
-        open_call(side, op);
+        side->moved_bytes -= row.bytes;
+        open_call(side, op, true);
         return;
     }
     if (op->open || row.epoch != op->epoch || row.state != CALL_STORED_RUNNING) {
         op->status = NOD_E_STALE; /* with `open`: the call is stored already */
         return;
     }
-    if (!room_for_asks(side, op, row.owner)) {
+    if (!room_for(side, op, row.owner, false)) {
         op->status = NOD_E_LIMIT;
         return;
     }
@@ -315,13 +339,13 @@ static void save_call(struct sqlite_side *side, struct sqlite_op *op)
 
 void sqlite_park(struct sqlite_side *side, struct sqlite_op *op)
 {
-    if (!op->open || !open_call(side, op))
+    if (!op->open || !open_call(side, op, false))
         save_call(side, op);
 }
 
 void sqlite_append(struct sqlite_side *side, struct sqlite_op *op)
 {
-    if (!op->open || !open_call(side, op))
+    if (!op->open || !open_call(side, op, false))
         save_call(side, op);
 }
 
@@ -476,6 +500,8 @@ static void call_close(struct sqlite_side *side, struct sqlite_op *op,
 {
     struct sqlite_call_row kept = *row;
     int64_t until = op->now + side->store->keep_ms;
+    int64_t more = (int64_t)op->content.len;
+    bool fetched = op->fetched || state == CALL_STORED_CANCELLED; /* that has no result to fetch */
 
     row_keep(&kept, op);
     if (row->sensitive) { /* sensitive content is no longer needed */
@@ -484,7 +510,6 @@ static void call_close(struct sqlite_side *side, struct sqlite_op *op,
     }
     if (row->pending) {
         note_withdrawn(side, op, row);
-        side->moved_owner = row->owner;
         side->moved = -sqlite_quota_of_call(side, row->n);
         struct query q = query(side, SQL_ASKS_WITHDRAW);
         query_int(&q, op->now);
@@ -502,8 +527,31 @@ static void call_close(struct sqlite_side *side, struct sqlite_op *op,
     query_int(&q, kept.keep_until_ms);
     query_int(&q, kept.handed);
     query_int(&q, kept.keep_until_ms > until ? kept.keep_until_ms : until);
+    query_int(&q, more);
+    if (fetched)
+        query_int(&q, op->now);
+    else
+        query_null(&q);
     query_int(&q, row->n);
     query_run(&q);
+    side->moved_owner = row->owner;
+    side->moved_bytes = more;
+    side->moved_spare = fetched ? kept_spare(row->bytes + more) : 0;
+}
+
+/* The result of an ended call was handed out. */
+void sqlite_fetched(struct sqlite_side *side, struct sqlite_op *op)
+{
+    struct sqlite_call_row row;
+
+    if (!call_find(side, op, op->id, &row) || !has_ended(&row) || row.spare || !row.whole)
+        return;
+    struct query q = query(side, SQL_CALL_FETCHED);
+    query_int(&q, op->now);
+    query_int(&q, row.n);
+    query_run(&q);
+    side->moved_owner = row.owner;
+    side->moved_spare = kept_spare(row.bytes);
 }
 
 static void end(struct sqlite_side *side, struct sqlite_op *op, enum call_state state)

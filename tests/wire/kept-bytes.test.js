@@ -24,7 +24,7 @@ const LARGE = 'x'.repeat(MIB - 4096);
 const EVE = 'eve-token-0123456789abcdef', BOB = 'bob-token-0123456789abcdef', ROOT = 'root-token-0123456789abcdef';
 
 // The stores that bound bytes.
-const BOUNDED = ['memory'];
+const BOUNDED = ['memory', 'sqlite'];
 const places = [{ name: 'memory', create: async () => ({ address: 'memory:' }) }, ...stores].filter(({ name }) => BOUNDED.includes(name));
 
 async function start(t, place) {

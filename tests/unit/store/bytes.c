@@ -14,21 +14,6 @@ enum {
     BOUND = FITS * LARGE + LARGE / 2,
 };
 
-static char *large_text(size_t len)
-{
-    static const char hex[] = "0123456789abcdef";
-    static uint32_t seed = 7;
-    char *text = mem_alloc(len + 1);
-
-    for (size_t i = 0; i < len; i++) {
-        seed = seed * 1664525 + 1013904223;
-        text[i] = hex[seed >> 28];
-    }
-    text[0] = text[len - 1] = '"';
-    text[len] = '\0';
-    return text;
-}
-
 static void bounded(uint64_t in_all, uint64_t per_principal)
 {
     suite_rig->kept_bytes = in_all;
@@ -45,7 +30,7 @@ struct made {
 /* A call with arguments of this size, which waits for an answer. */
 static nod_status make(struct made *made, const char *principal, size_t len)
 {
-    char *args = large_text(len);
+    char *args = suite_large(len);
 
     *made = (struct made){ .call = suite_id(), .question = { .key = "#1" } };
     struct parking parking = { .call = made->call,
@@ -71,7 +56,7 @@ static void answer(struct made *made)
 /* A call that has ended with a result of this size. */
 static void ended(struct made *made, const char *principal, size_t len, bool fetched)
 {
-    char *result = large_text(len);
+    char *result = suite_large(len);
 
     assert_int_equal(make(made, principal, 16), NOD_OK);
     answer(made);
@@ -133,7 +118,7 @@ static void past_the_bound_in_all_nobody_opens_a_call(void **state)
 static void what_was_let_in_may_go_on_and_end(void **state)
 {
     struct made made[FITS], more;
-    char *text = large_text(LARGE);
+    char *text = suite_large(LARGE);
     (void)state;
 
     bounded(0, BOUND);
@@ -166,7 +151,7 @@ static void a_question_that_comes_back_with_its_call_is_not_refused(void **state
         assert_int_equal(make(&made[i], "ada", LARGE), NOD_OK);
     assert_int_equal(make(&more, "ada", LARGE), NOD_E_LIMIT);
     back.expires_ms = suite_load_ask(&made[0].question.id)->reply.ask->expires_ms;
-    char *args = large_text(LARGE);
+    char *args = suite_large(LARGE);
     struct parking parking = {
         .call = suite_id(), .open = true, .questions = &back, .count = 1, .args = str_n(args, LARGE)
     };
@@ -259,7 +244,7 @@ static void a_result_that_nobody_fetched_counts_for_its_time(void **state)
     suite_rig->keep_ms = SUITE_SHORT_MS;
     bounded(0, BOUND);
     for (int i = 0; i < FITS; i++) {
-        char *result = large_text(LARGE);
+        char *result = suite_large(LARGE);
         struct parking parking = { .call = made[i].call = suite_id(), .open = true };
         assert_int_equal(suite_append(&parking)->status, NOD_OK);
         assert_int_equal(suite_finish_as(&made[i].call, 1, str_n(result, LARGE), false)->status,
@@ -292,7 +277,7 @@ static void who_comes_and_goes_is_never_refused(void **state)
 static void a_park_sent_again_at_the_bound_recognises_itself(void **state)
 {
     struct question questions[] = { { .key = "a" } };
-    char *args = large_text(LARGE);
+    char *args = suite_large(LARGE);
     struct parking parking = { .token = suite_id(),
                                .call = suite_id(),
                                .open = true,

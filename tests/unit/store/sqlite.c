@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "crypto/seal.h"
 #include "net/loop.h"
 #include "store/sqlite.h"
@@ -48,6 +49,8 @@ static struct store *open_store(struct store_rig *base)
                                .clock = &rig->clock.clock,
                                .ring = rig->ring,
                                .pending_asks = base->pending_asks,
+                               .kept_bytes = base->kept_bytes,
+                               .kept_bytes_per_principal = base->kept_bytes_per_principal,
                                .keep_ms = base->keep_ms,
                                .abandoned_ms = rig->abandoned_ms,
                                .mark = rig->mark,
@@ -145,13 +148,21 @@ static void a_newer_file_is_refused(void **state)
     meddle("PRAGMA user_version = 99");
     assert_null(open_store(suite_rig));
     assert_non_null(strstr(mine()->why, "newer nod"));
-    meddle("PRAGMA user_version = 6");
+    meddle("PRAGMA user_version = 7");
     suite_store = open_store(suite_rig);
     assert_non_null(suite_store);
 }
 
+/* What version 7 added goes. */
+#define DOWN_TO_6                                                                                  \
+    "DROP INDEX calls_spare; ALTER TABLE calls DROP COLUMN bytes;"                                 \
+    "ALTER TABLE calls DROP COLUMN spare_ms; ALTER TABLE quota DROP COLUMN bytes;"                 \
+    "ALTER TABLE quota DROP COLUMN spare; DELETE FROM migrations WHERE version > 6;"               \
+    "PRAGMA user_version = 6;"
+
 /* What version 6 added goes. */
 #define DOWN_TO_5                                                                                  \
+    DOWN_TO_6                                                                                      \
     "ALTER TABLE calls DROP COLUMN deaths; DELETE FROM migrations WHERE version > 5;"              \
     "PRAGMA user_version = 5;"
 
@@ -180,6 +191,42 @@ static void a_newer_file_is_refused(void **state)
     "ALTER TABLE calls DROP COLUMN keep_until_ms; ALTER TABLE calls DROP COLUMN idle_ms;"          \
     "ALTER TABLE calls RENAME COLUMN handed TO called;"                                            \
     "DELETE FROM migrations WHERE version > 2; PRAGMA user_version = 2;"
+
+static void what_a_file_of_the_sixth_version_keeps_is_counted(void **state)
+{
+    enum { LARGE = 100000 };
+    char *text = suite_large(LARGE);
+    struct question question = { .key = "a" }, gone = { .key = "a" }, more = { .key = "a" };
+    struct parking waits = { .call = suite_id(),
+                             .open = true,
+                             .questions = &question,
+                             .count = 1,
+                             .args = str_n(text, LARGE) };
+    struct parking ends = waits, next = waits;
+    struct store_held held;
+    (void)state;
+
+    ends.call = suite_id(), ends.questions = &gone, ends.alone = true;
+    next.call = suite_id(), next.questions = &more;
+    suite_park(&waits);
+    suite_park(&ends);
+    suite_claim(&gone.id, ASK_ACCEPTED, "{}", "ada", "node-a");
+    suite_finish(NULL, &ends.call, 2, "{}");
+    suite_store->ops->destroy(suite_store);
+    suite_store = NULL;
+    meddle(DOWN_TO_6);
+    suite_rig->kept_bytes_per_principal = LARGE + LARGE / 2;
+    suite_store = open_store(suite_rig);
+    assert_non_null(suite_store);
+    suite_store->ops->held(suite_store, &held);
+    assert_in_range(held.bytes, 2 * LARGE, 2 * LARGE + 8192);
+    assert_int_equal(suite_park(&next)->status, NOD_E_LIMIT);
+    suite_cancel(NULL, &waits.call, "enough");
+    assert_int_equal(suite_park(&next)->status, NOD_OK); /* and what nobody comes for has gone */
+    suite_store->ops->held(suite_store, &held);
+    assert_in_range(held.bytes, LARGE, LARGE + LARGE / 2);
+    mem_free(text);
+}
 
 static void a_file_of_the_third_version_is_brought_up_to_date(void **state)
 {
@@ -617,6 +664,7 @@ static const struct CMUnitTest own[] = {
     TEST(a_file_of_the_first_version_is_brought_up_to_date),
     TEST(a_file_of_the_third_version_is_brought_up_to_date),
     TEST(an_ask_without_its_call_does_not_stop_the_migration),
+    TEST(what_a_file_of_the_sixth_version_keeps_is_counted),
     TEST(line01_a_file_of_the_second_version_is_brought_up_to_date),
     TEST(line07_time_in_which_nobody_could_run_a_call_does_not_count),
     TEST(line07_a_call_that_its_node_works_on_is_not_abandoned),
@@ -640,6 +688,7 @@ SUBJECT(sqlite)
                                        .durable = true,
                                        .nodes = true,
                                        .quotas = true,
+                                       .bytes = true,
                                        .by_hand = true,
                                        .begin = begin,
                                        .open = open_store,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "core/record.h"
 
 struct store_rig *suite_rig;
@@ -349,6 +350,21 @@ struct got *suite_finish(const struct id *token, const struct id *call, uint64_t
                                                     .result = str_of(result) },
                              got_done, got);
     return begun(got);
+}
+
+char *suite_large(size_t len)
+{
+    static const char hex[] = "0123456789abcdef";
+    static uint32_t seed = 7;
+    char *text = mem_alloc(len + 1);
+
+    for (size_t i = 0; i < len; i++) {
+        seed = seed * 1664525 + 1013904223;
+        text[i] = hex[seed >> 28];
+    }
+    text[0] = text[len - 1] = '"';
+    text[len] = '\0';
+    return text;
 }
 
 struct got *suite_finish_as(const struct id *call, uint64_t epoch, struct str result, bool fetched)

@@ -126,6 +126,8 @@ struct got *suite_take_as(const struct id *token, const struct id *call, const c
 struct got *suite_clear(const struct id *call, uint64_t epoch);
 struct got *suite_finish(const struct id *token, const struct id *call, uint64_t epoch,
                          const char *result);
+/* A JSON text of this size, random, so that no store makes it small; freed by mem_free. */
+char *suite_large(size_t len);
 /* The result was handed out, or not. */
 struct got *suite_finish_as(const struct id *call, uint64_t epoch, struct str result, bool fetched);
 struct got *suite_finish_for(const struct id *call, uint64_t epoch, int64_t keep_for_ms);
