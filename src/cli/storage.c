@@ -185,6 +185,8 @@ static struct store *open_redis(const struct storage_opts *opts, struct str rest
                               .keep_ms = opts->keep_ms,
                               .pending_asks = opts->pending_asks,
                               .pending_asks_per_principal = opts->pending_asks_per_principal,
+                              .kept_bytes = opts->kept_bytes,
+                              .kept_bytes_per_principal = opts->kept_bytes_per_principal,
                               .mark = opts->mark },
         why);
     if (!store)

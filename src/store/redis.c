@@ -313,6 +313,8 @@ static const struct store_ops redis_ops = {
     .take = redis_take,
     .finish = redis_finish,
     .cancel = redis_cancel,
+    .fetched = redis_fetched,
+    .held = redis_held,
     .load_call = redis_load_call,
     .load_with_asks = redis_load_with_asks,
     .load_ask = redis_load_ask,
@@ -408,6 +410,8 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
     store->mark = opts->mark;
     store->pending_asks = opts->pending_asks;
     store->pending_asks_per_principal = opts->pending_asks_per_principal;
+    store->kept_most = opts->kept_bytes;
+    store->kept_most_each = opts->kept_bytes_per_principal;
     snprintf(store->channels_text, sizeof(store->channels_text), "%swake:%d:", store->url.prefix,
              store->url.db);
     store->channels = str_of(store->channels_text);

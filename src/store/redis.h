@@ -43,6 +43,8 @@ struct redis_opts {
     int64_t abandoned_ms;              /* 0: STORE_ABANDONED_MS */
     size_t pending_asks;               /* questions that may wait, in all; 0: no bound */
     size_t pending_asks_per_principal; /* the same for one principal */
+    uint64_t kept_bytes;               /* bytes of what is kept, in all; 0: no bound */
+    uint64_t kept_bytes_per_principal; /* the same for one principal */
     enum mark_rule mark;               /* which secrets may open it: store/mark.h */
 };
 

@@ -143,6 +143,7 @@ struct ending_of {
     uint64_t epoch;
     int64_t keep_for_ms;
     bool handed;
+    bool fetched;
 };
 
 static void end_say(struct redis_op *op, const struct ending_of *ending, struct str scope)
@@ -161,6 +162,7 @@ static void end_say(struct redis_op *op, const struct ending_of *ending, struct 
         redis_digits(op, redis_life(store->keep_ms)),
         redis_digits(op, redis_life(ending->keep_for_ms)),
         ending->handed ? STR("1") : STR("0"),
+        ending->fetched ? STR("1") : STR("0"),
     };
     struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE),
                           redis_key(op, call, "d", STR_NONE) };
@@ -178,6 +180,7 @@ static void end_reply(struct redis_op *op, size_t at, const struct redis_value *
         end_say(op, op->with, scope);
     } else if (at + 1 == op->expected && redis_op_said(op, value)) {
         redis_forget(op->store, id_str(&op->call));
+        redis_tally_grew(op->store, redis_text(redis_item(value, 2)), op->result_bytes);
     }
 }
 
@@ -208,6 +211,7 @@ static void end(struct store *base, const struct redis_verb *verb, struct str ca
         return;
     }
     redis_id_set(&op->call, call_id);
+    op->result_bytes = ending->result.len;
     if (known) {
         end_say(op, ending, redis_known_scope(known));
     } else {
@@ -227,7 +231,8 @@ void redis_finish(struct store *store, const struct finish_spec *finish, store_d
                                 .finishes = true,
                                 .epoch = finish->epoch,
                                 .keep_for_ms = finish->keep_for_ms,
-                                .handed = finish->handed };
+                                .handed = finish->handed,
+                                .fetched = finish->fetched };
 
     end(store, &finish_verb, finish->call_id, &ending, done, data);
 }

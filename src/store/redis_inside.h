@@ -51,6 +51,7 @@
 #include "net/connect.h"
 #include "net/loop.h"
 #include "net/tls.h"
+#include "store/kept.h"
 #include "store/record_codec.h"
 #include "store/redis.h"
 
@@ -150,6 +151,9 @@ enum redis_script {
     SCRIPT_RESEAL,
     SCRIPT_TIME_IN_USE,
     SCRIPT_ORPHAN,
+    SCRIPT_KEPT,
+    SCRIPT_FETCHED,
+    SCRIPT_ROOM,
     SCRIPTS,
 };
 
@@ -239,15 +243,21 @@ struct known {
     char scope[];
 };
 
-/* Waiting questions as they were last counted: of a principal, and in all. */
-struct redis_tally {
-    struct list link; /* oldest first */
-    char owner[17];   /* "": of all */
-    size_t waiting;
-    int64_t counted_ms;
-    int64_t sent_ms; /* when a count was last sent */
+/* Something that is bounded, as it was last counted. */
+struct redis_meter {
+    uint64_t there;
+    uint64_t spare;  /* of that, what may go */
     uint64_t passed; /* let pass by this node, ever */
     uint64_t base;   /* let pass when that count was sent */
+};
+
+/* Waiting questions, and bytes that are kept: of a principal, and in all. */
+struct redis_tally {
+    struct list link; /* oldest first */
+    char owner[17];   /* REDIS_OWNER_MAX; "": of all */
+    int64_t counted_ms;
+    int64_t sent_ms; /* when a count was last sent */
+    struct redis_meter asks, bytes;
 };
 
 struct redis_home { /* outlives the store while a deferred call is on its way */
@@ -287,6 +297,8 @@ struct redis_store {
 
     size_t pending_asks; /* 0: no bound */
     size_t pending_asks_per_principal;
+    uint64_t kept_most, kept_most_each; /* bytes; 0: no bound */
+    uint64_t kept_refused, kept_dropped;
     struct redis_tally in_all;
     struct map tallies; /* owner -> struct redis_tally */
     struct list tally_order;
@@ -365,6 +377,7 @@ struct redis_op {
     struct arena arena;
     int phase;
 
+    size_t result_bytes; /* finish, cancel */
     struct id call;
     struct id ask;
     const void *with; /* of a verb with several rounds of commands: its state, in the arena */
@@ -459,16 +472,55 @@ struct str redis_known_scope(const struct known *known);
 
 /* A principal, as it is listed and counted. */
 struct str redis_owner(struct redis_op *op, struct str principal);
-/* NULL: there is room for so many more questions. Otherwise they have to be counted first. */
-struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal, size_t more);
+enum { REDIS_OWNER_MAX = 17 };
+
+struct redis_more { /* so many more questions, and bytes; or a bound on them, 0: none */
+    uint64_t asks, bytes;
+};
+
+struct redis_sum { /* what the shards say, added up */
+    int64_t asks, bytes, spare;
+    uint64_t asks_base, bytes_base; /* what this node had let pass when it asked them */
+};
+
+struct redis_count {
+    bool principal; /* the count under way is that of the principal */
+    bool in_all;
+    bool lapsed; /* what is over was searched for */
+    struct redis_sum of_principal, of_all;
+    struct redis_more more;
+    char owner[REDIS_OWNER_MAX];
+};
+
+/* NULL: there is room for so much more. Otherwise it has to be counted first. */
+struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal,
+                                       const struct redis_more *more);
+/* How many bytes have to go before what was let pass fits; 0: none. */
+uint64_t redis_count_lacks(struct redis_store *store, const struct redis_count *count);
 void redis_count_say(struct redis_op *op, struct redis_count *count);
-void redis_count_heard(struct redis_count *count, size_t at, const struct redis_value *value);
+void redis_count_heard(const struct redis_store *store, struct redis_count *count, size_t at,
+                       const struct redis_value *value);
 /* All counts are here: which bound, if any, leaves no room? */
 enum store_quota redis_count_full(struct redis_store *store, struct redis_count *count);
-/* Asks that have run out may still be counted. True: every shard is searched for them now, and the
- * count begins anew after that. */
+/* Asks that have run out, and calls that were removed, may still be counted. True: every shard is
+ * searched for them now, and the count begins anew after that. */
 bool redis_lapse_say(struct redis_op *op, struct redis_count *count);
+/* A result of so many bytes was stored: whoever is counted next must not be let pass by an older
+ * count. */
+void redis_tally_grew(struct redis_store *store, struct str owner, size_t bytes);
 void redis_tallies_finish(struct redis_store *store);
+
+/* --- redis_kept.c --- */
+
+struct redis_room;
+/* Asks which results of the principal were handed out; and the replies. */
+struct redis_room *redis_room_say(struct redis_op *op, const struct redis_count *count,
+                                  uint64_t lacks);
+void redis_room_heard(struct redis_room *room, size_t at, const struct redis_value *value);
+/* The oldest go. False: there are none. */
+bool redis_room_make(struct redis_op *op, struct redis_room *room, const struct redis_count *count);
+void redis_fetched(struct store *store, struct str call_id);
+void redis_held(struct store *store, struct store_held *held);
 
 /* --- redis_save.c, redis_calls.c --- */
 

@@ -1,8 +1,10 @@
 /*
- * store/redis: how many questions wait, in all and for each principal.
+ * store/redis: how many questions wait, and how many bytes are kept, in all and for each principal.
  *
- * Both are counted from indexes that change with the records: the pending asks in every shard, and
- * those of a principal in every shard. Asks that have run out do not count, even if nobody has
+ * Questions are counted from indexes that change with the records: the pending asks in every shard,
+ * and those of a principal in every shard. Bytes are counted by the transitions themselves, in
+ * every shard, for each principal and for all; of calls that Redis has removed by itself the bytes
+ * are searched for when there is no room. Asks that have run out do not count, even if nobody has
  * ended them; in the index of a principal they are searched for when there is no room. Counting
  * asks all shards, so it is done rarely. A node trusts a count for a second, and while the next one
  * is on its way, and allows itself a quarter of the room that is left. So questions that are asked
@@ -21,19 +23,11 @@
 enum {
     OWNER_BYTES = 8,
     ROOM_SHARE = 4,
+    ROOM_AHEAD = 16,        /* a part of the bound, of which room is made at once */
     LAPSE_LOOKS_MOST = 256, /* asks of one shard that have run out, removed to make room */
 };
 
-struct redis_count {
-    bool principal; /* the count under way is that of the principal */
-    bool in_all;
-    uint64_t principal_base, in_all_base;
-    size_t principal_waiting, in_all_waiting;
-    size_t more;
-    char owner[2 * OWNER_BYTES + 1];
-};
-
-static void owner_text(struct str principal, char out[2 * OWNER_BYTES + 1])
+static void owner_text(struct str principal, char out[REDIS_OWNER_MAX])
 {
     static const char hex[] = "0123456789abcdef";
     struct digest digest;
@@ -48,7 +42,7 @@ static void owner_text(struct str principal, char out[2 * OWNER_BYTES + 1])
 
 struct str redis_owner(struct redis_op *op, struct str principal)
 {
-    char owner[2 * OWNER_BYTES + 1];
+    char owner[REDIS_OWNER_MAX];
 
     owner_text(principal, owner);
     return redis_copy(op, str_of(owner));
@@ -79,6 +73,15 @@ static struct redis_tally *tally_of(struct redis_store *store, const char *owner
     return tally;
 }
 
+void redis_tally_grew(struct redis_store *store, struct str owner, size_t bytes)
+{
+    struct redis_tally *tally = owner.len ? map_get(&store->tallies, owner) : NULL;
+
+    if (tally)
+        tally->bytes.passed += bytes;
+    store->in_all.bytes.passed += owner.len ? bytes : 0;
+}
+
 void redis_tallies_finish(struct redis_store *store)
 {
     LIST_EACH (at, &store->tally_order)
@@ -86,60 +89,111 @@ void redis_tallies_finish(struct redis_store *store)
     map_finish(&store->tallies);
 }
 
-/* Does the last count say that there is plenty of room? */
-static bool plenty(const struct redis_store *store, const struct redis_tally *tally, size_t bound,
-                   size_t more)
+static bool meter_plenty(const struct redis_meter *meter, uint64_t bound, uint64_t more)
+{
+    if (!bound || !more)
+        return true;
+    return meter->there < bound &&
+           meter->passed - meter->base + more <= (bound - meter->there) / ROOM_SHARE;
+}
+
+static bool is_fresh(const struct redis_store *store, const struct redis_tally *tally)
 {
     int64_t now = loop_now(store->loop);
-    bool fresh = tally->counted_ms && now - tally->counted_ms < REDIS_COUNT_MS;
 
-    /* If a count is under way, no other is needed. */
-    if (tally->counted_ms && now - tally->sent_ms < REDIS_COUNT_MS)
-        fresh = now - tally->counted_ms < REDIS_COUNT_OLD_MS;
-    if (!bound)
-        return true;
-    if (!fresh || tally->waiting >= bound)
+    if (!tally->counted_ms)
         return false;
-    return tally->passed - tally->base + more <= (bound - tally->waiting) / ROOM_SHARE;
+    /* If a count is under way, no other is needed. */
+    return now - tally->counted_ms <
+           (now - tally->sent_ms < REDIS_COUNT_MS ? REDIS_COUNT_OLD_MS : REDIS_COUNT_MS);
+}
+
+/* Does the last count say that there is plenty of room? */
+static bool plenty(const struct redis_store *store, const struct redis_tally *tally,
+                   const struct redis_more *more, const struct redis_more *bound)
+{
+    if ((!bound->asks || !more->asks) && (!bound->bytes || !more->bytes))
+        return true;
+    return is_fresh(store, tally) && meter_plenty(&tally->asks, bound->asks, more->asks) &&
+           meter_plenty(&tally->bytes, bound->bytes, more->bytes);
+}
+
+static void tally_pass(struct redis_tally *tally, const struct redis_more *more)
+{
+    tally->asks.passed += more->asks;
+    tally->bytes.passed += more->bytes;
+}
+
+static struct redis_more bound_each(const struct redis_store *store)
+{
+    return (struct redis_more){ store->pending_asks_per_principal, store->kept_most_each };
+}
+
+static struct redis_more bound_all(const struct redis_store *store)
+{
+    return (struct redis_more){ store->pending_asks, store->kept_most };
 }
 
 /* --- counting --- */
 
-struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal, size_t more)
+struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal,
+                                       const struct redis_more *more)
 {
     struct redis_store *store = op->store;
-    char owner[2 * OWNER_BYTES + 1] = "";
+    const struct redis_more each = bound_each(store), all = bound_all(store);
+    char owner[REDIS_OWNER_MAX] = "";
     struct redis_tally *tally = NULL;
 
-    if (!store->pending_asks && !store->pending_asks_per_principal)
-        return NULL;
-    if (store->pending_asks_per_principal) {
+    if (each.asks || each.bytes) {
         owner_text(principal, owner);
         tally = tally_of(store, owner);
     }
-    bool each = !tally || plenty(store, tally, store->pending_asks_per_principal, more);
-    bool all = plenty(store, &store->in_all, store->pending_asks, more);
-    struct redis_count *count = each && all ? NULL : ARENA_NEW(&op->arena, struct redis_count);
+    bool fits = !tally || plenty(store, tally, more, &each);
+    bool fits_all = plenty(store, &store->in_all, more, &all);
+    struct redis_count *count = fits && fits_all ? NULL : ARENA_NEW(&op->arena, struct redis_count);
     if (!count) {
         if (tally)
-            tally->passed += more;
-        store->in_all.passed += more;
+            tally_pass(tally, more);
+        tally_pass(&store->in_all, more);
         return NULL;
     }
-    count->more = more;
-    count->principal = !each;
-    count->in_all = !all;
+    count->more = *more;
+    count->principal = !fits;
+    count->in_all = !fits_all;
     snprintf(count->owner, sizeof(count->owner), "%s", owner);
     return count;
 }
 
-static void say_shards(struct redis_op *op, const char *letter, struct str tail, struct str from)
+static bool counts_asks(const struct redis_store *store)
 {
-    for (unsigned i = 0; i < REDIS_SHARDS; i++)
+    return store->pending_asks || store->pending_asks_per_principal;
+}
+
+static bool counts_bytes(const struct redis_store *store)
+{
+    return store->kept_most || store->kept_most_each;
+}
+
+static void say_shards(struct redis_op *op, const char *letter, struct str tail, struct str from,
+                       struct str whose)
+{
+    struct str spare = arena_fmt(&op->arena, "s" STR_FMT, STR_ARG(whose));
+
+    for (unsigned i = 0; counts_asks(op->store) && i < REDIS_SHARDS; i++)
         redis_op_say(op,
                      (struct str[]){ STR("ZCOUNT"), redis_shard_key(op, i, letter, tail), from,
                                      STR("+inf") },
                      4);
+    for (unsigned i = 0; counts_bytes(op->store) && i < REDIS_SHARDS; i++)
+        redis_op_say(
+            op, (struct str[]){ STR("HMGET"), redis_shard_key(op, i, "b", STR_NONE), whose, spare },
+            4);
+}
+
+static void sum_begin(struct redis_store *store, struct redis_tally *tally, struct redis_sum *sum)
+{
+    *sum = (struct redis_sum){ .asks_base = tally->asks.passed, .bytes_base = tally->bytes.passed };
+    tally->sent_ms = loop_now(store->loop);
 }
 
 void redis_count_say(struct redis_op *op, struct redis_count *count)
@@ -148,27 +202,28 @@ void redis_count_say(struct redis_op *op, struct redis_count *count)
         arena_fmt(&op->arena, "(%lld", (long long)redis_now(op->store)); /* later than now */
 
     if (count->principal) {
-        struct redis_tally *tally = tally_of(op->store, count->owner);
-        count->principal_base = tally->passed;
-        tally->sent_ms = loop_now(op->store->loop);
-        say_shards(op, "o:", str_of(count->owner), STR("0"));
+        sum_begin(op->store, tally_of(op->store, count->owner), &count->of_principal);
+        say_shards(op, "o:", str_of(count->owner), STR("0"), str_of(count->owner));
     }
     if (count->in_all) {
-        count->in_all_base = op->store->in_all.passed;
-        op->store->in_all.sent_ms = loop_now(op->store->loop);
-        say_shards(op, "d", STR_NONE, after);
+        sum_begin(op->store, &op->store->in_all, &count->of_all);
+        say_shards(op, "d", STR_NONE, after, STR("*"));
     }
 }
 
-void redis_count_heard(struct redis_count *count, size_t at, const struct redis_value *value)
+void redis_count_heard(const struct redis_store *store, struct redis_count *count, size_t at,
+                       const struct redis_value *value)
 {
-    int64_t n = redis_number(value);
-    size_t waiting = n > 0 ? (size_t)n : 0;
+    size_t asks = counts_asks(store) ? REDIS_SHARDS : 0;
+    size_t each = asks + (counts_bytes(store) ? REDIS_SHARDS : 0);
+    struct redis_sum *sum = count->principal && at < each ? &count->of_principal : &count->of_all;
 
-    if (count->principal && at < REDIS_SHARDS)
-        count->principal_waiting += waiting;
-    else
-        count->in_all_waiting += waiting;
+    if (at % each < asks) {
+        sum->asks += redis_number(value);
+    } else {
+        sum->bytes += redis_number(redis_item(value, 0));
+        sum->spare += redis_number(redis_item(value, 1));
+    }
 }
 
 bool redis_lapse_say(struct redis_op *op, struct redis_count *count)
@@ -176,45 +231,86 @@ bool redis_lapse_say(struct redis_op *op, struct redis_count *count)
     struct redis_store *store = op->store;
     int64_t now = loop_now(store->loop);
 
-    if (!count->principal || now - store->lapsed_ms < REDIS_LAPSE_EVERY_MS)
+    if (!count->principal || count->lapsed || now - store->lapsed_ms < REDIS_LAPSE_EVERY_MS)
         return false;
     store->lapsed_ms = now;
-    count->principal_waiting = count->in_all_waiting = 0;
+    count->lapsed = true;
     redis_op_more(op);
     for (unsigned i = 0; i < REDIS_SHARDS; i++) {
-        struct str key = redis_shard_key(op, i, "d", STR_NONE);
-        struct str words[] = { redis_shard_key(op, i, "c:", STR_NONE),
-                               redis_digits(op, LAPSE_LOOKS_MOST) };
-        redis_op_script(op, SCRIPT_LAPSE, &key, 1, words, 2);
+        struct str due = redis_shard_key(op, i, "d", STR_NONE);
+        struct str bytes = redis_shard_key(op, i, "b", STR_NONE);
+        struct str most = redis_digits(op, LAPSE_LOOKS_MOST);
+        struct str words[] = { redis_shard_key(op, i, "c:", STR_NONE), most };
+        struct str owned[] = { str_of(count->owner), most };
+        redis_op_script(op, SCRIPT_LAPSE, &due, 1, words, 2);
+        redis_op_script(op, SCRIPT_KEPT, &bytes, 1, owned, 2);
     }
     return true;
 }
 
-static bool room(struct redis_store *store, struct redis_tally *tally, uint64_t base,
-                 size_t waiting, size_t bound, size_t more)
+static uint64_t not_less(int64_t n)
 {
-    tally->waiting = waiting;
-    tally->base = base;
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+/* The tally may have been forgotten and begun anew. */
+static uint64_t base_of(uint64_t base, const struct redis_meter *meter)
+{
+    return base < meter->passed ? base : meter->passed;
+}
+
+/* What does not fit, if anything. */
+static enum {
+    FITS,
+    NO_ASKS,
+    NO_BYTES
+} sum_fits(struct redis_store *store, struct redis_tally *tally, const struct redis_sum *sum,
+           const struct redis_more *more, const struct redis_more *bound)
+{
+    tally->asks.there = not_less(sum->asks);
+    tally->asks.base = base_of(sum->asks_base, &tally->asks);
+    tally->bytes.there = not_less(sum->bytes);
+    tally->bytes.spare = not_less(sum->spare < sum->bytes ? sum->spare : sum->bytes);
+    tally->bytes.base = base_of(sum->bytes_base, &tally->bytes);
     tally->counted_ms = loop_now(store->loop);
-    return waiting + (tally->passed - base) + more <= bound;
+    if (bound->asks && more->asks &&
+        tally->asks.there + (tally->asks.passed - tally->asks.base) + more->asks > bound->asks)
+        return NO_ASKS;
+    const struct redis_meter *bytes = &tally->bytes;
+    if (bound->bytes && more->bytes &&
+        bytes->there - bytes->spare + (bytes->passed - bytes->base) + more->bytes > bound->bytes)
+        return NO_BYTES;
+    return FITS;
 }
 
 enum store_quota redis_count_full(struct redis_store *store, struct redis_count *count)
 {
     struct redis_tally *tally = count->owner[0] ? tally_of(store, count->owner) : NULL;
-    bool fits = true, fits_all = true;
+    const struct redis_more each = bound_each(store), all = bound_all(store);
+    int lacks = FITS, lacks_all = FITS;
 
-    if (count->principal && tally) /* the tally may have been forgotten and begun anew */
-        fits = room(store, tally,
-                    count->principal_base < tally->passed ? count->principal_base : tally->passed,
-                    count->principal_waiting, store->pending_asks_per_principal, count->more);
+    if (count->principal && tally)
+        lacks = sum_fits(store, tally, &count->of_principal, &count->more, &each);
     if (count->in_all)
-        fits_all = room(store, &store->in_all, count->in_all_base, count->in_all_waiting,
-                        store->pending_asks, count->more);
-    if (!fits || !fits_all)
-        return fits ? STORE_QUOTA_ALL : STORE_QUOTA_PRINCIPAL;
+        lacks_all = sum_fits(store, &store->in_all, &count->of_all, &count->more, &all);
+    if (lacks)
+        return lacks == NO_ASKS ? STORE_QUOTA_PRINCIPAL : STORE_QUOTA_BYTES_PRINCIPAL;
+    if (lacks_all)
+        return lacks_all == NO_ASKS ? STORE_QUOTA_ALL : STORE_QUOTA_BYTES_ALL;
     if (tally)
-        tally->passed += count->more;
-    store->in_all.passed += count->more;
+        tally_pass(tally, &count->more);
+    tally_pass(&store->in_all, &count->more);
     return STORE_QUOTA_NONE;
+}
+
+uint64_t redis_count_lacks(struct redis_store *store, const struct redis_count *count)
+{
+    uint64_t most = store->kept_most_each;
+
+    if (!count->principal || !most || !count->more.bytes)
+        return 0;
+    const struct redis_meter *bytes = &tally_of(store, count->owner)->bytes;
+    uint64_t wanted =
+        bytes->there + (bytes->passed - bytes->base); /* with what was just let pass */
+    return wanted > most ? wanted - most + most / ROOM_AHEAD : 0;
 }

@@ -311,6 +311,8 @@ static nod_status read_call(struct codec *codec, struct str id, const struct fie
     out->handed = head->handed;
     out->node = arena_str(arena, head->node);
     out->deaths = head->deaths;
+    out->forgotten = !result.len &&
+                     (head->state == CALL_STORED_FINISHED || head->state == CALL_STORED_CANCELLED);
     return NOD_OK;
 }
 

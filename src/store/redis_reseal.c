@@ -127,9 +127,9 @@ static bool field_is(struct str call, struct str field, struct str record, enum 
         enum codec_kind kind;
         bool ask; /* an ask's id follows */
     } known[] = { { 'c', CODEC_CALL, false },    { 'r', CODEC_RESULT, false },
-                  { 'j', CODEC_ENTRIES, false }, { 'y', CODEC_ENTRIES, false },
-                  { 'q', CODEC_ASK, true },      { 'a', CODEC_ANSWER, true },
-                  { 'z', CODEC_ANSWER, true } };
+                  { 'k', CODEC_CALL, false },    { 'j', CODEC_ENTRIES, false },
+                  { 'y', CODEC_ENTRIES, false }, { 'q', CODEC_ASK, true },
+                  { 'a', CODEC_ANSWER, true },   { 'z', CODEC_ANSWER, true } };
 
     for (size_t i = 0; field.len && i < sizeof(known) / sizeof(known[0]); i++) {
         if (field.at[0] != known[i].letter)

@@ -25,7 +25,11 @@ struct saving {
     bool parks;
 };
 
-enum { SAVE_WORDS = 18, ASK_WORDS = 7 };
+enum {
+    SAVE_WORDS = 19,
+    ASK_WORDS = 7,
+    SMALL_ARGS_MOST = 1024, /* bytes of arguments that stay when the content of a call goes */
+};
 
 /* The ask's call, for operations that know only the ask's id. It lives as long as the call may. */
 static void say_pointer(struct redis_op *op, const struct ask_record *ask, int64_t keep_for_ms)
@@ -98,6 +102,18 @@ static struct str save_call(struct redis_op *op, const struct saving *saving)
     return redis_kept(op, codec_write_call(&op->store->codec, saving->open, &op->store->record));
 }
 
+/* What stays of a call when its content goes; nothing if that would be the same. */
+static struct str save_small(struct redis_op *op, const struct saving *saving)
+{
+    struct call_record small;
+
+    if (!saving->open || saving->open->args.len <= SMALL_ARGS_MOST)
+        return STR_NONE;
+    small = *saving->open;
+    small.args = small.uri = small.caller = small.client = STR_NONE;
+    return redis_kept(op, codec_write_call(&op->store->codec, &small, &op->store->record));
+}
+
 static void save_say(struct redis_op *op, const struct saving *saving, struct str scope,
                      bool refuse)
 {
@@ -128,6 +144,7 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
     words[15] = saving->handed ? STR("1") : STR("0");
     words[16] = redis_digits(op, redis_life(saving->keep_for_ms));
     words[17] = redis_used(op);
+    words[18] = save_small(op, saving);
     for (size_t i = 0; i < saving->ask_count; i++) {
         ask_words(op, &saving->asks[i], scope, words + SAVE_WORDS + ASK_WORDS * i);
         say_pointer(op, &saving->asks[i], saving->keep_for_ms);
@@ -139,12 +156,13 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
 
 /* --- what is read first --- */
 
-enum { SAVE_LOOK, SAVE_COUNT, SAVE_LAPSE, SAVE_NOW };
+enum { SAVE_LOOK, SAVE_COUNT, SAVE_LAPSE, SAVE_SPARES, SAVE_ROOM, SAVE_NOW };
 
 struct held { /* the arguments, until they can be sent */
     struct saving saving;
     struct str scope;
     struct redis_count *count; /* NULL: there is room */
+    struct redis_room *room;   /* being made */
     enum store_quota quota;    /* there is no room */
 };
 
@@ -161,11 +179,34 @@ static void save_refused(struct redis_op *op, const struct held *held)
 
     if (op->status != NOD_E_LIMIT || !held)
         return;
+    const uint64_t most[] = { [STORE_QUOTA_NONE] = 0,
+                              [STORE_QUOTA_ALL] = store->pending_asks,
+                              [STORE_QUOTA_PRINCIPAL] = store->pending_asks_per_principal,
+                              [STORE_QUOTA_BYTES_ALL] = store->kept_most,
+                              [STORE_QUOTA_BYTES_PRINCIPAL] = store->kept_most_each };
     op->reply.quota = held->quota;
-    op->reply.quota_most = held->quota == STORE_QUOTA_ALL ? store->pending_asks
-                           : held->quota == STORE_QUOTA_PRINCIPAL
-                               ? store->pending_asks_per_principal
-                               : 0;
+    op->reply.quota_most = most[held->quota];
+    op->store->kept_refused += store_quota_is_bytes(held->quota);
+}
+
+/* The shards were asked what there is. */
+static void save_counted(struct redis_op *op, struct held *held)
+{
+    held->quota = redis_count_full(op->store, held->count);
+    bool own = held->quota == STORE_QUOTA_PRINCIPAL || held->quota == STORE_QUOTA_BYTES_PRINCIPAL;
+    uint64_t lacks = held->quota ? 0 : redis_count_lacks(op->store, held->count);
+
+    if (own && redis_lapse_say(op, held->count)) {
+        op->phase = SAVE_LAPSE;
+        return;
+    }
+    redis_op_more(op);
+    if (lacks) {
+        op->phase = SAVE_SPARES;
+        held->room = redis_room_say(op, held->count, lacks);
+    } else {
+        save_held(op, held, held->quota != STORE_QUOTA_NONE);
+    }
 }
 
 static void save_reply(struct redis_op *op, size_t at, const struct redis_value *value)
@@ -182,16 +223,24 @@ static void save_reply(struct redis_op *op, size_t at, const struct redis_value 
         else
             save_held(op, held, false);
     } else if (op->phase == SAVE_COUNT) {
-        redis_count_heard(held->count, at, value);
+        redis_count_heard(op->store, held->count, at, value);
         if (at + 1 < op->expected)
             return;
-        held->quota = redis_count_full(op->store, held->count);
-        if (held->quota == STORE_QUOTA_PRINCIPAL && redis_lapse_say(op, held->count)) {
-            op->phase = SAVE_LAPSE;
+        save_counted(op, held);
+    } else if (op->phase == SAVE_SPARES) {
+        redis_room_heard(held->room, at, value);
+        if (at + 1 < op->expected)
             return;
-        }
         redis_op_more(op);
-        save_held(op, held, held->quota != STORE_QUOTA_NONE);
+        op->phase = SAVE_ROOM;
+        if (!redis_room_make(op, held->room, held->count))
+            save_held(op, held, false);
+    } else if (op->phase == SAVE_ROOM) {
+        op->store->kept_dropped += (uint64_t)redis_number(redis_item(value, 2));
+        if (at + 1 < op->expected)
+            return;
+        redis_op_more(op);
+        save_held(op, held, false);
     } else if (op->phase == SAVE_LAPSE) {
         if (at + 1 < op->expected)
             return;
@@ -282,12 +331,14 @@ static size_t new_asks(const struct saving *saving)
 
 static struct redis_count *counted_first(struct redis_op *op, const struct saving *saving)
 {
-    size_t more = new_asks(saving);
+    struct redis_more more = { .asks = new_asks(saving) };
 
-    if (!more)
+    if (!kept_is_new(saving->open != NULL, saving->entry_count, saving->ask_count, more.asks))
         return NULL;
+    more.bytes = (uint64_t)kept_park(saving->open, saving->entries, saving->entry_count,
+                                     saving->asks, saving->ask_count);
     return redis_count_wanted(
-        op, saving->open ? saving->open->principal : saving->asks[0].principal, more);
+        op, saving->open ? saving->open->principal : saving->asks[0].principal, &more);
 }
 
 static void save(struct store *base, const struct redis_verb *verb, struct str call_id,

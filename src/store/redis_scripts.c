@@ -17,6 +17,9 @@
  *
  *     x         the head (redis/parts/head.lua)
  *     c, r      the call's record, the result's
+ *     k         the call's record without its arguments, if those are large: what stays of the call
+ *               when its content goes
+ *     b         the bytes that are kept of it; once it has ended, a blank and when it is removed
  *     j0 j1 ..  an item of the journal: a record of entries, or "@" and an ask that has ended
  *     y0 ..     the item without sensitive content, which replaces it when the call ends
  *     m<ask>    "state asked expires ended took sensitive token attempt via"; the token is that of
@@ -61,6 +64,9 @@ struct str redis_script_text(enum redis_script script)
         [SCRIPT_RESEAL] = STR_INIT(reseal_lua),
         [SCRIPT_TIME_IN_USE] = STR_INIT(time_in_use_lua),
         [SCRIPT_ORPHAN] = STR_INIT(orphan_lua),
+        [SCRIPT_KEPT] = STR_INIT(kept_lua),
+        [SCRIPT_FETCHED] = STR_INIT(fetched_lua),
+        [SCRIPT_ROOM] = STR_INIT(room_lua),
     };
 
     return texts[script];

@@ -67,8 +67,8 @@ static const char *const texts[SQL_COUNT] = {
                         " AND nodes.expires_ms > ?)",
     [SQL_CALL_DROP] = "DELETE FROM calls WHERE n = ?",
     [SQL_CALL_FETCHED] = "UPDATE calls SET spare_ms = ? WHERE n = ?",
-    [SQL_CALL_SHRINK] = "UPDATE calls SET record = ?, result = NULL, bytes = ?, spare_ms = NULL"
-                        " WHERE n = ?",
+    [SQL_CALL_SHRINK] = "UPDATE calls SET record = ?, result = NULL, bytes = ?, spare_ms = NULL,"
+                        " drop_ms = keep_until_ms WHERE n = ?",
     [SQL_CALLS_SPARE] = "SELECT n, id, owner, bytes, keep_until_ms, record FROM calls"
                         " WHERE n > ? AND spare_ms IS NOT NULL ORDER BY n LIMIT 1",
     [SQL_CALLS_SPARE_OF] = "SELECT n, id, owner, bytes, keep_until_ms, record FROM calls"

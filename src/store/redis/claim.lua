@@ -1,4 +1,4 @@
--- uses clock head indexes tell
+-- uses clock mark head indexes tell
 --
 -- claim.
 -- KEYS call, live, due.
@@ -25,8 +25,9 @@ end
 
 local metas, wins, names, mixes = {}, {}, {}, false
 for i = ITEM_FIRST, #ARGV, ITEM_WORDS do names[#names + 1] = 'm' .. ARGV[i] end
+names[#names + 1] = 'b'
 local fields = call('HMGET', call_key, 'x', unpack(names))
-local found = fields[1]
+local found, kept_text = fields[1], fields[#names + 1]
 if not found then return {1, now} end
 for i = ITEM_FIRST, #ARGV, ITEM_WORDS do
   local text = fields[#metas + 2]
@@ -44,7 +45,7 @@ end
 
 -- paste head_read
 local now_text = digits(now)
-local set, refused, won, fresh, ended, again, over = {}, false, false, false, {}, false, ''
+local set, refused, won, fresh, ended, again, over, answers = {}, false, false, false, {}, false, '', 0
 for nth, meta in ipairs(metas) do
   local i = ITEM_FIRST + ITEM_WORDS * (nth - 1)
   local ask, outcome, offer, more = ARGV[i], ARGV[i + 1], ARGV[i + 4], ARGV[i + 5] == '1'
@@ -70,6 +71,7 @@ for nth, meta in ipairs(metas) do
       pending, items, entries = math.max(pending - 1, 0), items + 1, entries + 1
       if not late then
         set[at + 3], set[at + 4] = 'a' .. ask, ARGV[i + 2]
+        answers = answers + #ARGV[i + 2]
         if ARGV[i + 3] ~= '' then
           confidences = confidences + 1
           set[at + 5], set[at + 6] = 'z' .. ask, ARGV[i + 3]
@@ -115,6 +117,13 @@ if fresh then
   if over ~= '' then call('PUBLISH', channels, '-' .. owner .. id .. over) end
   -- paste no_life
   -- paste head_text
+  if answers > 0 then
+    -- paste kept_before
+    grown = grown + answers
+    set[#set + 1] = 'b'
+    set[#set + 1] = was + answers
+    -- paste kept
+  end
   call('HSET', call_key, 'x', head, unpack(set))
 else
   for nth, meta in ipairs(metas) do

@@ -1,12 +1,14 @@
--- uses clock head indexes tell
+-- uses clock mark head indexes tell
 --
 -- finish, cancel.
 -- KEYS call, live, due.
 -- ARGV as named below; epoch '': any.
+-- Returns the principal, as it is counted.
 local call_key, due_key = KEYS[1], KEYS[3]
-local token, its_epoch, its_state, result_record, id, me, channels, ends_kept_ms, keep_ms, hands = unpack(ARGV)
+local token, its_epoch, its_state, result_record, id, me, channels, ends_kept_ms, keep_ms, hands, fetched = unpack(ARGV)
 
-local found = call('HGET', call_key, 'x')
+local fields = call('HMGET', call_key, 'x', 'b')
+local found, kept_text = fields[1], fields[2]
 if not found then return {1, now} end
 -- paste head_read
 if newest == token then return {0, now} end
@@ -46,9 +48,20 @@ end
 if hands == '1' then handed = '1' end
 state, newest, pending = its_state, token, '0'
 -- paste head_text
-call('HSET', call_key, 'x', head, 'r', result_record)
-call('PEXPIREAT', call_key, digits(math.max(tonumber(keep_until), now + ends_kept_ms)))
+-- paste kept_before
+local till = digits(math.max(tonumber(keep_until), now + ends_kept_ms))
+was, grown = was + #result_record, grown + #result_record
+kept_text = string.format('%d ', was) .. till
+call('HSET', call_key, 'x', head, 'r', result_record, 'b', kept_text)
+call('PEXPIREAT', call_key, till)
+if fetched == '1' or its_state == '4' then
+  spares = was - MARK
+  call('ZADD', shard .. 'f:' .. owner, digits(now), id .. ' ' .. kept_text)
+else
+  call('ZADD', shard .. 'e:' .. owner, till, id .. ' ' .. kept_text)
+end
+-- paste kept
 if over ~= '' then call('PUBLISH', channels, '-' .. owner .. id .. over) end
 if node ~= me then tell(node, me, channels, id) end
 if node_before ~= node and node_before ~= me then tell(node_before, me, channels, id) end
-return {0, now}
+return {0, now, owner}

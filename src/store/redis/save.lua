@@ -1,16 +1,17 @@
--- uses clock head indexes tell
+-- uses clock mark head indexes tell
 --
 -- park, append.
 -- KEYS call, live, due.
 -- ARGV as named below, and for each ask: id, asked, expires, ttl, sensitive, attempt, record.
 -- Returns whether this very node is to be woken.
-local ASK_FIRST, ASK_WORDS = 19, 7
+local ASK_FIRST, ASK_WORDS = 20, 7
 local call_key, due_key = KEYS[1], KEYS[3]
 local token, its_epoch, its_node, its_notices, what, opens, call_record, entries_record, entry_count, id, me, channels,
-  erased_record, no_room, its_owner, hands, keep_ms, in_use = unpack(ARGV, 1, ASK_FIRST - 1)
+  erased_record, no_room, its_owner, hands, keep_ms, in_use, small_record = unpack(ARGV, 1, ASK_FIRST - 1)
 local open, parks, now_text = opens == '1', what == 'p', digits(now)
 
-local found = call('HGET', call_key, 'x')
+local fields = call('HMGET', call_key, 'x', 'b')
+local found, kept_text = fields[1], fields[2]
 local behind = false
 if found then
   -- paste head_read
@@ -21,6 +22,8 @@ elseif not open then
   return {1, now}
 end
 if no_room == '1' then return {4, now} end
+if not found then kept_text = '0' end
+-- paste kept_before
 if behind then
   -- The call has gone on where this store is not shared: the stored one is replaced.
   for i = 1, #asks - 21, 22 do
@@ -31,7 +34,7 @@ if behind then
     call('ZREM', shard .. 'o:' .. owner, member)
   end
   call('DEL', call_key)
-  found = false
+  was, grown, found = 0, grown - was, false
 end
 
 local set = {'x', ''}
@@ -42,6 +45,10 @@ else
   epoch, pending, items, entries, confidences, keep_until = '1', '0', '0', '0', '0', '0000000000000'
   opened, asks, node_before, deaths = now_text, '-', '', ''
   set[3], set[4] = 'c', call_record
+  was, grown = was + MARK + #call_record, grown + MARK + #call_record
+  if small_record ~= '' then
+    set[5], set[6] = 'k', small_record
+  end
 end
 local newly_handed = hands == '1' and handed ~= '1'
 if newly_handed then handed = '1' end
@@ -58,6 +65,7 @@ if entries_record ~= '' then
     confidences = confidences + 1
   end
   items, entries = items + 1, entries + entry_count
+  was, grown = was + #entries_record, grown + #entries_record
 end
 
 local new_asks = ''
@@ -70,6 +78,7 @@ for i = ASK_FIRST, #ARGV, ASK_WORDS do
   set[at + 2] = '0 ' .. score .. ' ' .. till .. ' 0 0 ' .. ARGV[i + 4] .. '  ' .. ARGV[i + 5] .. ' '
   set[at + 3] = 'q' .. ask
   set[at + 4] = ARGV[i + 6]
+  was, grown = was + MARK + #ARGV[i + 6], grown + MARK + #ARGV[i + 6]
   call('ZADD', due_key, till, id .. ask)
   -- paste ask_stands
   new_asks, pending = new_asks .. ask, pending + 1
@@ -99,5 +108,10 @@ else
 end
 -- paste head_text
 set[2] = head
+set[#set + 1] = 'b'
+set[#set + 1] = was
 call('HSET', call_key, unpack(set))
+if grown ~= 0 then
+  -- paste kept
+end
 return {0, now, woken}

@@ -1,4 +1,4 @@
--- uses clock head
+-- uses clock mark head
 --
 -- Removes what records that are gone have left in the indexes of their shard, asks that ended so long ago that they are no
 -- longer listed, and calls that are abandoned.
@@ -10,7 +10,7 @@ local live_key, due_key = KEYS[1], KEYS[2]
 local shard = live_key:sub(1, -2)
 local idle_key, asks_key, list_key = shard .. 'i', shard .. 'a', shard .. 'l'
 local call_keys, most, in_use, abandoned, ends_kept_ms = unpack(ARGV)
-local removed = 0
+local removed, grown, spares = 0, 0, 0
 
 -- A member of the asks is an ask, its call and its principal.
 local function ask_goes(member)
@@ -23,7 +23,24 @@ for _, id in ipairs(call('HRANDFIELD', live_key, most)) do
   if call('EXISTS', call_keys .. id) == 0 then call('HDEL', live_key, id) end
 end
 for _, at in ipairs(call('ZRANDMEMBER', due_key, most)) do
-  if call('EXISTS', call_keys .. at:sub(1, 22)) == 0 then call('ZREM', due_key, at) end
+  local call_key = call_keys .. at:sub(1, 22)
+  local fields = call('HMGET', call_key, 'x', 'b')
+  local found, kept_text = fields[1], fields[2]
+  if not found then
+    call('ZREM', due_key, at)
+  elseif not kept_text then
+    -- paste head_read
+    -- paste kept_before
+    call('HSET', call_key, 'b', was)
+    -- paste kept
+  end
+end
+for _, name in ipairs(call('HRANDFIELD', shard .. 'b', most)) do
+  owner = name
+  if owner ~= '*' and owner:sub(1, 1) ~= 's' then
+    -- paste kept_over
+  end
+  if call('HGET', shard .. 'b', name) == '0' then call('HDEL', shard .. 'b', name) end
 end
 for _, member in ipairs(call('ZRANDMEMBER', asks_key, most)) do
   if call('EXISTS', call_keys .. member:sub(23, 44)) == 0 then ask_goes(member) end
@@ -56,8 +73,10 @@ for _, id in ipairs(call('ZRANGEBYSCORE', idle_key, '-inf', old, 'LIMIT', 0, mos
       for i = 1, #asks - 21, 22 do
         ask_goes(asks:sub(i, i + 21) .. id .. owner)
       end
+      grown, spares = -tonumber(call('HGET', call_keys .. id, 'b') or 0), 0
       call('DEL', call_keys .. id)
       call('HDEL', live_key, id)
+      -- paste kept
     end
     call('ZREM', idle_key, id)
   end
