@@ -126,7 +126,7 @@ static nod_status letterhead(nod_hook_run *hook, void *data)
         hook, nod_fmt(nod_hook_call(hook), "[house rules] %s", nod_hook_message(hook)));
 }
 
-/* Refuses an answer. A client that can be asked again is, and is told why. */
+/* Refuses an answer. The person is told why, and asked again. */
 static nod_status no_bribes(nod_hook_run *hook, void *data)
 {
     (void)data;

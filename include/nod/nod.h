@@ -349,7 +349,7 @@ typedef struct nod_tool {
     bool idempotent;
     bool closed_world;           /* the tool touches nothing outside this server */
     bool requires_confirmation;  /* a person is asked before the handler starts */
-    const char *confirm_message; /* what they are asked; NULL: made from title and arguments */
+    const char *confirm_message; /* what they are asked; NULL: made of the title. Arguments follow */
     bool blocking;               /* may block: runs on a worker thread */
     int64_t timeout_ms;          /* for the work, without the time of people; 0: 60000 */
     nod_task_mode task;
@@ -548,9 +548,11 @@ NOD_API void nod_url_done(nod_server *server, const char *elicitation_id);
  *              .target = "delete_*");
  *
  * If it returns NOD_OK, the flow goes on. If it returns an error, the flow ends and the caller sees
- * the error; in the answer flow the answerer sees it, and the question stays open. If it returns
- * NOD_PENDING, it finishes later (nod_hook_done), has gone into the stage (nod_hook_next), or has
- * asked a person (at gate). What is already stored stays: an error after finish or after
+ * the error; in the answer flow the answerer sees it, and the question stays open. (A client of the
+ * 2025 era is asked again, with that sentence: as often as .attempts says, or 8 times in all. After
+ * that the question moves to the next place, or ends as one whose content does not fit.) If it
+ * returns NOD_PENDING, it finishes later (nod_hook_done), has gone into the stage (nod_hook_next),
+ * or has asked a person (at gate). What is already stored stays: an error after finish or after
  * publishResult changes nothing.
  *
  * Hooks run on the server's thread and must not block. A call that goes on after a restart, or on
@@ -849,8 +851,9 @@ NOD_API nod_status nod_secret_with(nod_call *call, nod_bytes *secret,
  *
  * The bytes are for this run only: they are wiped when the handler returns, however it returns. They
  * are in no journal, log or result, unless you put them there: give them to whoever needs them inside
- * of a step, and keep no pointer to them. Each run is given them anew, and if somebody changed or
- * deleted the secret meanwhile, the next run has the new one, or asks.
+ * of a step, and keep no pointer to them. Each run is given them anew, and if somebody
+ * deleted the secret meanwhile, the next run asks. A value that is there stays: to change it is to
+ * delete it and to give it anew.
  *
  * NOD_E_REFUSED: the person declined (code SECRET_DECLINED) or dismissed the question
  * (SECRET_CANCELLED). NOD_E_TIMEOUT, NOD_E_NOT_SUPPORTED (there is no page, or nobody to send there),

@@ -352,6 +352,12 @@ static void describe(void *subject, struct hook_view *view)
         view->call_id = record->call_id;
 }
 
+/* Hooks have spoken, or may not. */
+static bool is_unhooked(const void *subject)
+{
+    return ((const struct claim *)subject)->objection.len || claim_is_crashed(subject);
+}
+
 static const struct stage answer_stages[] = {
     { "parseInput", claim_parse_input, .needed = true },
     { "lookupPending", claim_lookup, .needed = true },
@@ -365,33 +371,56 @@ const struct flow_table answer_flow = { .id = NOD_FLOW_ANSWER,
                                         .stages = answer_stages,
                                         .count = sizeof(answer_stages) / sizeof(answer_stages[0]),
                                         .describe = describe,
-                                        .unhooked = claim_is_crashed,
+                                        .unhooked = is_unhooked,
                                         .write = claim_write_content,
                                         .keep = claim_keep_content };
 
-/*
- * A hook objected to an answer that cannot be given twice. The surface is done with this ask, which
- * moves to the next one.
- */
-static void offer_spent(struct claim *claim)
+static struct str as_problem(struct claim *claim, struct str message)
 {
-    struct ask *ask = claim_ask(claim);
+    struct schema_problems problems = { .count = 1 };
 
-    if (ask && claim->answer.once && !claim->by_engine && ask_is_up_on(ask, claim->answer.surface))
-        ask_offered(ask, claim->answer.surface, OFFER_REFUSED);
+    problems.at[0] = (struct schema_problem){ STR(""), message };
+    return problems_list(&claim->arena, &problems, NULL);
 }
 
 /* As code and sentence, and as the one problem of the answer, for surfaces that show problems. */
 static void say_why(struct claim *claim, const struct fault *fault)
 {
-    struct schema_problems problems = { .count = 1 };
-
     claim->result.code = fault->code;
     claim->result.message = fault->message;
-    if (!fault->message.len)
-        return;
-    problems.at[0] = (struct schema_problem){ STR(""), fault->message };
-    claim->result.problems = problems_list(&claim->arena, &problems, NULL);
+    if (fault->message.len)
+        claim->result.problems = as_problem(claim, fault->message);
+}
+
+static void log_objection(struct claim *claim)
+{
+    struct ask *ask = claim_ask(claim);
+    const struct ask_record *record = ask ? &ask->record : claim->record;
+
+    LOG_INFO("a hook refused an answer", LOG_STR("call", record ? record->call_id : STR_NONE),
+             LOG_STR("ask", claim->ask_id), LOG_STR("tool", record ? record->target : STR_NONE),
+             LOG_STR("by", claim->answer.by), LOG_STR("why", claim->result.message));
+}
+
+static void claim_flow_done(struct flow *flow, void *subject, nod_status status);
+
+/*
+ * A hook objected to an answer that nobody would give a second time. It counts as one that does not
+ * fit (content_invalid), if it may be given at all. True: that is being looked at, without hooks.
+ */
+static bool objection_counts(struct claim *claim)
+{
+    struct str problems = claim->result.problems;
+
+    if (!claim->answer.once || claim->answer.set || claim->by_engine || !claim->answer.surface)
+        return false;
+    claim->objection =
+        problems.len ? problems : as_problem(claim, STR("a rule of this server does not allow it"));
+    claim->result = (struct answer_result){ 0 };
+    flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, "lookupPending", claim,
+               claim_flow_done);
+    flow_enter(&claim->flow);
+    return true;
 }
 
 static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
@@ -401,11 +430,14 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
 
     if (status != NOD_OK && claim->result.status == NOD_OK &&
         claim->result.state == ASK_PENDING) { /* a hook objected before anything was stored */
-        claim->result.status = status;
-        claim->result.pending = true;
+        bool page_open = claim->result.pending;
         if (fault)
             say_why(claim, fault);
-        offer_spent(claim);
+        log_objection(claim);
+        if (!page_open && objection_counts(claim))
+            return;
+        claim->result.status = status;
+        claim->result.pending = true;
     }
     LOG_DEBUG("answer", LOG_STR("ask", claim->ask_id),
               LOG_STR("action", ask_state_name(claim->outcome)),

@@ -41,7 +41,7 @@ struct claim {
     bool url_done;    /* a page says that it is done */
     bool page;        /* it was given on a page of this server */
     bool too_large;   /* the content was too large to be looked at */
-    bool again;       /* the content does not fit, and is asked for once more */
+    bool again;       /* it cannot be used, and is asked for once more */
     bool weighed;     /* `learned` is known */
     bool turn_looked; /* it is known whether its turn has come early */
     int doubts;       /* looks at which nodes have the version of the call */
@@ -57,8 +57,9 @@ struct claim {
     struct str content;              /* JSON */
     struct remember_choice remember; /* what answer.remember points to */
     struct str note;                 /* ask_record.note */
-    bool lent;       /* answer.content belongs to the answerer, which is still on the stack */
-    struct buf text; /* the content as it was given */
+    struct str objection; /* of a hook, as problems; the answer counts as one that does not fit */
+    bool lent;            /* answer.content belongs to the answerer, which is still on the stack */
+    struct buf text;      /* the content as it was given */
     struct ask_record *record; /* if the ask does not wait here, or may leave; in the arena */
     struct str gone;           /* the name of what asked, if that is no longer here */
     struct id asker;           /* the call that asked, once it is known: result.call_id */

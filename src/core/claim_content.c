@@ -7,7 +7,8 @@
  *
  * Holds always: content that reaches the claim fits the schema, and the journal has room for it
  * beside all other answers on their way. Content that does not fit is named by path. It leads to
- * another offer, leaves the answerer another try, or ends the ask: see content_invalid.
+ * another offer, leaves the answerer another try, or ends the ask: see content_invalid. So does an
+ * answer that a hook objects to, if nobody would give it again.
  */
 #include "core/claim.h"
 
@@ -17,6 +18,7 @@
 #include "json/write.h"
 
 enum {
+    CLAIM_OBJECTIONS_MOST = 8,   /* times that hooks may refuse an answer, unless its author says */
     CLAIM_LENT_BYTES = 16 << 10, /* of content that is checked as its giver's tree, not a copy */
     CLAIM_UNASKED_MAX = 16, /* members of content beyond the fields of the form; they are kept */
 };
@@ -361,12 +363,14 @@ static void weighed(void *data, nod_status status, const struct store_reply *rep
     flow_again(&claim->flow);
 }
 
-/* Invalid content: it is asked for again, the ask stays pending, or the ask ends. */
+/* Invalid content: it is asked for again, the ask stays pending, or the ask ends. If a hook
+ * objects, somebody else may still be asked. */
 static void content_invalid(struct claim *claim, const struct ask_record *record,
                             struct str problems)
 {
     const struct surface *surface = claim->answer.surface;
-    int most = surface ? surface->ops->attempts : 0;
+    struct ask *ask = claim_ask(claim);
+    int most = claim->objection.len ? CLAIM_OBJECTIONS_MOST : surface ? surface->ops->attempts : 0;
     int attempt = claim->answer.attempt ? claim->answer.attempt : record->attempt;
 
     claim->result.problems = problems;
@@ -379,6 +383,12 @@ static void content_invalid(struct claim *claim, const struct ask_record *record
     }
     claim->offer = attempt > 0 ? attempt : 1;
     claim->again = claim->offer < most;
+    if (!claim->again && claim->objection.len && ask && ask_can_move(ask, surface)) {
+        claim->result.pending = true;
+        ask_offered(ask, surface, OFFER_REFUSED);
+        claim_reject(claim, NOD_E_REFUSED);
+        return;
+    }
     claim->outcome = ASK_INVALID;
     claim->content = problems;
     flow_next(&claim->flow);
@@ -413,12 +423,16 @@ void claim_validate_content(struct flow *flow, void *subject)
     struct ask *ask = claim_ask(claim);
     const struct ask_record *record = ask ? &ask->record : claim->record;
 
-    if (claim->answer.action != ASK_ACCEPTED) {
+    if (claim->answer.action != ASK_ACCEPTED && !claim->objection.len) {
         flow_next(flow);
         return;
     }
     if (!record) {
         load_question(claim);
+        return;
+    }
+    if (claim->objection.len) {
+        content_invalid(claim, record, claim->objection);
         return;
     }
     claim->checked = true;

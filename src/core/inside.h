@@ -597,6 +597,8 @@ void ask_record_came_to(struct engine *engine, struct ask_record *record, const 
                         size_t turn);
 /* Where the call's asks are up has changed: see caller_ops.offered. */
 void call_tell_offered(struct call *call);
+/* Is it up on another surface, or could it be, in this turn or a later one? */
+bool ask_can_move(const struct ask *ask, const struct surface *from);
 /* It is up somewhere, or will be. */
 bool ask_waits(const struct ask *ask);
 

@@ -218,6 +218,16 @@ static bool turn_can(const struct ask *ask, unsigned turn)
     return false;
 }
 
+bool ask_can_move(const struct ask *ask, const struct surface *from)
+{
+    const struct plan *plan = call_plan(ask->call);
+    bool can = ask->up & ~bit_of(ask->call->engine, from);
+
+    for (size_t turn = ask->turn; turn < plan->count; turn++)
+        can = can || turn_can(ask, plan->turns[turn]);
+    return can;
+}
+
 /* A client that is away may come back in its turn. */
 static bool awaits_client(const struct ask *ask, unsigned turn)
 {

@@ -25,6 +25,7 @@ struct str question_message(const struct mcp_server *server, struct arena *arena
     struct str said = problems.len ? problems_sentence(arena, problems) : STR_NONE;
     if (!said.len)
         return message;
-    return arena_fmt(arena, "Your last answer could not be used: " STR_FMT ".\n\n" STR_FMT,
-                     STR_ARG(said), STR_ARG(message));
+    bool ends = strchr(".!?", said.at[said.len - 1]); /* a hook's sentence */
+    return arena_fmt(arena, "Your last answer could not be used: " STR_FMT "%s\n\n" STR_FMT,
+                     STR_ARG(said), ends ? "" : ".", STR_ARG(message));
 }

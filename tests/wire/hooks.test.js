@@ -2,7 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { accept, callTool, nextAsk, rawPeer, startHttp, textOf } from './harness.js';
+import { accept, callTool, nextAsk, rawPeer, startHttp, textOf, transports } from './harness.js';
 import { Modern, accepted, retryOf, scratchFolder } from './modern.js';
 
 const SECRET = 'a secret that is surely long enough for this';
@@ -85,4 +85,33 @@ test('2026: who answers what a hook refuses is asked again, and told why', async
   assert.match(again.inputRequests[same].params.message, /This house pays no bribes\./);
   const paid = await modern.ended('pay', small, retryOf(again, { [same]: accepted({ purpose: 'tea' }) }));
   assert.equal(paid, 'Paid 5.00 to Bob with ************1111 for tea.');
+});
+
+const BRIBES = 'Your last answer could not be used: This house pays no bribes.\n\n[house rules] What is it for?';
+
+for (const transport of transports) {
+  test(`2025, ${transport}: who answers what a hook refuses is asked again, and told why`, async (t) => {
+    const peer = await rawPeer(t, transport, 'house-rules');
+    const call = await callTool(peer, 'pay', { to: 'Bob', amount: 5 });
+    const first = await nextAsk(peer);
+    await accept(peer, first.id, { purpose: 'a bribe' });
+    const again = await nextAsk(peer);
+    assert.notEqual(again.id, first.id);
+    assert.equal(again.params.message, BRIBES);
+    await accept(peer, again.id, { purpose: 'tea' });
+    assert.equal(textOf((await call.reply()).result), 'Paid 5.00 to Bob with ************1111 for tea.');
+  });
+}
+
+test('2025: when a hook has refused often enough, the call ends and says why; so does the log', async (t) => {
+  const server = await startHttp(t, 'house-rules', { args: ['--no-inbox'] });
+  const peer = await rawPeer(t, 'http', 'house-rules', { server });
+  const call = await callTool(peer, 'pay', { to: 'Bob', amount: 5 });
+  for (let i = 0; i < 8; i++) await accept(peer, (await nextAsk(peer)).id, { purpose: 'a bribe' });
+  const { result } = await call.reply();
+  assert.equal(result.isError, true);
+  assert.equal(result._meta.code, 'INVALID_INPUT');
+  assert.match(textOf(result), /This house pays no bribes\./);
+  assert.match(server.stderr(), /level=info event="a hook refused an answer" .*why="This house pays no bribes\."/);
+  assert.doesNotMatch(server.stderr(), /nobody could be asked/);
 });

@@ -819,21 +819,80 @@ static void a_hook_may_refuse_at_any_stage_and_nothing_is_stranded(void **state)
     }
 }
 
-static void an_answer_that_a_hook_refuses_moves_the_ask_on(void **state)
+static nod_status refuse_aloud(struct nod_hook_run *hook, void *data)
+{
+    (void)data;
+    return hook_fail(hook, NOD_E_REFUSED, "NO_BRIBES", STR("This house pays no bribes."));
+}
+
+/* A client's form cannot be answered twice: nobody listens for what becomes of the answer. */
+static void an_answer_that_a_hook_refuses_counts_as_one_that_does_not_fit(void **state)
+{
+    static const char *const stages_before[] = { "parseInput", "lookupPending", "validateContent",
+                                                 "buildResult", "publishResult" };
+
+    (void)state;
+    for (size_t i = 0; i < 5 * 2; i++) {
+        world_init(&world, &(struct world_opts){ .handler = asks_once, .surface_attempts = 1 });
+        world_hook(&world, NOD_FLOW_ANSWER, stages_before[i / 2], NOD_WILL, refuse_aloud, NULL);
+        struct world_caller *caller = world_call(&world, "ann", "s1");
+        world_settle(&world);
+        for (int attempt = 1; attempt <= 8; attempt++) {
+            assert_int_equal(caller->finished, 0);
+            assert_int_equal((int)world.shown_count, attempt);
+            struct json content = { .type = JSON_OBJECT };
+            ask_answer(world.engine, str_of(up_id()),
+                       &(struct answer){ .action = i % 2 ? ASK_DECLINED : ASK_ACCEPTED,
+                                         .content = i % 2 ? NULL : &content,
+                                         .by = STR("ann"),
+                                         .attempt = attempt,
+                                         .surface = &world.surface },
+                       NULL, NULL);
+            world_settle(&world);
+        }
+        assert_int_equal(caller->finished, 1);
+        assert_int_equal(caller->status, NOD_E_INVALID);
+        assert_non_null(strstr(caller->message, "This house pays no bribes."));
+        world_finish(&world);
+    }
+}
+
+static void what_a_hook_refuses_of_somebody_else_counts_for_nothing(void **state)
 {
     (void)state;
     world_init(&world, &(struct world_opts){ .handler = asks_once });
+    world_hook(&world, NOD_FLOW_ANSWER, "parseInput", NOD_WILL, refuse_aloud, NULL);
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    ask_answer(
+        world.engine, str_of(up_id()),
+        &(struct answer){ .action = ASK_DECLINED, .by = STR("bob"), .surface = &world.surface },
+        NULL, NULL);
+    world_settle(&world);
+    assert_int_equal(caller->finished, 0);
+    assert_true(world_up(&world));
+    world_finish(&world);
+}
+
+static void an_answer_that_a_hook_refuses_for_the_last_time_moves_the_ask_on(void **state)
+{
+    (void)state;
+    world_init(&world, &(struct world_opts){ .handler = asks_once, .surface_attempts = 1 });
+    world.second_can = ~0u;
     world_hook(&world, NOD_FLOW_ANSWER, "validateContent", NOD_WILL, refuse, NULL);
     struct world_caller *caller = world_call(&world, "ann", "s1");
     world_settle(&world);
-    /* A client's form cannot be answered twice: nobody listens for what becomes of the answer. */
-    ask_answer(
-        world.engine, str_of(up_id()),
-        &(struct answer){ .action = ASK_DECLINED, .by = STR("ann"), .surface = &world.surface },
-        NULL, NULL);
-    world_settle(&world);
-    assert_int_equal(caller->finished, 1);
-    assert_int_equal(caller->status, NOD_E_NOT_SUPPORTED);
+    size_t before = world.second_count;
+    for (int attempt = 1; attempt <= 8; attempt++) {
+        assert_int_equal(world.second_count, before);
+        ask_answer(
+            world.engine, str_of(up_id()),
+            &(struct answer){ .action = ASK_DECLINED, .by = STR("ann"), .surface = &world.surface },
+            NULL, NULL);
+        world_settle(&world);
+    }
+    assert_int_equal(caller->finished, 0);
+    assert_int_equal(world.second_count, before + 1);
     world_finish(&world);
 }
 
@@ -1206,7 +1265,9 @@ SUBJECT(life)
         cmocka_unit_test(a_page_that_is_waited_for_ends_its_ask_when_it_is_done),
         cmocka_unit_test(hooks_are_called_at_every_stage_in_order),
         cmocka_unit_test(a_hook_may_refuse_at_any_stage_and_nothing_is_stranded),
-        cmocka_unit_test(an_answer_that_a_hook_refuses_moves_the_ask_on),
+        cmocka_unit_test(an_answer_that_a_hook_refuses_counts_as_one_that_does_not_fit),
+        cmocka_unit_test(what_a_hook_refuses_of_somebody_else_counts_for_nothing),
+        cmocka_unit_test(an_answer_that_a_hook_refuses_for_the_last_time_moves_the_ask_on),
         cmocka_unit_test(a_store_that_is_away_fails_the_call_cleanly),
         cmocka_unit_test(whose_an_ask_is_shows_in_no_refusal),
         cmocka_unit_test(an_answer_that_is_too_large_is_an_invalid_one),
