@@ -43,12 +43,14 @@ static struct str gate_message(struct run *run)
 {
     const struct target *target = run->call->target;
 
-    if (target->confirm_message.len)
-        return target->confirm_message;
+    struct str asked = target->confirm_message.len
+                           ? target->confirm_message
+                           : arena_fmt(&run->arena, "Allow " STR_FMT "?", STR_ARG(target->title));
+
     if (!json_first(run->args))
-        return arena_fmt(&run->arena, "Allow " STR_FMT "?", STR_ARG(target->title));
-    return arena_fmt(&run->arena, "Allow " STR_FMT "?\n\nArguments: " STR_FMT,
-                     STR_ARG(target->title), STR_ARG(run_show_args(run, run->args, false, false)));
+        return asked;
+    return arena_fmt(&run->arena, STR_FMT "\n\nArguments: " STR_FMT, STR_ARG(asked),
+                     STR_ARG(run_show_args(run, run->args, false, false)));
 }
 
 static nod_status not_confirmed(struct nod_hook_run *hook, struct run *run,

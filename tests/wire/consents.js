@@ -24,7 +24,7 @@ export const YES = { action: 'accept', content: { confirmed: true } };
 
 export const yesTo = (tool) => (/form|data|danger$/.test(tool) ? YES : { action: 'accept', content: {} });
 const opens = (tool) => /link|page|secret|account/.test(tool);
-export const keyOf = (tool) => (/danger|data/.test(tool) ? 'form' : /link/.test(tool) ? 'link' : ['gated', 'kept'].includes(tool) ? 'nod.gate' : /confirm|lax|strict|elsewhere/.test(tool) ? 'confirm' : 'approve');
+export const keyOf = (tool) => (/danger|data/.test(tool) ? 'form' : /link/.test(tool) ? 'link' : ['gated', 'kept', 'confirmed'].includes(tool) ? 'nod.gate' : /confirm|lax|strict|elsewhere/.test(tool) ? 'confirm' : 'approve');
 
 let calls = 0;
 export const unique = () => ({ call: String(++calls) }); // the same call again would find the one that waits

@@ -67,7 +67,7 @@ test('the table has every case, and there is no case beside it', () => {
 });
 
 for (const [name, open] of Object.entries(clients))
-  for (const tool of ['gated', 'approve'])
+  for (const tool of ['gated', 'confirmed', 'approve'])
     test(`${name}, ${tool}: each value is cut, what is missing is counted, and nothing hides`, async (t) => {
       const next = sending(t);
       const session = await open(t, 'http', 'consent-server', {});
