@@ -322,6 +322,7 @@ static void answered(void *data, const struct answer_result *result)
 
     CRASH_POINT(page_after);
     visit->counted = result->status == NOD_OK;
+    visit->same = result->same;
     if (result->status != NOD_OK && result->status != NOD_E_STALE && result->status != NOD_E_STORE)
         settled(visit);
     if (result->status == NOD_OK || (result->status == NOD_E_STALE && !result->pending))

@@ -71,6 +71,7 @@ struct hosted_visit {
     bool by_link, half;    /* nobody has signed in: see front_request */
     bool submits;          /* it brings an answer, and is told if that does not count */
     bool counted;          /* its answer has ended the ask */
+    bool same;             /* or has been given before, by the same person */
     bool stored;           /* PAGE_SECRET: what is kept is what this visit brought */
     struct ask_record ask; /* in the arena */
     struct str go;         /* where the page leads to, if the person wants */

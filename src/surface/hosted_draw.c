@@ -36,8 +36,16 @@ static bool is_over(const struct hosted_visit *visit)
            engine_now(hosted_opts(visit->hosted)->engine) >= visit->ask.expires_ms;
 }
 
+/* The visit brings an answer, and another one counts. */
+static bool is_too_late(const struct hosted_visit *visit)
+{
+    return visit->submits && !visit->counted;
+}
+
 static struct str outcome_of(struct hosted_visit *visit)
 {
+    if (is_too_late(visit) && !visit->same && visit->ask.state == ASK_ACCEPTED)
+        return STR("This was answered before. What you have sent now was not taken.");
     struct str end = end_of(&visit->ask, is_over(visit));
     struct str undone = hosted_kind_of(&visit->ask)->undone;
 
@@ -89,7 +97,6 @@ static void write_data(struct hosted_visit *visit, struct json_writer *w)
 
 void hosted_draw(struct hosted_visit *visit)
 {
-    bool conflict = visit->submits && !visit->counted;
     struct json_writer w;
     struct buf data;
 
@@ -97,7 +104,7 @@ void hosted_draw(struct hosted_visit *visit)
     json_writer_init(&w, &data);
     write_data(visit, &w);
     if (json_writer_done(&w))
-        http_reply_json(visit->exchange, conflict ? 409 : 200, buf_str(&data));
+        http_reply_json(visit->exchange, is_too_late(visit) ? 409 : 200, buf_str(&data));
     else
         api_problem(visit->exchange, 500, STR("The page could not be drawn."));
     buf_finish(&data);

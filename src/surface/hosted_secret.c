@@ -85,7 +85,7 @@ static void undo(struct hosted *hosted, const struct ask_record *ask, struct are
 static bool secret_settled(struct hosted_visit *visit)
 {
     if (visit->ask.state == ASK_ACCEPTED) { /* perhaps by another tab, which was told otherwise */
-        visit->counted = visit->stored;
+        visit->counted = visit->same = visit->stored;
         if (visit->stored)
             hosted_answer_others(visit, is_same);
     } else if (visit->stored || visit->ask.state != ASK_PENDING) {
