@@ -54,7 +54,7 @@ function addRow(item, fresh) {
 function paintCount() {
   const n = waiting().length;
   const words = `${count(n)}${next ? '+' : ''}`;
-  $('count').textContent = n ? `${words} waiting` : 'Nothing waiting';
+  $('count').textContent = state === 'out' ? '' : n ? `${words} waiting` : 'Nothing waiting';
   document.title = `${n ? `(${words}) ` : ''}${me.server.title || me.server.name}`;
   $('more').hidden = !next;
   main.classList.toggle('empty', !rows.size);
@@ -273,6 +273,7 @@ function connection(now) {
   notice.hidden = now === 'live';
   if (now === 'lost') notice.replaceChildren('The connection is lost. Reconnecting… What you typed is still here.');
   if (now === 'out') notice.replaceChildren('You are signed out. ', el('a', { href: signInPath() }, 'Sign in again'), ', here or in another tab.');
+  paintCount();
   current?.refresh();
 }
 

@@ -41,6 +41,8 @@ export async function request(path, method = 'GET', body, headers = keyed(key)) 
 export const readAsk = (id) => request(apiPath(id));
 export const answerAsk = (id, body) => request(`${apiPath(id)}/resolve`, 'POST', body);
 
+// The page's half of its own sign-in: sent with another one, that one takes its place.
+export const ownKey = () => keyed(key);
 export async function signIn(path, headers = {}) {
   const reply = await request(path, 'POST', null, headers);
   if (reply.ok) localStorage.setItem(KEY, reply.body.key);

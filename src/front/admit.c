@@ -45,6 +45,12 @@ static bool wants_page(const struct front *front, const struct http_request *htt
            str_find(http_named(http, HTTP_NAME_ACCEPT), STR("text/html")) >= 0;
 }
 
+/* What the API of the inbox does not have. */
+static bool is_unknown_api(const struct http_request *http, const struct route *path)
+{
+    return !path && str_starts(http->path, STR("/api/"));
+}
+
 /* Programs are answered in JSON; people, where no page can be drawn, in plain text. */
 static bool wants_text(const struct http_request *http, const struct route *path)
 {
@@ -52,7 +58,7 @@ static bool wants_text(const struct http_request *http, const struct route *path
 
     if (str_find(accept, STR("text/html")) >= 0 || str_find(accept, STR("text/plain")) >= 0)
         return true;
-    return !path && str_find(accept, STR("json")) < 0;
+    return !path && !is_unknown_api(http, path) && str_find(accept, STR("json")) < 0;
 }
 
 static void write_refusal(struct buf *body, struct str why)
@@ -71,7 +77,8 @@ enum http_verdict admit_refuse(struct front *front, const struct http_request *h
                                struct str why)
 {
     bool own = path && path->refused;
-    struct str type = is_inbox(path) ? FRONT_PROBLEM_TYPE : STR("application/json");
+    bool problem = is_inbox(path) || is_unknown_api(http, path);
+    struct str type = problem ? FRONT_PROBLEM_TYPE : STR("application/json");
 
     buf_clear(&front->refusal);
     if (wants_page(front, http, path)) {
@@ -84,7 +91,7 @@ enum http_verdict admit_refuse(struct front *front, const struct http_request *h
         buf_add_char(&front->refusal, '\n');
     } else if (own) {
         path->refused(&front->refusal, status, why);
-    } else if (is_inbox(path)) {
+    } else if (problem) {
         front_problem(&front->refusal, status, why);
     } else {
         write_refusal(&front->refusal, why);

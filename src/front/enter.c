@@ -78,7 +78,10 @@ static void enter_without(struct front *front, struct http_exchange *exchange,
 
     if (!admit_link_ok(front, http, http->mark.what))
         refuse(front, exchange, http, status, why);
-    else if (http_trust(exchange, STR_NONE))
+    else if (!http_trust(exchange, STR_NONE))
+        refuse(front, exchange, http, 429,
+               STR("There are too many connections open; try again later."));
+    else
         front_hand(&request, http->mark.what);
 }
 

@@ -35,7 +35,7 @@ static void record_put(struct signin_op *op, bool used, uint64_t version, store_
     buf_finish(&record);
 }
 
-static void made(void *data, nod_status status, const struct store_reply *reply)
+static void link_put(void *data, nod_status status, const struct store_reply *reply)
 {
     struct signin_op *op = data;
 
@@ -47,15 +47,7 @@ void link_make(struct signin_op *op)
 {
     id_random(&op->secret);
     digest_of(id_str(&op->secret), &op->digest);
-    record_put(op, false, STORE_NEW, made);
-}
-
-static void used(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct signin_op *op = data;
-
-    (void)reply;
-    op->done(op, status);
+    record_put(op, false, STORE_NEW, link_put);
 }
 
 /* Whose the link is, and whether it can be used. */
@@ -81,7 +73,7 @@ static void to_use(void *data, nod_status status, const struct store_reply *repl
     if (status == NOD_OK)
         status = record_read(op, reply);
     if (status == NOD_OK)
-        record_put(op, true, reply->version, used);
+        record_put(op, true, reply->version, link_put);
     else
         op->done(op, status);
 }

@@ -164,13 +164,33 @@ static void link_looked(struct signin_op *op, nod_status status)
     signin_op_free(op);
 }
 
+static void older_ended(struct signin_op *op, nod_status status)
+{
+    (void)status; /* if the store has failed, its cookie is gone from the browser all the same */
+    signin_op_free(op);
+}
+
+/* Whoever was signed in before is signed out now, and not if the link cannot be used. */
+static void say_in_instead(struct signin_op *op, nod_status status)
+{
+    struct str key = op->exchange ? cookie_page_key(op->http) : STR_NONE;
+
+    if (status == NOD_OK && key.len) {
+        struct signin_op *older = signin_op_new(op->front, NULL, NULL);
+        digest_of(key, &older->digest);
+        older->done = older_ended;
+        signin_remove(older);
+    }
+    say_in(op, status);
+}
+
 static void link_used(struct signin_op *op, nod_status status)
 {
     if (status != NOD_OK) {
         say_no_link(op, status);
         return;
     }
-    op->done = say_in;
+    op->done = say_in_instead;
     signin_make(op);
 }
 

@@ -162,7 +162,22 @@ describe('doors', { concurrency: 2 }, () => {
     assert.deepEqual([await whoIs(page), await whoIs(first)], ['root', name], 'the other window is as it was');
     const again = await linkFor(server, tokenOf('root'));
     await page.goto(again);
-    await page.getByText('You are signed in here as that already.').waitFor();
+    await page.getByText('You are signed in here as root already. This signs you in anew, with the roles of this link.').waitFor();
+  });
+
+  test('a link that has died while it was looked at leaves whoever is signed in as they are', async (t) => {
+    const { server, name, page } = await stage(t, { allow: /410/ });
+    const link = await linkFor(server, tokenOf('root'));
+    const visit = await tab(t, page, '/history', /410/);
+    await visit.goto(link);
+    await button(visit, `Sign ${name} out, and root in`).waitFor();
+    const used = await fetch(link, { method: 'POST', headers: { Origin: server.origin } });
+    assert.equal(used.status, 200);
+    await button(visit, `Sign ${name} out, and root in`).click();
+    await visit.getByText('was used before').waitFor();
+    assert.equal(await whoIs(page), name);
+    await page.reload();
+    await live(page);
   });
 
   test('a browser that has lost half of its sign-in is asked to sign in, in words, and goes on where it was', async (t) => {
@@ -205,6 +220,7 @@ describe('doors', { concurrency: 2 }, () => {
     await menu(other, 'Sign out');
     await ended;
     await page.getByText('You are signed out. Sign in again, here or in another tab.').waitFor();
+    assert.equal(await page.locator('#count').textContent(), '', 'what waits is not known now');
     assert.equal(await ask(page).locator('.primary').getAttribute('aria-disabled'), 'true', 'nothing can be sent');
     await shot(page, 'signed-out');
     await other.getByLabel('Your token').fill(tokenOf(name));

@@ -8,6 +8,15 @@ import { startHttp, connect, environment, pause, program, textOf, within, PATIEN
 import { chats } from '../view/clients.js';
 import { Api, Watcher, houses, mute, openHouse, token, tokenFile } from './inbox.js';
 
+test('what the API does not have is a problem, as every other error is', async (t) => {
+  const server = await startHttp(t, 'probe');
+  for (const accept of ['*/*', 'application/json']) {
+    const reply = await fetch(new URL('/api/nope', server.url), { headers: { Accept: accept } });
+    assert.deepEqual([reply.status, reply.headers.get('content-type')], [404, 'application/problem+json']);
+    assert.equal(typeof (await reply.json()).detail, 'string');
+  }
+});
+
 for (const house of houses) {
   test(`${house.name}: a form is answered by the API for a client that cannot ask`, async (t) => {
     const { first, last } = await openHouse(t, house);
