@@ -3,7 +3,7 @@
 // Nothing is approved by accident: the buttons do nothing for half a second after the question came into view, nor to a
 // pointer under which they have moved, and say so; Enter in a line sends data and never gives consent; what is destructive
 // wants its box ticked or a second press (form.js).
-import { el, button, select, said, folded, tell, timeAgo, timeLeft, clock, exact, lasting, now } from './dom.js';
+import { el, button, select, said, folded, tell, timeAgo, timeLeft, clock, exact, lasting, now, unseen } from './dom.js';
 import { num, isObject, entries, parse, write } from './json.js';
 import { tree } from './tree.js';
 import { makeForm, makeSure } from './form.js';
@@ -34,11 +34,14 @@ export const wasAnswered = (item) => item.answer?.by && !ends[item.state];
 export const isPending = (item) => item.state === 'pending';
 export const nameOf = (item) => item.title || item.tool;
 
-// The message of an approval ends with the arguments, for clients that show nothing else. Here they have their own place.
+// The message of an approval ends with the arguments, for clients that show nothing else. Here they have their own place: all of
+// them, if they were cut there; and what cannot be seen is a mark in both.
+const CUT = /^([^]*)\n\n(?:Arguments: )?\{[^]*\n\nNot shown: [\d,]+ bytes? of the arguments\. Whoever made the call has all of them, and so has the inbox if this question is there\.$/;
+const unmarked = (value) => write(value).replace(/<[\w+×,]+>|\\u[\da-f]{4}|\\[bfrt]/g, '').replace(unseen, '');
 export function messageOf({ message = '', arguments: given }) {
   const [tail, json] = /\n\n(?:Arguments: )?(\{[^]*\})$/.exec(message) ?? [];
   try {
-    return json && write(parse(json)) === write(given) ? message.slice(0, -tail.length) : message;
+    return json && unmarked(parse(json)) === unmarked(given) ? message.slice(0, -tail.length) : has(given) ? message.replace(CUT, '$1') : message;
   } catch {
     return message;
   }
@@ -136,7 +139,7 @@ export function makeAsk(item, on) {
   const how = el('span.opt', ' optional');
   const why = el('div.field', { hidden: true }, el('label', { for: reason.id }, 'Reason for your decision', how), reason);
   const bar = el('footer.bar', why, remember && el('div.remember', remember, kept), el('div.buttons', no, more, off, yes),
-    el('div.under', el('p.meaning', `If you decline, the agent is told so, and goes on without your ${form.fields.length ? 'answer' : 'yes'}.`), note));
+    el('div.under', el('p.meaning', approval ? 'If you decline, it is not allowed, and the agent is told so.' : 'If you decline, the agent is told so, and gets no answer.'), note));
   const body = el('div.body', message(item), item.page ? el('p.help', item.secret && ['The secret ', said(item.secret, 'code'), ' is asked for. '], 'This is answered on a page of its own.') : item.url && address(item), given(item), form.fields.length > 0 && section('Your answer', form.node), details(item));
   view.node = el('article.ask', { 'aria-label': said(nameOf(item)).textContent }, head(item), body, bar);
 

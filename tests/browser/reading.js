@@ -34,6 +34,18 @@ describe('reading', { concurrency: 2 }, () => {
     assert.doesNotMatch(await page.locator('#main').textContent(), /\p{M}{5}/u);
   });
 
+  test('the arguments of an approval have their own place, and are not in the message too: neither marked nor cut', async (t) => {
+    for (const [name, args] of Object.entries({ marked: { disk: 'sda', x: 'a\u202Eb\u001bc\td', long: 'x'.repeat(2000) }, cut: { disk: 'sda', long: 'x'.repeat(20_000) } })) {
+      const { peer, page } = await stage(t);
+      await peer.call('refresh', args);
+      const message = ask(page).locator('.message');
+      await message.waitFor();
+      assert.equal(await message.textContent(), 'Allow Refresh the cache?');
+      await ask(page).locator('.tree').getByText('"sda"').waitFor();
+      await shot(page, `gate-${name}`);
+    }
+  });
+
   test('numbers are as they came, nested values are a tree, and deep ones fold', async (t) => {
     const { peer, page } = await stage(t);
     await peer.call('transfer', '{"amount":1200.00,"tiny":0.10,"big":123456789012345678901234567890,"exp":1E5,"to":{"name":"Grace","bank":{"branch":{"city":"Berlin"}}},"list":["a",true,null,[]],"2":"two","1":"one","__proto__":"p"}');
