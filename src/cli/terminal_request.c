@@ -136,10 +136,14 @@ int reply_refused(struct terminal *terminal, const struct reply *reply)
     fputc('\n', stderr);
     say_winner(reply->json);
     JSON_EACH (error, json_get(reply->json, STR("errors"))) {
+        struct str path = json_get_str(error, STR("path"));
+        struct str message = json_get_str(error, STR("message"));
+        if (!path.len && str_eq(message, detail))
+            continue; /* a hook's sentence, which stands above */
         fputs("  ", stderr);
-        safe_text(stderr, json_get_str(error, STR("path")), 0);
-        fputs(": ", stderr);
-        safe_text(stderr, json_get_str(error, STR("message")), 0);
+        safe_text(stderr, path, 0);
+        fputs(path.len ? ": " : "", stderr);
+        safe_text(stderr, message, 0);
         fputc('\n', stderr);
     }
     return code_of(reply->status);
