@@ -12,7 +12,7 @@
  *   through the client that made the call:   as the setting says
  *   a form, a round, a view, a task
  *   through its model                        the same, and only if the operator lets a model
- * consent
+ *                                            consent
  *
  * In views it also takes the operator's word that a view is a person's hand, where no token says
  * whose it is (surface_ops.consents). The setting is the server's or the target's, whichever is

@@ -22,7 +22,7 @@ test('the ten commands lead to a server that serves, over TLS, under a unit that
 
   const block = blockNamed('docs/production.md', 'ten-commands');
   const commands = exchange(block, ['s/mcp\\.example\\.org/mcp.example.org/', `s/mcp\\.example\\.org/localhost:${port}/`], ['/etc/letsencrypt/live/mcp.example.org', live],
-    ['install -m 755 my-server', `install -m 755 ${program('delete-account')}`], ['/usr/local/bin', path.join(folder, 'bin')], ['/etc/nod', path.join(folder, 'etc')],
+    ['make install && ldconfig && install -m 755 my-server', `install -m 755 ${program('delete-account')}`], ['/usr/local/bin', path.join(folder, 'bin')], ['/etc/nod', path.join(folder, 'etc')],
     ['/etc/systemd/system', path.join(folder, 'units')], ['; chown nod: ', '; ls '], ['install -o nod ', 'install '],
     ['https://mcp.example.org/', `--silent --cacert ${cert} https://localhost:${port}/`]).trimEnd().split('\n');
   assert.equal(commands.length, 10);
