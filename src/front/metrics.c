@@ -128,6 +128,26 @@ static void write_kept(struct buf *out, const struct engine *engine)
         "Results that were handed out, dropped to make room.", held.dropped);
 }
 
+/* How long others had to wait, because the server was at work. */
+static void write_turns(struct buf *out, const struct loop *loop)
+{
+    static const char longest[] = "nod_turn_seconds_max", too_long[] = "nod_turns_long_total";
+
+    head(out, longest, "gauge",
+         "CPU time of the longest turn of the loop, by what it was spent on; nobody else is served "
+         "meanwhile.");
+    for (enum turn_work work = TURN_REQUESTS; work < TURN_WORKS; work++) {
+        buf_fmt(out, "%s{work=\"%s\"} ", longest, turn_work_name(work));
+        seconds(out, (uint64_t)loop_figures(loop, work).longest_ns / 1000000);
+        buf_fmt(out, "\n");
+    }
+    head(out, too_long, "counter", "Turns that took more than 50 ms.");
+    _Static_assert(TURN_MOST_MS == 50, "as the help says");
+    for (enum turn_work work = TURN_REQUESTS; work < TURN_WORKS; work++)
+        buf_fmt(out, "%s{work=\"%s\"} %" PRIu64 "\n", too_long, turn_work_name(work),
+                loop_figures(loop, work).too_long);
+}
+
 static void write_process(struct buf *out, const struct front *front)
 {
     const struct http_server *http = front ? front->http : NULL;
@@ -149,8 +169,8 @@ static void write_process(struct buf *out, const struct front *front)
         one(out, "process_resident_memory_bytes", "gauge", "Memory of this process.", resident);
 }
 
-static void reply(struct http_exchange *exchange, const struct engine *engine,
-                  const struct front *front)
+static void reply(struct http_exchange *exchange, const struct loop *loop,
+                  const struct engine *engine, const struct front *front)
 {
     struct buf out;
 
@@ -160,6 +180,7 @@ static void reply(struct http_exchange *exchange, const struct engine *engine,
         write_calls(&out, engine);
         write_kept(&out, engine);
     }
+    write_turns(&out, loop);
     write_process(&out, front);
     head(&out, "nod_info", "gauge", "The version of nod, and the kind of store.");
     buf_fmt(&out, "nod_info{version=\"%s\",store=\"%s\"} 1\n", NOD_VERSION,
@@ -174,7 +195,7 @@ static void serve(const struct front_request *request, void *data)
 {
     const struct front *front = data;
 
-    reply(request->exchange, front->opts.engine, front);
+    reply(request->exchange, front->opts.loop, front->opts.engine, front);
 }
 
 bool metrics_open(struct front *front)
@@ -192,6 +213,7 @@ bool metrics_open(struct front *front)
 /* --- at an address of its own --- */
 
 struct metrics_port {
+    const struct loop *loop;
     const struct engine *engine;
     const struct front *front;
     struct http_server *http;
@@ -237,7 +259,7 @@ static void on_request(struct http_exchange *exchange, const struct http_request
     else if (!reads)
         http_reply_lines(exchange, 405, STR("Allow: GET, HEAD\r\n"), STR_NONE);
     else
-        reply(exchange, port->engine, port->front);
+        reply(exchange, port->loop, port->engine, port->front);
 }
 
 struct metrics_port *metrics_listen(const struct metrics_opts *opts)
@@ -245,6 +267,7 @@ struct metrics_port *metrics_listen(const struct metrics_opts *opts)
     struct metrics_port *port = MEM_NEW(struct metrics_port);
     struct http_opts http = { .limits = http_limits_default, .on_request = on_request };
 
+    port->loop = opts->loop;
     port->engine = opts->engine;
     port->front = opts->front;
     port->host = opts->host;

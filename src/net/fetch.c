@@ -201,10 +201,13 @@ static void reap(struct fetcher *fetcher)
 
 static void turn(struct fetcher *fetcher, curl_socket_t fd, int what)
 {
+    enum turn_work before = loop_spend(fetcher->loop, TURN_WEBHOOKS);
+    struct loop *loop = fetcher->loop;
     int running;
 
     curl_multi_socket_action(fetcher->multi, fd, what, &running);
     reap(fetcher);
+    loop_spend(loop, before);
 }
 
 static void on_timer(void *data)

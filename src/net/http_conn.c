@@ -28,6 +28,7 @@
 #include "base/mem.h"
 
 static void conn_resume(void *data);
+static void conn_resume_defer(struct http_conn *conn);
 static void conn_end(struct http_conn *conn);
 
 static size_t incoming_memory(const struct http_incoming *incoming)
@@ -463,9 +464,24 @@ static bool body_arrived(struct http_conn *conn, struct str piece)
     return true;
 }
 
-static void request_arrived(struct http_conn *conn)
+static void request_hand(struct http_conn *conn)
 {
     struct http_server *server = conn->server;
+    struct http_exchange *exchange = conn->exchange;
+    struct http_incoming *incoming = exchange->incoming;
+
+    exchange->unhanded = false;
+    server->handing = incoming;
+    server->let_go = false;
+    server->opts.on_request(exchange, &incoming->parser.request, server->opts.data);
+    server->handing = NULL;
+    if (server->let_go)
+        incoming_free(server, incoming);
+}
+
+/* If much was done in this turn of the loop already, it is handed over in one of the next. */
+static void request_arrived(struct http_conn *conn)
+{
     struct http_exchange *exchange = MEM_NEW(struct http_exchange);
     struct http_incoming *incoming = conn->incoming;
     struct http_request *request = &incoming->parser.request;
@@ -481,12 +497,11 @@ static void request_arrived(struct http_conn *conn)
     conn->incoming = NULL;
     conn->exchange = exchange;
     conn->wait = HTTP_WAIT_NONE; /* the next head gets its own time */
-    server->handing = incoming;
-    server->let_go = false;
-    server->opts.on_request(exchange, request, server->opts.data);
-    server->handing = NULL;
-    if (server->let_go)
-        incoming_free(server, incoming);
+    exchange->unhanded = loop_is_late(conn->server->loop);
+    if (exchange->unhanded)
+        conn_resume_defer(conn);
+    else
+        request_hand(conn);
 }
 
 /* The request was answered when its head was there. */
@@ -574,13 +589,19 @@ static void conn_keep(struct http_conn *conn, struct str in)
 static void conn_resume(void *data)
 {
     struct http_conn *conn = data;
-    struct http_ahead *ahead = conn->ahead;
 
     conn->resuming = false;
     if (conn->released) {
         mem_free(conn);
         return;
     }
+    if (conn->exchange && conn->exchange->unhanded) {
+        conn->taking = true;
+        request_hand(conn);
+        conn->taking = false;
+        conn_settle(conn);
+    }
+    struct http_ahead *ahead = conn->ahead;
     if (conn->closed || !ahead)
         return;
     conn->ahead = NULL;
@@ -602,12 +623,18 @@ static void conn_resume(void *data)
     conn_settle(conn);
 }
 
-static void conn_resume_later(struct http_conn *conn)
+static void conn_resume_defer(struct http_conn *conn)
 {
-    if (!conn->ahead || conn->resuming || conn->taking || conn->closed)
+    if (conn->resuming)
         return;
     conn->resuming = true;
     loop_defer(conn->server->loop, conn_resume, conn);
+}
+
+static void conn_resume_later(struct http_conn *conn)
+{
+    if (conn->ahead && !conn->taking && !conn->closed)
+        conn_resume_defer(conn);
 }
 
 void conn_write(struct http_conn *conn, const struct str *parts, size_t count)

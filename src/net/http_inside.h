@@ -147,6 +147,7 @@ struct http_exchange {
     void *drained_data;
     struct str lines; /* from the ruling */
     size_t making;    /* bytes in use for the response, said by http_hold; in conn->counted */
+    bool unhanded;    /* on_request was not called with it yet */
     bool begun;
     bool head_only; /* HEAD: no body is sent, whatever is written */
     bool bodiless;  /* 204, 304 */

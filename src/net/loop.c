@@ -4,10 +4,11 @@
  * Timers: one heap of deadlines over one uv_timer, so that a connection's timer is four words
  * inside the connection. Deferred calls: a queue that is run after the callback that filled it
  * (loop_settle), and right before and right after waiting for I/O. Posts: a queue under a lock, the
- * only thing here that other threads may touch.
+ * only thing here that other threads may touch; what was posted is then deferred.
  *
- * Holds always: a queue is run as the batch it was when its turn came. So a call that defers (or
- * posts, or sets a timer of 0 ms) again and again never keeps I/O from being served. A timer that
+ * Holds always: a queue is run as the batch it was when its turn came, and in one turn for
+ * LOOP_SLICE_MS at most. So a call that defers (or posts, or sets a timer of 0 ms) again and again
+ * never keeps I/O from being served, and neither do ten thousand that come at once. A timer that
  * is due fires after I/O was served once more: what had come before a deadline is read before the
  * deadline takes effect, even if the process was stopped meanwhile. None of the loop's own handles
  * keeps loop_run alive, except the idle handle while something is deferred or due.
@@ -17,6 +18,7 @@
 #include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <uv.h>
 
 #include "base/log.h"
@@ -26,6 +28,8 @@ enum {
     LOOP_READ_BUFFER = 64 * 1024,
     LOOP_QUEUE_FIRST = 16,
     LOOP_SETTLE_BATCHES = 16, /* batches of deferred calls, before other I/O is served */
+    LOOP_LOOK_EVERY = 16,     /* short calls between two looks at the clock */
+    LOOP_NS_OF_MS = 1000000,
     LOOP_DESTROY_TURNS = 64,  /* turns that closing handles get before a leak is reported */
     LOOP_LOOKUP_MS = 30000,   /* time for a name lookup on a thread to come back */
     LOOP_LOOKUP_TURN_MS = 50, /* between two checks whether it has */
@@ -36,9 +40,10 @@ struct task {
     void *data;
 };
 
-struct tasks {
+struct tasks { /* a queue */
     struct task *at;
-    size_t count;
+    size_t from; /* those before it were taken */
+    size_t end;
     size_t room;
 };
 
@@ -67,28 +72,84 @@ struct loop {
     bool settling;
     struct task before_wait;
     struct list lasts; /* struct loop_last, to be called before the next wait */
+    struct turns turns;
+    int64_t slice_until_ns; /* of this turn */
+    bool waiting;           /* nothing is known to have been done since the last wait began */
     struct tasks deferred;
-    struct tasks batch; /* memory of the batch that is run, kept for the next one */
-    uv_mutex_t lock;    /* guards `posted` alone */
+    uv_mutex_t lock; /* guards `posted` alone */
     struct tasks posted;
     struct loop_signal_slot signals[LOOP_SIGNALS_MAX];
     size_t signal_count;
     char read_buffer[LOOP_READ_BUFFER];
 };
 
+static size_t tasks_count(const struct tasks *tasks)
+{
+    return tasks->end - tasks->from;
+}
+
 static void tasks_add(struct tasks *tasks, void (*fn)(void *data), void *data)
 {
-    if (tasks->count == tasks->room) {
+    if (tasks->end == tasks->room && tasks->from > tasks->room / 2) {
+        tasks->end -= tasks->from;
+        memmove(tasks->at, tasks->at + tasks->from, tasks->end * sizeof(*tasks->at));
+        tasks->from = 0;
+    } else if (tasks->end == tasks->room) {
         tasks->room = tasks->room ? tasks->room * 2 : LOOP_QUEUE_FIRST;
         tasks->at = mem_realloc(tasks->at, tasks->room * sizeof(*tasks->at));
     }
-    tasks->at[tasks->count++] = (struct task){ fn, data };
+    tasks->at[tasks->end++] = (struct task){ fn, data };
 }
 
-static void tasks_run(const struct tasks *tasks)
+static struct task tasks_take(struct tasks *tasks)
 {
-    for (size_t i = 0; i < tasks->count; i++)
-        tasks->at[i].fn(tasks->at[i].data);
+    struct task task = tasks->at[tasks->from++];
+
+    if (tasks->from == tasks->end)
+        tasks->from = tasks->end = 0;
+    return task;
+}
+
+/* --- slices --- */
+
+/* The clock of the loop stands at the end of the wait, until the next is at hand. */
+static void turn_notice(struct loop *loop)
+{
+    if (!loop->waiting)
+        return;
+    loop->waiting = false;
+    turn_began(&loop->turns, loop_now(loop) * LOOP_NS_OF_MS);
+    loop->slice_until_ns = loop->turns.since_ns + LOOP_SLICE_MS * LOOP_NS_OF_MS;
+}
+
+/*
+ * To look at the clock costs more than a short call, so it is looked at now and then, first after
+ * LOOP_LOOK_EVERY calls. A long call was noted when it began and when it ended (loop_spend).
+ */
+static bool slice_is_over(const struct loop *loop, size_t done)
+{
+    int64_t now = done % LOOP_LOOK_EVERY ? loop->turns.since_ns : turn_now_ns();
+
+    return now >= loop->slice_until_ns;
+}
+
+bool loop_is_late(struct loop *loop)
+{
+    if (!loop->waiting)
+        return slice_is_over(loop, 0);
+    turn_notice(loop);
+    return false; /* the turn has only begun */
+}
+
+enum turn_work loop_spend(struct loop *loop, enum turn_work work)
+{
+    turn_notice(loop);
+    return turn_spend(&loop->turns, work);
+}
+
+struct turn_figures loop_figures(const struct loop *loop, enum turn_work work)
+{
+    return loop->turns.figures[work];
 }
 
 static void on_busy(uv_idle_t *handle)
@@ -107,23 +168,21 @@ static void stir(struct loop *loop)
 /* Lets the loop sleep, unless there is something to be done before waiting for I/O. */
 static void rest(struct loop *loop)
 {
-    if (!loop->restless || loop->deferred.count || loop->due || !list_empty(&loop->lasts))
+    if (!loop->restless || tasks_count(&loop->deferred) || loop->due || !list_empty(&loop->lasts))
         return;
     loop->restless = false;
     uv_idle_stop(&loop->busy);
 }
 
-static void run_deferred(struct loop *loop)
+/* As one batch, while the slice lasts, but so many calls at least. */
+static void run_deferred(struct loop *loop, size_t least)
 {
-    struct tasks now = loop->deferred;
+    size_t count = tasks_count(&loop->deferred);
 
-    if (!now.count)
-        return;
-    loop->deferred = loop->batch;
-    loop->batch = (struct tasks){ 0 };
-    tasks_run(&now);
-    now.count = 0;
-    loop->batch = now;
+    for (size_t done = 0; done < count && (done < least || !slice_is_over(loop, done)); done++) {
+        struct task task = tasks_take(&loop->deferred);
+        task.fn(task.data);
+    }
 }
 
 /* As one batch: a call that asks again has its turn after I/O was served. */
@@ -186,11 +245,15 @@ static void timers_fire(struct loop *loop)
         return;
     loop->due = 0;
     loop->firing = true;
+    enum turn_work before = loop_spend(loop, TURN_TIMERS);
     while ((first = heap_first(&loop->timers)) && first->at <= due) {
         struct timer *timer = HEAP_OF(first, struct timer, node);
         heap_remove(&loop->timers, first);
         timer->fn(timer->data);
+        if (slice_is_over(loop, 0))
+            break; /* the others are still due before the next wait */
     }
+    loop_spend(loop, before);
     loop->firing = false;
     clock_arm(loop);
 }
@@ -199,13 +262,15 @@ static void on_before_io(uv_prepare_t *handle)
 {
     struct loop *loop = handle->data;
 
-    run_deferred(loop);
+    run_deferred(loop, 1);
     if (loop->before_wait.fn)
         loop->before_wait.fn(loop->before_wait.data);
     run_lasts(loop);
     timers_look(loop);
     log_flush();
     rest(loop); /* it may sleep now, unless something new has come */
+    turn_ended(&loop->turns);
+    loop->waiting = true;
 }
 
 void loop_last(struct loop *loop, struct loop_last *last, void (*fn)(void *data), void *data)
@@ -227,9 +292,12 @@ void loop_last_stop(struct loop_last *last)
 
 static void on_after_io(uv_check_t *handle)
 {
-    timers_fire(handle->data);
-    run_deferred(handle->data);
-    rest(handle->data);
+    struct loop *loop = handle->data;
+
+    turn_notice(loop);
+    timers_fire(loop);
+    run_deferred(loop, 0);
+    rest(loop);
 }
 
 void loop_before_wait(struct loop *loop, void (*fn)(void *data), void *data)
@@ -248,25 +316,29 @@ void loop_settle(struct loop *loop)
     if (loop->settling)
         return;
     loop->settling = true;
-    for (int i = 0; i < LOOP_SETTLE_BATCHES && loop->deferred.count; i++)
-        run_deferred(loop);
+    for (int i = 0; i < LOOP_SETTLE_BATCHES && tasks_count(&loop->deferred); i++)
+        run_deferred(loop, 0);
     loop->settling = false;
 }
 
-static void run_posted(struct loop *loop)
+static void take_posted(struct loop *loop)
 {
     uv_mutex_lock(&loop->lock);
     struct tasks now = loop->posted;
     loop->posted = (struct tasks){ 0 };
     uv_mutex_unlock(&loop->lock);
 
-    tasks_run(&now);
+    while (tasks_count(&now)) {
+        struct task task = tasks_take(&now);
+        loop_defer(loop, task.fn, task.data);
+    }
     mem_free(now.at);
 }
 
 static void on_wake(uv_async_t *handle)
 {
-    run_posted(handle->data);
+    take_posted(handle->data);
+    turn_notice(handle->data);
     loop_settle(handle->data);
 }
 
@@ -379,6 +451,8 @@ struct loop *loop_create(void)
     uv_unref((uv_handle_t *)&loop->after_io);
     heap_init(&loop->timers);
     list_init(&loop->lasts);
+    turns_init(&loop->turns);
+    loop->waiting = true;
     return loop;
 }
 
@@ -410,8 +484,8 @@ void loop_destroy(struct loop *loop)
     /* What is still closing, deferred or posted gets its turns: that is where objects are freed. */
     for (int i = 0; i < LOOP_DESTROY_TURNS; i++) {
         uv_run(&loop->uv, UV_RUN_NOWAIT);
-        run_posted(loop);
-        if (!loop->deferred.count && !uv_loop_alive(&loop->uv))
+        take_posted(loop);
+        if (!tasks_count(&loop->deferred) && !uv_loop_alive(&loop->uv))
             break;
     }
     for (int64_t until = loop_now(loop) + LOOP_LOOKUP_MS;
@@ -426,7 +500,6 @@ void loop_destroy(struct loop *loop)
     uv_mutex_destroy(&loop->lock);
     heap_finish(&loop->timers);
     mem_free(loop->deferred.at);
-    mem_free(loop->batch.at);
     mem_free(loop->posted.at);
     mem_free(loop);
 }
@@ -434,6 +507,8 @@ void loop_destroy(struct loop *loop)
 void loop_run(struct loop *loop)
 {
     uv_update_time(&loop->uv);
+    turns_init(&loop->turns); /* what came before was no turn that anybody waited for */
+    loop->waiting = true;
     uv_run(&loop->uv, UV_RUN_DEFAULT);
 }
 

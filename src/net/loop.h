@@ -13,6 +13,7 @@
 
 #include "base/heap.h"
 #include "base/list.h"
+#include "net/turn.h"
 
 struct loop;
 struct uv_loop_s;
@@ -35,13 +36,28 @@ struct uv_loop_s *loop_uv(struct loop *loop);
  */
 char *loop_read_buffer(struct loop *loop, size_t *room);
 
+/*
+ * What takes long is done in slices: in one turn of the loop deferred calls, posts, timers and
+ * requests are worked on for so long, and the others in the next turn, after I/O was served. A
+ * single one of them is not interrupted, so it has to be short itself.
+ */
+enum { LOOP_SLICE_MS = 10 };
+/* On the loop thread: this turn has had its slice. What is not urgent is better deferred. */
+bool loop_is_late(struct loop *loop);
+/* On the loop thread: what is done from now on is of this kind. Returns what it was before, which
+ * is to be set again behind it. */
+enum turn_work loop_spend(struct loop *loop, enum turn_work work);
+/* The longest turn of this kind of work, and how many were too long. */
+struct turn_figures loop_figures(const struct loop *loop, enum turn_work work);
+
 /* Bytes of memory that this process has; 0: the system does not say. */
 size_t loop_resident(void);
 
 /* Monotonic milliseconds, cached for this turn of the loop. */
 int64_t loop_now(const struct loop *loop);
 
-/* From any thread: fn(data) on the loop thread, in the order of the calls. */
+/* From any thread: fn(data) on the loop thread, in the order of the calls, as if it were deferred
+ * there. */
 void loop_post(struct loop *loop, void (*fn)(void *data), void *data);
 
 /*

@@ -78,7 +78,9 @@ static void run_here(struct local *local, struct run *run)
     local_call_init(&call, local, run);
     run->emit = run_emit;
     int64_t began_ms = clock_mono(clock_system());
+    enum turn_work before = loop_spend(local->loop, TURN_HANDLERS);
     nod_status status = handler_run(&call, &body);
+    loop_spend(local->loop, before);
     loop_was_held(run->target, call_what(&call), began_ms);
     /* the handler may have taken long, which counts, and may make it too late */
     clock_look_again();

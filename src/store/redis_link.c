@@ -156,6 +156,8 @@ static void on_read(struct stream *stream, struct str bytes)
 {
     struct redis_link *link = stream->owner;
     const char *why = NULL;
+    struct loop *loop = link->loop;
+    enum turn_work before = loop_spend(loop, TURN_STORE);
 
     link->busy++;
     redis_replies_feed(link->replies, bytes);
@@ -172,6 +174,7 @@ static void on_read(struct stream *stream, struct str bytes)
         redis_link_fail(link, why);
     link->busy--;
     link_release(link);
+    loop_spend(loop, before);
 }
 
 static void on_end(struct stream *stream, int error)

@@ -154,6 +154,16 @@ static void op_tell(struct redis_op *op)
     op_free(op);
 }
 
+static void tell_finished(void *data);
+
+static void tell_later(struct redis_home *home)
+{
+    if (home->turning)
+        return;
+    home->turning = true;
+    loop_defer(home->store->loop, tell_finished, home);
+}
+
 static void tell_finished(void *data)
 {
     struct redis_home *home = data;
@@ -166,28 +176,28 @@ static void tell_finished(void *data)
     }
     home->telling++; /* the home has to outlive the callbacks */
     struct redis_store *store = home->store;
+    struct loop *loop = store->loop;
+    enum turn_work before = loop_spend(loop, TURN_STORE);
     struct list *last = store->finished.prev; /* what is added meanwhile is told on its own turn */
     while (home->store && !list_empty(&store->finished)) {
         struct list *first = list_first(&store->finished);
         bool end = first == last;
         op_tell(LIST_OF(first, struct redis_op, link));
-        if (end)
+        if (end || loop_is_late(loop))
             break;
     }
+    if (home->store && !list_empty(&store->finished))
+        tell_later(home);
+    loop_spend(loop, before);
     if (--home->telling == 0 && !home->store && !home->turning)
         mem_free(home);
 }
 
 static void finish_later(struct redis_op *op)
 {
-    struct redis_home *home = op->store->home;
-
     list_remove(&op->link);
     list_append(&op->store->finished, &op->link);
-    if (home->turning)
-        return;
-    home->turning = true;
-    loop_defer(op->store->loop, tell_finished, home);
+    tell_later(op->store->home);
 }
 
 void redis_op_end(struct redis_op *op, nod_status status)

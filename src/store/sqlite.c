@@ -67,20 +67,50 @@ static void op_tell(struct sqlite_mailbox *mailbox, struct sqlite_op *op)
         sqlite_hints_tell(mailbox, op);
 }
 
-/* On the loop. The callback may destroy the store. */
+/* In their order, and those that one turn of the loop has no time for in the next. The callbacks
+ * may destroy the store. */
+static void tell_arrived(void *data)
+{
+    struct sqlite_mailbox *mailbox = data;
+    struct loop *loop = mailbox->store ? mailbox->store->loop : NULL;
+    struct list *first;
+
+    enum turn_work before = loop ? loop_spend(loop, TURN_STORE) : TURN_REQUESTS;
+    while ((first = list_first(&mailbox->arrived))) {
+        struct sqlite_op *op = LIST_OF(first, struct sqlite_op, link);
+        if (mailbox->store)
+            came_back(mailbox->store);
+        op_tell(mailbox, op);
+        op_free(op);
+        if (!list_empty(&mailbox->arrived) && mailbox->store && loop_is_late(loop)) {
+            loop_defer(loop, tell_arrived, mailbox);
+            loop_spend(loop, before);
+            return;
+        }
+    }
+    mailbox->telling = false;
+    mailbox_unref(mailbox);
+    if (loop)
+        loop_spend(loop, before);
+}
+
+/* On the loop. */
 static void arrive(void *data)
 {
     struct delivery *delivery = data;
+    struct sqlite_mailbox *mailbox = delivery->mailbox;
 
     LIST_EACH (at, &delivery->ops) {
-        struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
-        if (delivery->mailbox->store)
-            came_back(delivery->mailbox->store);
-        op_tell(delivery->mailbox, op);
-        op_free(op);
+        list_remove(at);
+        list_append(&mailbox->arrived, at);
     }
-    mailbox_unref(delivery->mailbox);
     mem_free(delivery);
+    if (mailbox->telling) {
+        mailbox_unref(mailbox);
+        return;
+    }
+    mailbox->telling = true;
+    tell_arrived(mailbox);
 }
 
 void sqlite_deliver(struct sqlite_store *store, struct list *ops)
@@ -606,6 +636,7 @@ static struct sqlite_store *make(const struct sqlite_opts *opts, char *why)
     store->kept_most_each = (int64_t)opts->kept_bytes_per_principal;
     store->mailbox = MEM_NEW(struct sqlite_mailbox);
     store->mailbox->store = store;
+    list_init(&store->mailbox->arrived);
     atomic_store(&store->mailbox->refs, 1);
     pthread_mutex_init(&store->foreign_lock, NULL);
     side_init(store, &store->writer, true, opts->ring);

@@ -247,6 +247,8 @@ struct sqlite_side {
 struct sqlite_mailbox {
     struct sqlite_store *store; /* NULL: the store is gone. Loop thread only */
     atomic_uint refs;
+    struct list arrived; /* struct sqlite_op, to be told. Loop thread only */
+    bool telling;        /* they are being told, or will be on a later turn of the loop */
 };
 
 /* The files that belong together; see sqlite_file.c. */

@@ -132,11 +132,15 @@ void shown_keep(struct shown *shown)
 
 static void all_loaded(struct shown *shown)
 {
+    struct loop *loop = shown->inbox->opts.loop;
+    enum turn_work before = loop_spend(loop, TURN_LISTS);
+
     for (size_t i = shown->loaded; i < shown->count; i++)
         shown->asks[i].kept &= shown->everybody || viewer_sees(&shown->viewer, &shown->asks[i].ask);
     shown_keep(shown);
     shown->loaded = shown->count;
     shown->done(shown);
+    loop_spend(loop, before);
 }
 
 static void call_loaded(void *data, nod_status status, const struct store_reply *reply)

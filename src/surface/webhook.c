@@ -19,6 +19,7 @@ enum { WEBHOOK_BARRED_MAX = 192 }; /* bytes of a sentence about an address */
 static void on_hint(void *data, const struct ask_hint *hint)
 {
     struct webhooks *all = data;
+    enum turn_work before = loop_spend(all->opts.loop, TURN_WEBHOOKS);
 
     for (size_t i = 0; i < all->count; i++) {
         struct webhook *webhook = &all->webhooks[i];
@@ -30,6 +31,7 @@ static void on_hint(void *data, const struct ask_hint *hint)
         else
             scan_begin(webhook, false);
     }
+    loop_spend(all->opts.loop, before);
 }
 
 /* --- the options --- */

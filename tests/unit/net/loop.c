@@ -1,4 +1,4 @@
-/* tests/unit/net/loop: posts, timers, deferred calls, signals. */
+/* tests/unit/net/loop: posts, timers, deferred calls, slices, signals. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -314,6 +314,121 @@ static void a_turn_ends_also_if_its_time_is_over_before_it_waits(void **state)
     loop_turn(log->loop, 0);
 }
 
+/* --- slices --- */
+
+enum { SPIN_MS = 2, SPINS = 40, LONG_MS = TURN_MOST_MS + 10 };
+
+/* CPU time of this thread, and so not less of any other. */
+static void spin(int ms)
+{
+    struct timespec now, end;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    end.tv_nsec += (long)ms * MS_NS;
+    end.tv_sec += end.tv_nsec / (1000 * MS_NS);
+    end.tv_nsec %= 1000 * MS_NS;
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+}
+
+static void spin_and_note(void *data)
+{
+    const struct note *note = data;
+    enum turn_work before = loop_spend(note->log->loop, TURN_LISTS);
+
+    spin(SPIN_MS);
+    loop_spend(note->log->loop, before);
+    write_note(data);
+}
+
+static void assert_in_order(const struct log *log, int count)
+{
+    assert_int_equal(log->count, count);
+    for (int i = 0; i < count; i++)
+        assert_int_equal(log->seen[i], i);
+}
+
+/* Each takes much less than a slice, and all of them much more. */
+static void long_deferred_calls_are_spread_over_turns_in_order(void **state)
+{
+    struct log *log = *state;
+    struct note notes[SPINS];
+    int turns = 0;
+
+    loop_turn(log->loop, 0);
+    for (int i = 0; i < SPINS; i++) {
+        notes[i] = (struct note){ log, i };
+        if (i % 2)
+            loop_post(log->loop, spin_and_note, &notes[i]);
+        else
+            loop_defer(log->loop, spin_and_note, &notes[i]);
+    }
+    for (; log->count < SPINS; turns++) {
+        int before = log->count;
+        loop_turn(log->loop, 0);
+        assert_true(log->count > before || turns == 0);
+        assert_true((log->count - before) * SPIN_MS <= 2 * LOOP_SLICE_MS);
+    }
+    assert_true(turns >= SPINS * SPIN_MS / (2 * LOOP_SLICE_MS));
+    for (int i = 0; i < SPINS / 2; i++) {
+        assert_int_equal(log->seen[i], 2 * i);                 /* those that were deferred */
+        assert_int_equal(log->seen[SPINS / 2 + i], 2 * i + 1); /* and behind them those posted */
+    }
+}
+
+static void long_timers_are_spread_over_turns_in_order(void **state)
+{
+    struct log *log = *state;
+    struct note notes[SPINS];
+    struct timer timers[SPINS] = { 0 };
+
+    for (int i = 0; i < SPINS; i++) {
+        notes[i] = (struct note){ log, i };
+        timer_set(log->loop, &timers[i], 0, spin_and_note, &notes[i]);
+    }
+    while (log->count < SPINS) {
+        int before = log->count;
+        loop_turn(log->loop, TURN_MS);
+        assert_true((log->count - before) * SPIN_MS <= 2 * LOOP_SLICE_MS);
+    }
+    assert_in_order(log, SPINS);
+}
+
+struct spell {
+    struct loop *loop;
+    enum turn_work work;
+    int ms;
+};
+
+static void spend_a_spell(void *data)
+{
+    const struct spell *spell = data;
+    enum turn_work before = loop_spend(spell->loop, spell->work);
+
+    spin(spell->ms);
+    loop_spend(spell->loop, before);
+}
+
+static void a_turn_counts_for_what_took_most_of_it(void **state)
+{
+    struct log *log = *state;
+    struct spell mostly = { log->loop, TURN_WEBHOOKS, LONG_MS };
+    struct spell little = { log->loop, TURN_HANDLERS, 1 };
+
+    loop_defer(log->loop, spend_a_spell, &little);
+    loop_defer(log->loop, spend_a_spell, &mostly);
+    for (int i = 0; i < 4; i++)
+        loop_turn(log->loop, 0);
+    usleep(LONG_MS * 1000); /* a wait is no work */
+    loop_turn(log->loop, 0);
+    struct turn_figures webhooks = loop_figures(log->loop, TURN_WEBHOOKS);
+    assert_true(webhooks.longest_ns >= (int64_t)LONG_MS * MS_NS);
+    assert_int_equal(webhooks.too_long, 1);
+    assert_int_equal(loop_figures(log->loop, TURN_HANDLERS).too_long, 0);
+    assert_int_equal(loop_figures(log->loop, TURN_REQUESTS).too_long, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 SUBJECT(loop)
@@ -328,6 +443,9 @@ SUBJECT(loop)
         TEST(a_timer_alone_does_not_keep_the_loop_running),
         TEST(deferred_calls_run_in_order_before_the_loop_waits),
         cmocka_unit_test(endless_deferring_starves_nobody),
+        TEST(long_deferred_calls_are_spread_over_turns_in_order),
+        TEST(long_timers_are_spread_over_turns_in_order),
+        TEST(a_turn_counts_for_what_took_most_of_it),
         TEST(a_signal_is_told_on_the_loop),
         TEST(a_turn_ends_also_if_its_time_is_over_before_it_waits),
         cmocka_unit_test(what_was_posted_is_run_before_the_loop_is_destroyed),
