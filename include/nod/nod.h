@@ -232,7 +232,7 @@ struct nod_server_opts {
     int64_t heartbeat_ms;     /* between heartbeats while a call waits; 0: 15000 */
     int64_t session_idle_ms;  /* an HTTP session ends after this long without a request, but not before
                                  what waits in it has ended; 0: 1 hour */
-    size_t page_size;         /* items on one page of a list; 0: 100 */
+    size_t page_size;         /* items on one page of a list, of 256 KiB at most; 0: 100 */
     /* Clients (by the name they give) that show an empty form badly. They get one required boolean
      * instead. */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */

@@ -260,31 +260,29 @@ static void refuse_arguments(struct call *call, struct arena *arena,
                          .details = list });
 }
 
-bool args_leave_room(const struct call *call, struct str args, size_t *most)
+size_t args_room(const struct call *call)
 {
-    const struct engine_limits *limits = &call->engine->opts.limits;
+    size_t run = call->engine->opts.limits.run_bytes;
     /* Once lent, once as the handler reads it. */
     size_t journal = 2 * engine_journal_limits(call->engine, call->target).bytes;
-    struct json_error error;
-    struct arena arena;
 
-    *most = limits->run_bytes > journal ? limits->run_bytes - journal : 0;
-    if (args.len <= ARGS_LENT_BYTES)
-        return true;
-    arena_init(&arena, ARGS_TREE_MAX);
-    const struct json *tree = json_parse(&arena, args, NULL, &error);
-    bool fits = arena.used + args.len <= *most && (tree || !arena.exhausted);
-    arena_finish(&arena);
-    return fits;
+    return run > journal ? run - journal : 0;
 }
 
-static void refuse_large(struct call *call, size_t most)
+bool args_leave_room(const struct call *call, struct str args, const struct json *tree,
+                     const struct arena *arena)
+{
+    return args.len <= ARGS_LENT_BYTES ||
+           (arena->used + args.len <= args_room(call) && (tree || !arena->exhausted));
+}
+
+static void refuse_large(struct call *call)
 {
     struct str message = arena_fmt(
         &call_ending(call)->arena,
         "The arguments need more memory than the %zu bytes that those of a call may take, "
         "beside what it learns; nothing was done",
-        most);
+        args_room(call));
     call_fail(call, NOD_E_LIMIT, NULL, message);
 }
 
@@ -297,34 +295,44 @@ bool args_fit(const struct call *call, const struct json *args, struct arena *ar
            problems_no_nul(arena, args, problems);
 }
 
+/* `given` is their tree, if there is one. */
+static void accept_args(struct call *call, const struct json *given)
+{
+    struct schema_problems problems = { 0 };
+    struct json_error error;
+    struct arena arena;
+
+    arena_init(&arena, ARGS_TREE_MAX);
+    const struct json *args = given ? given : json_parse(&arena, call->args, NULL, &error);
+    if (!args_leave_room(call, call->args, args, &arena)) {
+        refuse_large(call);
+    } else if (args && args_fit(call, args, &arena, &problems)) {
+        flow_next(&call->flow);
+    } else {
+        refuse_arguments(call, &arena, &problems);
+        flow_jump(&call->flow, "finish");
+    }
+    arena_finish(&arena);
+}
+
+static void accept_long_args(struct call *call)
+{
+    accept_args(call, NULL);
+}
+
+/* Long arguments are looked at by themselves: reading the message has taken long enough. */
 void call_accept(struct flow *flow, void *subject)
 {
     struct call *call = subject;
-    const struct json *given = call->args.len <= ARGS_LENT_BYTES ? call->given : NULL;
-    struct schema_problems problems;
-    struct json_error error;
-    struct arena arena;
-    size_t most;
+    const struct json *given = call->given;
 
     call->given = NULL;
-    if (!args_leave_room(call, call->args, &most)) {
-        refuse_large(call, most);
-        return;
-    }
-    if (!call->target->input && !memmem(call->args.at, call->args.len, "\\u0000", 6)) {
+    if (call->args.len > ARGS_LENT_BYTES)
+        call_later(call, accept_long_args);
+    else if (!call->target->input && !memmem(call->args.at, call->args.len, "\\u0000", 6))
         flow_next(flow);
-        return;
-    }
-    problems.count = 0;
-    arena_init(&arena, ARGS_TREE_MAX);
-    const struct json *args = given ? given : json_parse(&arena, call->args, NULL, &error);
-    if (args && args_fit(call, args, &arena, &problems)) {
-        flow_next(flow);
-    } else {
-        refuse_arguments(call, &arena, &problems);
-        flow_jump(flow, "finish");
-    }
-    arena_finish(&arena);
+    else
+        accept_args(call, given);
 }
 
 void call_start(struct flow *flow, void *subject)

@@ -91,15 +91,14 @@ static nod_status args_check(const struct call *call, struct str text, struct ar
 {
     struct schema_problems problems = { 0 };
     const struct json *args = json_parse(arena, text, NULL, NULL);
-    size_t most;
 
     if (!args || args->type != JSON_OBJECT) {
         *why = STR("Arguments must be an object");
         return NOD_E_INVALID;
     }
-    if (!args_leave_room(call, text, &most)) {
+    if (!args_leave_room(call, text, args, arena)) {
         *why = arena_fmt(arena, "The arguments need more memory than the %zu bytes they may take",
-                         most);
+                         args_room(call));
         return NOD_E_LIMIT;
     }
     if (args_fit(call, args, arena, &problems))

@@ -300,7 +300,10 @@ void engine_tick(struct engine *engine)
 {
     int64_t now = clock_mono(engine->clock);
 
-    for (struct heap_node *first; (first = heap_first(&engine->due)) && first->at <= now;) {
+    for (int i = 0; i < ENGINE_TICK_MAX; i++) {
+        struct heap_node *first = heap_first(&engine->due);
+        if (!first || first->at > now)
+            break;
         struct due *due = HEAP_OF(first, struct due, node);
         heap_remove(&engine->due, first);
         due->fire(due);

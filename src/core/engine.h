@@ -55,6 +55,7 @@ enum {
     ENGINE_PAGE_URL_MAX = 2560,          /* bytes of the address of a page of ours */
     ENGINE_STORE_TRIES = 6,     /* of an operation whose store failed, with growing pauses */
     ENGINE_STORE_PAUSE_MS = 50, /* the first pause */
+    ENGINE_TICK_MAX = 64,       /* things that are due, in one engine_tick */
 };
 
 struct engine_opts {
@@ -190,6 +191,7 @@ const struct flow_table *engine_flow(nod_flow flow);
 /* Monotonic ms when engine_tick is due next; INT64_MAX: never. Every call into the engine may
  * change it. */
 int64_t engine_deadline(const struct engine *engine);
+/* What is due, but not very much at once: then the next deadline is in the past. */
 void engine_tick(struct engine *engine);
 
 /*

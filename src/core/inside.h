@@ -362,9 +362,11 @@ bool call_awaits_hook(const struct call *call);
 /* A hook has ended this flow, of the call or of one of its questions: sets the outcome. */
 void call_refused(struct call *call, const struct flow *flow, nod_status status);
 /* Every run holds the arguments as a tree beside the journal, which grows. If both might not fit
- * later, after a step was done, the call is not begun. *most: the bytes that the arguments may
- * take. */
-bool args_leave_room(const struct call *call, struct str args, size_t *most);
+ * later, after a step was done, the call is not begun. `tree` is all that is in the arena. */
+bool args_leave_room(const struct call *call, struct str args, const struct json *tree,
+                     const struct arena *arena);
+/* The bytes that the arguments may take. */
+size_t args_room(const struct call *call);
 /* They fit the target's schema, if it has one, and no text has a NUL in it. */
 bool args_fit(const struct call *call, const struct json *args, struct arena *arena,
               struct schema_problems *problems);

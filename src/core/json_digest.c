@@ -17,3 +17,11 @@ nod_status digest_of_json(const struct json *value, struct digest *out)
     buf_finish(&text);
     return status;
 }
+
+void digest_of_args(const struct json *args, struct digest *out)
+{
+    static const struct json nothing = { .type = JSON_OBJECT };
+
+    *out = (struct digest){ 0 };
+    digest_of_json(args ? args : &nothing, out);
+}

@@ -15,5 +15,7 @@ enum { DIGEST_JSON_MAX = 64 << 20 }; /* bytes of canonical text */
 
 /* NOD_E_LIMIT past DIGEST_JSON_MAX, NOD_E_INVALID for a tree that cannot be written. */
 nod_status digest_of_json(const struct json *value, struct digest *out);
+/* Of the arguments of a call: NULL stands for none, and what has no digest for zeros. */
+void digest_of_args(const struct json *args, struct digest *out);
 
 #endif

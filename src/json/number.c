@@ -296,8 +296,13 @@ struct shortest {
 static double shortest_value(const struct shortest *s)
 {
     char text[64];
+    struct number_text power;
 
-    snprintf(text, sizeof(text), "%.*se%d", s->count, s->digits, s->power - s->count);
+    number_from_i64(s->power - s->count, &power);
+    memcpy(text, s->digits, (size_t)s->count);
+    text[s->count] = 'e';
+    memcpy(text + s->count + 1, power.at, power.len);
+    text[(size_t)s->count + 1 + power.len] = '\0';
     return strtod(text, NULL);
 }
 
@@ -329,24 +334,46 @@ static void shortest_step(struct shortest *s)
     s->power++;
 }
 
+/* The same from the nearest decimal of all digits, which is faster. False: what is cut off looks
+ * like exactly a half, and more digits would have to say which way to round. */
+static bool shortest_cut(struct shortest *s, const struct shortest *all, int count)
+{
+    *s = *all;
+    s->count = count;
+    bool half = all->digits[count] == '5';
+    for (int i = count + 1; i < all->count; i++)
+        half &= all->digits[i] == '0';
+    if (!half && all->digits[count] >= '5')
+        shortest_step(s);
+    return !half;
+}
+
 /*
  * The fewest digits that read back as `d`. A decimal of up to DBL_DIG digits comes back out of a
  * normal double unchanged. So one look at DBL_DIG digits finds every shorter decimal as well (zeros
- * at the end are removed later). Below a power of two doubles are twice as dense as above it, so
- * there the nearest decimal (below) may miss while the next one up still reads back.
+ * at the end are removed later), and SHORTEST_DIGITS_MAX digits always read back. Below a power of
+ * two doubles are twice as dense as above it, so there the nearest decimal (below) may miss while
+ * the next one up still reads back.
  */
 static void shortest_find(struct shortest *s, double d)
 {
-    int first = d >= DBL_MIN ? DBL_DIG : 1;
+    int first = d >= DBL_MIN ? DBL_DIG : 1, power;
+    bool is_power_of_two = frexp(d, &power) == 0.5;
+    struct shortest all;
 
-    for (int count = first; count <= SHORTEST_DIGITS_MAX; count++) {
-        shortest_round(s, d, count);
+    shortest_round(&all, d, SHORTEST_DIGITS_MAX);
+    for (int count = first; count < SHORTEST_DIGITS_MAX; count++) {
+        if (!shortest_cut(s, &all, count))
+            shortest_round(s, d, count);
         if (shortest_value(s) == d)
             return;
+        if (!is_power_of_two)
+            continue;
         shortest_step(s);
         if (shortest_value(s) == d)
             return;
     }
+    *s = all;
 }
 
 static void text_add(struct number_text *out, const char *from, int count)

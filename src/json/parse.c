@@ -36,6 +36,7 @@ struct parser {
     size_t lines; /* line ends so far, outside of strings */
     uint32_t depth;
     uint32_t max_depth;
+    size_t values_left; /* how many there may still be, beside the spare ones */
     bool refuse_duplicates;
     struct json **table; /* scratch for duplicates, kept from object to object */
     size_t table_room;
@@ -59,7 +60,9 @@ fail(struct parser *p, const char *at, const char *what)
 
 static const char *__attribute__((cold, noinline)) fail_memory(struct parser *p, const char *at)
 {
-    return fail_with(p, NOD_E_LIMIT, at, "the document needs more memory than is allowed for it");
+    return fail_with(p, NOD_E_LIMIT, at,
+                     p->values_left ? "the document needs more memory than is allowed for it"
+                                    : "the document has more values than are allowed for it");
 }
 
 static const char *__attribute__((noinline)) skip_space_slow(struct parser *p, const char *at)
@@ -89,8 +92,10 @@ static inline const char *skip_space_outside(struct parser *p, const char *at)
 
 static void spare_return(struct parser *p)
 {
-    if (p->spare)
+    if (p->spare) {
         p->arena->next = (char *)p->spare;
+        p->values_left += (size_t)(p->spare_end - p->spare);
+    }
     p->spare = p->spare_end = NULL;
 }
 
@@ -98,14 +103,20 @@ static void spare_return(struct parser *p)
 static struct json *__attribute__((noinline)) spare_fill(struct parser *p)
 {
     spare_return(p);
-    struct json *v = arena_alloc(p->arena, sizeof(*v));
+    struct json *v = p->values_left ? arena_alloc(p->arena, sizeof(*v)) : NULL;
     if (!v)
         return NULL;
+    p->values_left--;
     p->spare = v + 1;
-    if (p->arena->next == (char *)p->spare)
-        p->spare_end = p->spare + (size_t)(p->arena->end - p->arena->next) / sizeof(*v);
-    else
+    if (p->arena->next == (char *)p->spare) {
+        size_t fit = (size_t)(p->arena->end - p->arena->next) / sizeof(*v);
+        if (fit > p->values_left)
+            fit = p->values_left;
+        p->spare_end = p->spare + fit;
+        p->values_left -= fit;
+    } else {
         p->spare = NULL;
+    }
     return v;
 }
 
@@ -707,6 +718,7 @@ static struct json *parse_text(struct arena *arena, struct str text, const struc
         .end = text.at + text.len,
         .arena = arena,
         .max_depth = depth_of(opts),
+        .values_left = opts && opts->max_values ? opts->max_values : SIZE_MAX,
         .refuse_duplicates = opts && opts->refuse_duplicates,
     };
     struct json *root = NULL;

@@ -93,6 +93,7 @@ struct json_error {
 
 struct json_opts {
     uint32_t max_depth;     /* 0: JSON_DEPTH_DEFAULT; at most JSON_DEPTH_MAX */
+    uint32_t max_values;    /* of the whole document; 0: as many as the arena has room for */
     bool refuse_duplicates; /* true wherever a protocol message is read */
 };
 
@@ -101,8 +102,8 @@ enum { JSON_DEPTH_DEFAULT = 64, JSON_DEPTH_MAX = 128 };
 
 /*
  * Strict RFC 8259, UTF-8 only, no BOM. NULL and *error on failure. `text` must outlive the tree.
- * `opts` may be NULL (defaults), and so may `error`. The tree is in the arena; if the arena is full
- * the error is NOD_E_LIMIT.
+ * `opts` may be NULL (defaults), and so may `error`. The tree is in the arena; if the arena is
+ * full, or there are more values than may be, the error is NOD_E_LIMIT.
  */
 struct json *json_parse(struct arena *arena, struct str text, const struct json_opts *opts,
                         struct json_error *error);

@@ -24,6 +24,7 @@
 
 #include "base/crash.h"
 #include "base/mem.h"
+#include "core/json_digest.h"
 #include "core/catalog.h"
 #include "json/write.h"
 #include "mcp/attach_tool.h"
@@ -518,9 +519,12 @@ void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec
     attach->by_handle = tool != NULL;
     attach->marks = !tool;
     arena_init(&attach->arena, ATTACH_ARENA_MAX);
+    struct digest args;
+    digest_of_args(spec->args, &args);
     repeat2025_wish(&(struct repeat_of){ .kind = TARGET_TOOL,
                                          .target = spec->target->name,
-                                         .args = spec->args },
+                                         .args = spec->args,
+                                         .args_digest = &args },
                     &attach->wish);
     call->attach = attach;
     if (tool) {
@@ -530,7 +534,7 @@ void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec
     attach->target = spec->target;
     target_hold(spec->target);
     attach->args = spec->args ? json_copy(&attach->arena, spec->args) : NULL;
-    handle_prefix(session_principal(call->session), spec->target->name, spec->args, prefix);
+    handle_prefix(session_principal(call->session), spec->target->name, &args, prefix);
     find(attach, prefix);
 }
 

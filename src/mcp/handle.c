@@ -29,14 +29,12 @@ enum {
 
 #define HANDLE_KIND STR("handle")
 
-void handle_prefix(struct str principal, struct str tool, const struct json *args,
+void handle_prefix(struct str principal, struct str tool, const struct digest *args,
                    char out[ID_LEN + 1])
 {
-    static const struct json nothing = { .type = JSON_OBJECT };
-    struct digest args_digest = { 0 }, whole;
+    struct str parts[] = { STR("handle"), principal, tool, digest_str(args) };
+    struct digest whole;
 
-    digest_of_json(args ? args : &nothing, &args_digest);
-    struct str parts[] = { STR("handle"), principal, tool, digest_str(&args_digest) };
     digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &whole);
     base64url_encode(str_n((const char *)whole.bytes, HANDLE_DIGEST_BYTES), out);
     out[ID_LEN] = '\0';
@@ -45,11 +43,13 @@ void handle_prefix(struct str principal, struct str tool, const struct json *arg
 void handle_key(struct str principal, struct str tool, struct str args, struct str call_id,
                 char out[HANDLE_KEY_LEN + 1])
 {
+    struct digest digest;
     struct arena arena;
 
     arena_init(&arena, HANDLE_ARENA_MAX);
-    handle_prefix(principal, tool, json_parse(&arena, args, NULL, NULL), out);
+    digest_of_args(json_parse(&arena, args, NULL, NULL), &digest);
     arena_finish(&arena);
+    handle_prefix(principal, tool, &digest, out);
     memcpy(out + ID_LEN, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
     out[HANDLE_KEY_LEN] = '\0';
 }

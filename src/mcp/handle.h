@@ -38,8 +38,8 @@ struct handle {
     struct id by;         /* which request was handed the result */
 };
 
-/* The key without the id of the call. */
-void handle_prefix(struct str principal, struct str tool, const struct json *args,
+/* The key without the id of the call. `args`: digest_of_args. */
+void handle_prefix(struct str principal, struct str tool, const struct digest *args,
                    char out[ID_LEN + 1]);
 void handle_key(struct str principal, struct str tool, struct str args, struct str call_id,
                 char out[HANDLE_KEY_LEN + 1]);

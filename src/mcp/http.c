@@ -113,13 +113,14 @@ static struct json *parse_body(struct mcp_server *server, struct http_exchange *
     struct json_error error;
     bool array = begins_array(http->body);
     struct str text = array ? arena_str(&server->message, http->body) : http->body;
-    struct json_opts opts = { .refuse_duplicates = true };
+    struct json_opts opts = { .max_values = MCP_VALUES_MAX, .refuse_duplicates = true };
     struct json *value = json_parse(&server->message, text, &opts, &error);
 
     if (value)
         return value;
     char why[256];
-    snprintf(why, sizeof(why), "The body is not JSON: at byte %zu, %s.", error.offset, error.what);
+    snprintf(why, sizeof(why), "The body is not JSON: at byte %zu, %s%s.", error.offset, error.what,
+             MCP_AT_MOST(&error));
     endpoint_error(exchange, 400, RPC_PARSE_ERROR, why);
     return NULL;
 }

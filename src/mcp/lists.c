@@ -142,8 +142,10 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
     reply_cacheable(request, &w, MCP_LIST_FRESH_MS, lists_are_public(request->server));
     jw_key(&w, name);
     jw_array(&w);
-    size_t at = next_shown(request, kind, templates, from, count);
-    for (size_t n = 0; at < count && n < request->server->opts.page_size; n++) {
+    size_t at = next_shown(request, kind, templates, from, count), begin = w.out->len;
+    for (size_t n = 0;
+         at < count && n < request->server->opts.page_size && w.out->len - begin < LISTS_PAGE_BYTES;
+         n++) {
         struct str descriptor = descriptor_for(request, catalog_at(catalog, kind, templates, at));
         if (request->meta) /* revision 2026-07-28 takes the descriptor as it is */
             jw_raw(&w, descriptor);

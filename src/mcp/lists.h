@@ -6,7 +6,10 @@
 
 #include "mcp/request.h"
 
-enum { LISTS_CURSOR_MAX = 32 };
+enum {
+    LISTS_CURSOR_MAX = 32,
+    LISTS_PAGE_BYTES = 256 << 10, /* a page ends behind the item that makes it so long */
+};
 
 /* Is this target listed to the sender of the request? And may the sender call it? */
 bool lists_show(const struct request *request, const struct target *target);

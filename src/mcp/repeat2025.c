@@ -68,12 +68,14 @@ void repeat2025_call(const struct session *session, struct str request_id, struc
 
 void repeat2025_wish(const struct repeat_of *of, struct digest *out)
 {
-    static const struct json nothing = { .type = JSON_OBJECT };
     bool by_uri = of->kind == TARGET_RESOURCE; /* which its name and arguments follow from */
     char kind_text[] = { (char)('0' + (int)of->kind) };
-    struct digest args = { 0 };
+    struct digest args;
 
-    digest_of_json(of->args && !by_uri ? of->args : &nothing, &args);
+    if (of->args_digest && !by_uri)
+        args = *of->args_digest;
+    else
+        digest_of_args(by_uri ? NULL : of->args, &args);
     struct str parts[] = { str_n(kind_text, 1), by_uri ? STR_NONE : of->target, of->uri,
                            digest_str(&args) };
     digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), out);

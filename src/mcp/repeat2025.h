@@ -19,6 +19,7 @@ struct repeat_of {
     struct str target; /* a resource is named by its uri alone */
     struct str uri;
     const struct json *args;
+    const struct digest *args_digest; /* digest_of_args; NULL: it is not known yet */
 };
 
 /* A digest of what a request asks for. Progress tokens and the like may differ. */

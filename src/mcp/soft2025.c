@@ -10,6 +10,7 @@
 
 #include "base/crash.h"
 #include "base/mem.h"
+#include "core/json_digest.h"
 #include "mcp/attach2025.h"
 #include "mcp/pending.h"
 #include "mcp/stdio_inside.h"
@@ -170,10 +171,12 @@ bool soft2025_noted(const struct caller2025 *call)
 bool soft2025_ends(const struct caller2025 *call, struct str tool, const struct json *args)
 {
     char prefix[ID_LEN + 1];
+    struct digest digest;
 
     if (!call->soft || !call->soft->ended)
         return false;
-    handle_prefix(session_principal(call->session), tool, args, prefix);
+    digest_of_args(args, &digest);
+    handle_prefix(session_principal(call->session), tool, &digest, prefix);
     return strncmp(prefix, call->soft->key, ID_LEN) == 0;
 }
 

@@ -118,7 +118,7 @@ static void on_line(struct str line, void *data)
 {
     struct stdio *stdio = data;
     struct mcp_server *server = stdio->server;
-    struct json_opts opts = { .refuse_duplicates = true };
+    struct json_opts opts = { .max_values = MCP_VALUES_MAX, .refuse_duplicates = true };
     struct json_error error = { 0 };
 
     if (line.at && str_trim(line).len == 0)
@@ -131,8 +131,8 @@ static void on_line(struct str line, void *data)
     } else {
         struct str why =
             line.at
-                ? arena_fmt(&server->message, "The line is not JSON: at byte %zu, %s.",
-                            error.offset, error.what)
+                ? arena_fmt(&server->message, "The line is not JSON: at byte %zu, %s%s.",
+                            error.offset, error.what, MCP_AT_MOST(&error))
                 : arena_fmt(&server->message, "The line is longer than %d bytes.", MCP_LINE_MAX);
         send_fault(stdio,
                    &(struct rpc_fault){ .code = line.at ? RPC_PARSE_ERROR : RPC_INVALID_REQUEST,

@@ -188,6 +188,28 @@ static void depth_stops_where_it_was_set(void **state)
     }
 }
 
+/* Whether the arena has one block or many, and whether strings take room between the values. */
+static void values_stop_where_they_were_set(void **state)
+{
+    (void)state;
+    for (uint32_t count = 1; count <= 300; count++) {
+        buf_clear(&out);
+        for (uint32_t i = 1; i < count; i++)
+            assert_true(buf_fmt(&out, "%s%s", i > 1 ? "," : "[", i % 3 ? "1" : "\"\\u00e9\""));
+        assert_true(buf_add(&out, count > 1 ? STR("]") : STR("[]")));
+        for (uint32_t most = count - 1; most <= count + 1; most++) {
+            struct json_opts opts = { .max_values = most };
+            arena_reset(&arena);
+            assert_int_equal(tree_parse_with(buf_str(&out), &opts) != NULL, !most || most >= count);
+            if (most && most < count) {
+                assert_int_equal(error.status, NOD_E_LIMIT);
+                assert_string_equal(error.what,
+                                    "the document has more values than are allowed for it");
+            }
+        }
+    }
+}
+
 static void names_are_refused_twice_only_where_asked(void **state)
 {
     static const struct json_opts refuse = { .refuse_duplicates = true };
@@ -313,6 +335,7 @@ SUBJECT(parse)
         TREE_TEST(what_is_wrong_is_said_with_its_place),
         TREE_TEST(a_nul_byte_ends_nothing),
         TREE_TEST(depth_stops_where_it_was_set),
+        TREE_TEST(values_stop_where_they_were_set),
         TREE_TEST(names_are_refused_twice_only_where_asked),
         TREE_TEST(any_pair_of_equal_names_is_found),
         TREE_TEST(the_arenas_cap_is_a_limit_error),
