@@ -74,6 +74,7 @@ struct loop {
     struct list lasts; /* struct loop_last, to be called before the next wait */
     struct turns turns;
     int64_t slice_until_ns; /* of this turn */
+    bool ending;            /* everything is done at once, as nobody waits for it */
     bool waiting;           /* nothing is known to have been done since the last wait began */
     struct tasks deferred;
     uv_mutex_t lock; /* guards `posted` alone */
@@ -122,21 +123,19 @@ static void turn_notice(struct loop *loop)
     loop->slice_until_ns = loop->turns.since_ns + LOOP_SLICE_MS * LOOP_NS_OF_MS;
 }
 
-/*
- * To look at the clock costs more than a short call, so it is looked at now and then, first after
- * LOOP_LOOK_EVERY calls. A long call was noted when it began and when it ended (loop_spend).
- */
-static bool slice_is_over(const struct loop *loop, size_t done)
+/* To look at the clock costs more than a short call. Without a look it is known when the last long
+ * call ended, if that was noted (loop_spend). */
+static bool slice_is_over(const struct loop *loop, bool look)
 {
-    int64_t now = done % LOOP_LOOK_EVERY ? loop->turns.since_ns : turn_now_ns();
+    int64_t now = look ? turn_now_ns() : loop->turns.since_ns;
 
-    return now >= loop->slice_until_ns;
+    return now >= loop->slice_until_ns && !loop->ending;
 }
 
 bool loop_is_late(struct loop *loop)
 {
     if (!loop->waiting)
-        return slice_is_over(loop, 0);
+        return slice_is_over(loop, true);
     turn_notice(loop);
     return false; /* the turn has only begun */
 }
@@ -179,7 +178,9 @@ static void run_deferred(struct loop *loop, size_t least)
 {
     size_t count = tasks_count(&loop->deferred);
 
-    for (size_t done = 0; done < count && (done < least || !slice_is_over(loop, done)); done++) {
+    for (size_t done = 0; done < count; done++) {
+        if (done >= least && slice_is_over(loop, done % LOOP_LOOK_EVERY == LOOP_LOOK_EVERY - 1))
+            break;
         struct task task = tasks_take(&loop->deferred);
         task.fn(task.data);
     }
@@ -250,7 +251,7 @@ static void timers_fire(struct loop *loop)
         struct timer *timer = HEAP_OF(first, struct timer, node);
         heap_remove(&loop->timers, first);
         timer->fn(timer->data);
-        if (slice_is_over(loop, 0))
+        if (slice_is_over(loop, true))
             break; /* the others are still due before the next wait */
     }
     loop_spend(loop, before);
@@ -262,6 +263,7 @@ static void on_before_io(uv_prepare_t *handle)
 {
     struct loop *loop = handle->data;
 
+    turn_notice(loop); /* the first turn begins here */
     run_deferred(loop, 1);
     if (loop->before_wait.fn)
         loop->before_wait.fn(loop->before_wait.data);
@@ -481,6 +483,7 @@ void loop_destroy(struct loop *loop)
 {
     if (!loop)
         return;
+    loop->ending = true;
     /* What is still closing, deferred or posted gets its turns: that is where objects are freed. */
     for (int i = 0; i < LOOP_DESTROY_TURNS; i++) {
         uv_run(&loop->uv, UV_RUN_NOWAIT);

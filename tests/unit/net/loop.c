@@ -385,8 +385,9 @@ static void long_timers_are_spread_over_turns_in_order(void **state)
 
     for (int i = 0; i < SPINS; i++) {
         notes[i] = (struct note){ log, i };
-        timer_set(log->loop, &timers[i], 0, spin_and_note, &notes[i]);
+        timer_set(log->loop, &timers[i], i, spin_and_note, &notes[i]);
     }
+    usleep(SPINS * 1000); /* all of them are due */
     while (log->count < SPINS) {
         int before = log->count;
         loop_turn(log->loop, TURN_MS);
