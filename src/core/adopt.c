@@ -279,7 +279,7 @@ static void cancelling_done(struct op *op, nod_status status, const struct store
     cancelling_over(cancelling, status);
 }
 
-static void end_stored(struct engine *engine, struct str call_id, const struct outcome *outcome,
+void engine_end_stored(struct engine *engine, struct str call_id, const struct outcome *outcome,
                        void (*done)(void *data, nod_status status), void *data)
 {
     struct cancelling *cancelling = MEM_NEW(struct cancelling);
@@ -297,11 +297,11 @@ static void end_stored(struct engine *engine, struct str call_id, const struct o
 
 void engine_end_later(struct engine *engine, struct str call_id, struct str why)
 {
-    end_stored(engine, call_id,
-               &(struct outcome){ .status = NOD_E_CANCELLED,
-                                  .code = outcome_code(NOD_E_CANCELLED),
-                                  .message = why },
-               NULL, NULL);
+    engine_end_stored(engine, call_id,
+                      &(struct outcome){ .status = NOD_E_CANCELLED,
+                                         .code = outcome_code(NOD_E_CANCELLED),
+                                         .message = why },
+                      NULL, NULL);
 }
 
 void engine_cancel(struct engine *engine, struct str call_id, struct str why)
@@ -321,7 +321,7 @@ void engine_end(struct engine *engine, struct str call_id, const struct outcome 
     struct call *live = engine_call_at(engine, call_id);
 
     if (!live) {
-        end_stored(engine, call_id, outcome, done, data);
+        engine_end_stored(engine, call_id, outcome, done, data);
         return;
     }
     if (call_waiting(live) && !live->cancel_wanted) {

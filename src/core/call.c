@@ -640,16 +640,10 @@ void call_cancel(struct call *call, struct str why)
 
 void call_end_as(struct call *call, const struct outcome *outcome)
 {
-    if (call->state == LIVE_WAITING)
-        call_end_soon(call, outcome);
-}
-
-void call_end_soon(struct call *call, const struct outcome *outcome)
-{
     struct ending *ending = call_ending(call);
     struct id error_id;
 
-    if (call->cancel_wanted || call->state == LIVE_FINISHING || call->state == LIVE_CANCELLING)
+    if (call->state != LIVE_WAITING || call->cancel_wanted)
         return;
     id_random(&error_id);
     ending->decided = true;

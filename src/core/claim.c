@@ -76,6 +76,7 @@ void claims_drop(struct engine *engine)
     struct list *at;
 
     answer_sets_drop(engine);
+    hands_drop(engine);
     while ((at = list_first(&engine->claims))) {
         struct claim *claim = LIST_OF(at, struct claim, link);
         claim->result = (struct answer_result){ .status = NOD_E_STORE, .pending = true };
@@ -344,7 +345,8 @@ static void describe(void *subject, struct hook_view *view)
     if (record)
         ask_record_describe(record, view);
     view->ask_id = claim->ask_id;
-    view->principal = claim->answer.by;
+    /* of a page that says it is done: whom the ask was put to, as lookupPending will find */
+    view->principal = claim->url_done && record ? record->principal : claim->answer.by;
     view->action = claim->outcome;
     view->content = claim->content;
     view->content_tree = claim->content.len ? NULL : claim->answer.content;

@@ -66,10 +66,10 @@ struct claim {
     struct answer_result result;
     answered_fn *done;
     void *data;
-    bool in_hand;          /* the store knows that this node has the ask in hand */
-    bool crashed;          /* too many nodes have died with the ask in hand: no hook is called */
+    bool in_hand;          /* the store knows, or may know, that this node has the ask in hand */
+    bool crashed;          /* too many nodes have died with the ask in hand, and it has ended */
     int hand_looks;        /* at who has the ask in hand */
-    uint64_t hand_version; /* of the record that says so */
+    uint64_t hand_version; /* of the record that says so; 0: not known */
     struct str hands;      /* what that record said, without this node and those told to stop */
     struct claim *next_of_ask;   /* another answer to the same ask, also on its way */
     bool published;              /* it is on its way to the store by itself */
@@ -113,6 +113,7 @@ void claim_put_off_joined(struct claim *claim);
 void claim_enter(struct claim *claim);
 /* The answer has ended, and this node is still there. */
 void claim_let_go(struct claim *claim);
+void hands_drop(struct engine *engine);
 /* No hook is called for this answer any more. */
 bool claim_is_crashed(const void *subject);
 

@@ -13,12 +13,13 @@
  *
  * Nothing of this happens if no hook can want the answer, or if nothing outlives the process.
  *
- * Answers to one ask that are in hand at the same time may hide a death from each other: two at one
- * node share its name, which goes with the first that ends, and a node that finds nobody beside it
- * removes the record. Such a death is missed once, and the next one is counted.
+ * Every change of the record names the version it was made from, so no node takes out the name of
+ * another. A name that could not be taken out, because the store was away or another node was
+ * faster, is tried again until it is out.
  *
  * Holds always: the store knows that a node has an ask in hand before that node calls a hook for an
- * answer to it. For an answer that comes after the last death no hook is called.
+ * answer to it. After the last death no hook is called, and the answer goes on only when the store
+ * says that the ask has ended: so no answer counts that no hook has seen.
  */
 #include "core/claim.h"
 
@@ -34,15 +35,19 @@ enum {
     HAND_DEATHS_MOST = 3, /* nodes that died with an answer to the ask in hand: they end the call */
     HAND_AGAIN_MS = 100,  /* until it is looked again at who has the ask in hand */
     HAND_LOOKS_MOST = 150, /* looks until the answerer is told to come later */
+    HAND_PUTS_MOST = 64,   /* times that other nodes may be faster, until a name stays */
+    HAND_EMPTY_MS = 1000,  /* how long a record is kept that has no names */
+    HANDS_MAX = 64 << 10,  /* bytes of the names of one record */
 };
 
 static void hand_look(struct claim *claim);
 
-static void hand_unknown(struct claim *claim)
+/* Nothing is known of the ask, or not enough to call a hook: the answerer is to come later. */
+static void hand_failed(struct claim *claim, nod_status status)
 {
     if (claim->answer.set)
-        answer_set_spoil(claim->answer.set, NOD_E_STORE);
-    claim_failed(claim, NOD_E_STORE);
+        answer_set_spoil(claim->answer.set, status);
+    claim_failed(claim, status);
 }
 
 static void hand_op(struct claim *claim, void (*send)(struct op *op),
@@ -61,23 +66,53 @@ bool claim_is_crashed(const void *subject)
     return ((const struct claim *)subject)->crashed;
 }
 
-/* The stages say to the answerer what became of the ask. */
-static void hand_ended(void *data, nod_status status)
+/* The store says that the ask waits no more: the stages tell the answerer what became of it. */
+static void hand_ask_has_ended(struct claim *claim)
 {
-    struct claim *claim = data;
-
-    (void)status;
+    claim->crashed = true;
     flow_enter(&claim->flow);
 }
 
-static void hand_call_seen(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct claim *claim = data;
-    struct engine *engine = claim->engine;
-    struct call *live = engine_call_at(engine, id_str(&claim->asker));
+struct hand_end { /* of the call; in the claim's arena */
+    struct claim *claim;
+    struct str target, registered;
+    const char *code;
+};
 
-    if (status != NOD_OK) {
-        hand_ended(claim, status);
+static void hand_call_ended(void *data, nod_status status)
+{
+    struct hand_end *end = data;
+    struct claim *claim = end->claim;
+
+    if (status == NOD_OK)
+        LOG_ERROR("a call has ended because the server died whenever an answer to it came",
+                  LOG_STR("target", end->target), LOG_STR("call", id_str(&claim->asker)),
+                  LOG_STR("registered", end->registered), LOG_CSTR("code", end->code),
+                  LOG_INT("deaths", HAND_DEATHS_MOST));
+    if (status == NOD_OK || status == NOD_E_STALE || status == NOD_E_NOT_FOUND)
+        hand_ask_has_ended(claim);
+    else
+        hand_failed(claim, NOD_E_STORE);
+}
+
+static void hand_call_send(struct op *op)
+{
+    struct store *store = op->engine->store;
+
+    store->ops->load_call(store, id_str(&OP_OF(op, struct claim, op)->asker), op_completed, op);
+}
+
+/* A call that has brought the answer does not wait, and finds its end in the store. */
+static void hand_call_seen(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct claim *claim = OP_OF(op, struct claim, op);
+    struct engine *engine = claim->engine;
+    struct str id = id_str(&claim->asker);
+    struct call *live = engine_call_at(engine, id);
+    struct hand_end *end = ARENA_NEW(&claim->arena, struct hand_end);
+
+    if (status != NOD_OK || !end) {
+        hand_failed(claim, status != NOD_OK ? status : NOD_E_LIMIT);
         return;
     }
     const struct call_record *call = reply->call;
@@ -85,31 +120,40 @@ static void hand_call_seen(void *data, nod_status status, const struct store_rep
         engine->catalog ? catalog_named(engine->catalog, call->kind, call->target) : NULL;
     struct outcome outcome = outcome_crashed(&claim->arena, call->target, CRASHED_IN_ANSWER,
                                              steps_are_open(call->entries, call->entry_count));
-    LOG_ERROR(
-        "a call has ended because the server died whenever an answer to it came",
-        LOG_STR("target", call->target), LOG_STR("call", call->id),
-        LOG_STR("registered", target && target->source.len ? target->source : STR("not known")),
-        LOG_CSTR("code", outcome.code), LOG_INT("deaths", HAND_DEATHS_MOST));
-    if (live && !call_waiting(live)) { /* it has brought the answer, and ends when it has heard */
-        call_end_soon(live, &outcome);
-        hand_ended(claim, NOD_OK);
-    } else {
-        engine_end(engine, id_str(&claim->asker), &outcome, hand_ended, claim);
-    }
+    *end = (struct hand_end){ .claim = claim,
+                              .target = arena_str(&claim->arena, call->target),
+                              .registered = target && target->source.len
+                                                ? arena_str(&claim->arena, target->source)
+                                                : STR("not known"),
+                              .code = outcome.code };
+    if (live && call_waiting(live))
+        engine_end(engine, id, &outcome, hand_call_ended, end);
+    else
+        engine_end_stored(engine, id, &outcome, hand_call_ended, end);
 }
 
-static void hand_ask_seen(void *data, nod_status status, const struct store_reply *reply)
+static void hand_ask_send(struct op *op)
 {
-    struct claim *claim = data;
-    struct store *store = claim->engine->store;
+    struct store *store = op->engine->store;
 
-    if (status != NOD_OK || reply->ask->state != ASK_PENDING) {
-        hand_ended(claim, status);
+    store->ops->load_ask(store, OP_OF(op, struct claim, op)->ask_id, op_completed, op);
+}
+
+static void hand_ask_seen(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct claim *claim = OP_OF(op, struct claim, op);
+
+    if (status == NOD_E_NOT_FOUND || (status == NOD_OK && reply->ask->state != ASK_PENDING)) {
+        hand_ask_has_ended(claim);
+        return;
+    }
+    if (status != NOD_OK) {
+        hand_failed(claim, status);
         return;
     }
     memcpy(claim->asker.text, reply->ask->call_id.at,
            reply->ask->call_id.len < ID_LEN ? reply->ask->call_id.len : ID_LEN);
-    store->ops->load_call(store, id_str(&claim->asker), hand_call_seen, claim);
+    hand_op(claim, hand_call_send, hand_call_seen);
 }
 
 /* --- taking it in hand --- */
@@ -129,13 +173,12 @@ static void hand_put_done(struct op *op, nod_status status, const struct store_r
 {
     struct claim *claim = OP_OF(op, struct claim, op);
 
+    claim->hand_version = status == NOD_OK ? reply->version : 0;
     if (status == NOD_E_STALE) { /* another node was faster, or this was sent twice */
         hand_look(claim);
     } else if (status != NOD_OK) {
-        hand_unknown(claim);
+        hand_failed(claim, NOD_E_STORE);
     } else {
-        claim->in_hand = true;
-        claim->hand_version = reply->version;
         flow_enter(&claim->flow);
     }
 }
@@ -155,7 +198,7 @@ static void hand_weigh_again(struct due *due)
 static void hand_wait(struct claim *claim, void (*again)(struct due *due))
 {
     if (++claim->hand_looks > HAND_LOOKS_MOST && !claim->answer.once)
-        hand_unknown(claim);
+        hand_failed(claim, NOD_E_STORE);
     else
         due_set(claim->engine, &claim->doubt, HAND_AGAIN_MS, again);
 }
@@ -166,18 +209,13 @@ static void hand_weigh(struct claim *claim)
     struct engine *engine = claim->engine;
     struct str rest = claim->hands, name, kept = STR_NONE;
     size_t dead = 0, alive = 0;
-    bool ours = false;
 
     if (rest.len && !nodes_known(engine, claim->since)) {
         hand_wait(claim, hand_weigh_again);
         return;
     }
     while (str_cut(rest, '\n', &name, &rest)) {
-        if (str_eq(name, engine->node)) {
-            ours = true; /* another answer, at this node */
-            continue;
-        }
-        if (node_has_left(engine, name))
+        if (str_eq(name, engine->node) || node_has_left(engine, name))
             continue;
         alive += node_is_there(engine, name);
         dead += !node_is_there(engine, name);
@@ -185,8 +223,7 @@ static void hand_weigh(struct claim *claim)
     }
     claim->hands = kept;
     if (dead >= HAND_DEATHS_MOST) {
-        claim->crashed = true;
-        engine->store->ops->load_ask(engine->store, claim->ask_id, hand_ask_seen, claim);
+        hand_op(claim, hand_ask_send, hand_ask_seen);
         return;
     }
     if (dead + alive >= HAND_DEATHS_MOST) {
@@ -196,10 +233,8 @@ static void hand_weigh(struct claim *claim)
     if (dead)
         LOG_WARN("an answer is taken again whose process died while its hooks ran",
                  LOG_STR("ask", claim->ask_id), LOG_INT("deaths", (int64_t)dead));
-    if (ours)
-        flow_enter(&claim->flow);
-    else
-        hand_op(claim, hand_put_send, hand_put_done);
+    claim->in_hand = true; /* from now on the store may know it */
+    hand_op(claim, hand_put_send, hand_put_done);
 }
 
 static void hand_look_send(struct op *op)
@@ -215,7 +250,7 @@ static void hand_looked(struct op *op, nod_status status, const struct store_rep
     struct claim *claim = OP_OF(op, struct claim, op);
 
     if (status == NOD_E_STORE) {
-        hand_unknown(claim);
+        hand_failed(claim, status);
         return;
     }
     /* What cannot be read is replaced. */
@@ -232,6 +267,139 @@ static void hand_look(struct claim *claim)
     hand_op(claim, hand_look_send, hand_looked);
 }
 
+/* --- letting it go --- */
+
+struct letting_go {
+    struct list link; /* in engine->letting_go */
+    struct op op;
+    struct id ask;
+    struct buf hands; /* the names that stay */
+    uint64_t version; /* of the record that they are from */
+    int puts;
+};
+
+static void letting_go_free(struct letting_go *letting)
+{
+    op_abandon(&letting->op);
+    list_remove(&letting->link);
+    buf_finish(&letting->hands);
+    mem_free(letting);
+}
+
+void hands_drop(struct engine *engine)
+{
+    LIST_EACH (at, &engine->letting_go)
+        letting_go_free(LIST_OF(at, struct letting_go, link));
+}
+
+/* Another answer to the ask is in hand at this node. */
+static bool hand_is_held(const struct engine *engine, struct str ask_id)
+{
+    LIST_EACH (at, &engine->claims) {
+        const struct claim *claim = LIST_OF(at, struct claim, link);
+        if (claim->in_hand && str_eq(claim->ask_id, ask_id))
+            return true;
+    }
+    return false;
+}
+
+static void letting_go_look(struct letting_go *letting);
+
+static void less_send(struct op *op)
+{
+    struct letting_go *letting = OP_OF(op, struct letting_go, op);
+    struct store *store = op->engine->store;
+
+    store->ops->put(store, HAND_KIND, id_str(&letting->ask), buf_str(&letting->hands),
+                    letting->version, letting->hands.len ? STORE_ABANDONED_MS : HAND_EMPTY_MS,
+                    op_completed, op);
+}
+
+static void less_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct letting_go *letting = OP_OF(op, struct letting_go, op);
+
+    (void)reply;
+    if (status == NOD_E_STALE && ++letting->puts < HAND_PUTS_MOST)
+        letting_go_look(letting);
+    else
+        letting_go_free(letting);
+}
+
+static void letting_go_put(struct letting_go *letting)
+{
+    op_start(letting->op.engine, &letting->op, less_send, less_done);
+    letting->op.most = INT_MAX; /* a name that stays counts as a death when this node ends */
+}
+
+static void rest_send(struct op *op)
+{
+    struct letting_go *letting = OP_OF(op, struct letting_go, op);
+    struct store *store = op->engine->store;
+
+    store->ops->get(store, HAND_KIND, id_str(&letting->ask), op_completed, op);
+}
+
+static void rest_seen(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct letting_go *letting = OP_OF(op, struct letting_go, op);
+    struct str rest = status == NOD_OK ? reply->value : STR_NONE, name;
+    bool ours = false;
+
+    buf_clear(&letting->hands);
+    while (str_cut(rest, '\n', &name, &rest)) {
+        if (str_eq(name, op->engine->node))
+            ours = true;
+        else
+            buf_fmt(&letting->hands, STR_FMT "\n", STR_ARG(name));
+    }
+    if (!ours || letting->hands.overflow || hand_is_held(op->engine, id_str(&letting->ask))) {
+        letting_go_free(letting);
+        return;
+    }
+    letting->version = reply->version;
+    letting_go_put(letting);
+}
+
+static void letting_go_look(struct letting_go *letting)
+{
+    op_start(letting->op.engine, &letting->op, rest_send, rest_seen);
+    letting->op.most = INT_MAX;
+}
+
+static void hand_is_over(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)status, (void)reply; /* the ask has ended: nobody looks at its hands */
+}
+
+void claim_let_go(struct claim *claim)
+{
+    struct engine *engine = claim->engine;
+    struct store *store = engine->store;
+
+    if (!claim->in_hand)
+        return;
+    claim->in_hand = false;
+    if (claim->result.state != ASK_PENDING) {
+        store->ops->del(store, HAND_KIND, claim->ask_id, hand_is_over, NULL);
+        return;
+    }
+    if (hand_is_held(engine, claim->ask_id))
+        return;
+    struct letting_go *letting = MEM_NEW(struct letting_go);
+    letting->op.engine = engine;
+    memcpy(letting->ask.text, claim->ask_id.at, ID_LEN);
+    letting->version = claim->hand_version;
+    buf_init(&letting->hands, HANDS_MAX);
+    buf_add(&letting->hands, claim->hands);
+    list_init(&letting->link);
+    list_append(&engine->letting_go, &letting->link);
+    if (claim->hand_version)
+        letting_go_put(letting);
+    else
+        letting_go_look(letting);
+}
+
 /* --- the whole --- */
 
 void claim_enter(struct claim *claim)
@@ -243,22 +411,4 @@ void claim_enter(struct claim *claim)
     }
     claim_keep_content(claim);
     hand_look(claim);
-}
-
-static void hand_is_empty(void *data, nod_status status, const struct store_reply *reply)
-{
-    (void)data, (void)status, (void)reply; /* if it failed, one death too many may be counted */
-}
-
-void claim_let_go(struct claim *claim)
-{
-    struct store *store = claim->engine->store;
-
-    if (!claim->in_hand)
-        return;
-    if (claim->result.state != ASK_PENDING || !claim->hands.len)
-        store->ops->del(store, HAND_KIND, claim->ask_id, hand_is_empty, NULL);
-    else
-        store->ops->put(store, HAND_KIND, claim->ask_id, claim->hands, claim->hand_version,
-                        STORE_ABANDONED_MS, hand_is_empty, NULL);
 }

@@ -163,6 +163,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     list_init(&engine->watches);
     list_init(&engine->claims);
     list_init(&engine->grant_works);
+    list_init(&engine->letting_go);
     list_init(&engine->sets);
     list_init(&engine->brought);
     list_init(&engine->returns);

@@ -92,6 +92,7 @@ struct engine {
     struct map claims_of_ask; /* ask -> the newest struct claim on its way to the store */
     size_t pending;           /* asks on their way to the store, or waiting */
     struct list claims;       /* answers under way */
+    struct list letting_go;   /* asks that this node has no longer in hand: see claim_hand.c */
     struct list sets;         /* answers that are given together */
     struct list brought;      /* answers that callers have brought */
     struct list returns;      /* calls that are being given back to the store */
@@ -148,8 +149,9 @@ void recovery_free(struct engine *engine);
 void recovery_stored(struct engine *engine);
 /* A call can be run that is not live here: look now, unless other nodes may take it. */
 void recovery_hurry(struct engine *engine);
-/* What can be run was looked for, and there was not more than one look shows. True also if nobody
- * looks. */
+/* There is room for suspects again: if some were left out, look for them now. */
+void recovery_on(struct engine *engine);
+/* All that can be run has been looked at since this node began. True also if nobody looks. */
 bool recovery_has_looked(const struct engine *engine);
 /* Made from the call and its epoch: a call that was taken since then is another sighting. */
 uint64_t sighting_key(const struct call_record *call);
@@ -185,8 +187,10 @@ void suspects_init(struct engine *engine);
 void suspects_drop(struct engine *engine);
 /* Something has changed: perhaps it is the turn of one. */
 void suspects_next(struct engine *engine);
-/* May one more be adopted, to wait for its turn? */
-bool suspects_have_room(const struct engine *engine);
+/* May one more be adopted, to wait for its turn, when so many are about to come? */
+bool suspects_have_room(const struct engine *engine, size_t coming);
+/* So few wait that more can be fetched. */
+bool suspects_are_few(const struct engine *engine);
 /* This node was told to stop: calls that wait for their turn are left to others. */
 void suspects_leave(struct engine *engine);
 /* Is this the record of a call that ran on a node which is gone, if its node is? */
@@ -474,8 +478,9 @@ void call_fail(struct call *call, nod_status status, const char *code, struct st
 void call_end_cancelled(struct call *call);
 /* Cancels a call that waits; it ends with this failure. */
 void call_end_as(struct call *call, const struct outcome *outcome);
-/* The same for a call that does not wait: it ends when what is under way has come back. */
-void call_end_soon(struct call *call, const struct outcome *outcome);
+/* Ends a call in the store, whatever it is doing. If it is live here, it finds that out. */
+void engine_end_stored(struct engine *engine, struct str call_id, const struct outcome *outcome,
+                       void (*done)(void *data, nod_status status), void *data);
 /* Tells whoever waits for the end to be stored. */
 void call_end_told(struct call *call, nod_status status);
 /* There is no target of that name, and no other node can have one. */

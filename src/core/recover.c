@@ -13,9 +13,13 @@
  * A call of another version of its target is left to a node that has that version, while such a
  * node lives (version.c).
  *
+ * The calls come by page. Each look reads one page, and a walk is all pages from the first to the
+ * last. So a walk comes to its end whatever is in it: calls that nobody takes, and calls that wait
+ * here for their turn (suspect.c). The pages follow each other quickly until the first walk has
+ * ended, and later while they bring something to do.
+ *
  * With a shared store, a call is left alone until it has been seen twice. That gives the node that
- * holds the client's connection, and got the store's hint, time to take it. The two looks need not
- * follow each other: if there are more calls than one look shows, the store shows others each time.
+ * holds the client's connection, and got the store's hint, time to take it.
  *
  * A store of one process gets heartbeats while it holds anything, and drops with them what is over.
  * An idle server has no timer.
@@ -34,9 +38,11 @@ enum {
     LOOK_MS = 1000,       /* between two looks */
     LOOK_AGAIN_MS = 20,   /* when there was more than one look shows */
     LOOK_ROWS = 256,      /* calls, and questions, of one look */
+    WALK_CURSOR_MAX = 64, /* bytes of where the next page begins */
     EXPIRING_MOST = 1024, /* questions being ended; past it the next look waits */
     SEEN_ROWS = 512,      /* rows of calls that are remembered from earlier looks */
     SEEN_WIDE = 8,        /* calls in a row: all calls of one look have a place */
+    SEEN_MS = 500,        /* a call that was seen so long ago is taken */
     ROUND_MS = 5000,      /* between two rounds of the waiting calls, or longer: */
     ROUND_STEP_MS = 10,   /* between two calls of a round */
 };
@@ -44,7 +50,8 @@ enum {
 struct sighting {
     /* made from the call and its epoch; if two are equal, one is taken a look early */
     uint64_t key;
-    uint64_t look; /* the look that showed it first; 0: the place is empty */
+    uint64_t walk; /* the walk that showed it first; 0: the place is empty */
+    int64_t ms;    /* monotonic: when that was */
 };
 
 struct recovery {
@@ -57,10 +64,15 @@ struct recovery {
     bool silent; /* the last heartbeat did not reach the store */
     size_t expiring;
     size_t rows;
-    size_t calls; /* that the look under way has shown */
-    bool looked;  /* the last one has shown all there were */
-    uint64_t looks;
-    /* each in the row of its key; the oldest is replaced */
+    uint64_t walks;
+    char cursor[WALK_CURSOR_MAX]; /* of the next page of the walk */
+    size_t cursor_len;            /* 0: a walk begins */
+    bool looked;                  /* a walk has come to its end */
+    size_t fresh;    /* calls of this page that are new to this node, or are live here now */
+    size_t suspects; /* those among them */
+    bool left_out;   /* the walk has met suspects that found no room */
+    bool hurried;    /* there is room now: the next look is at once */
+    /* each in the row of its key; those that the last two walks did not show are replaced */
     struct sighting seen[SEEN_ROWS][SEEN_WIDE];
 };
 
@@ -132,13 +144,21 @@ static void due_row(void *data, const struct store_row *row)
     claim_overdue(recovery->engine, row->ask->id, expired, recovery);
 }
 
+/* Is there more to do at once than a look every LOOK_MS would get done? */
+static bool more_at_once(const struct recovery *recovery)
+{
+    bool due = recovery->rows >= LOOK_ROWS && recovery->expiring < EXPIRING_MOST;
+    bool walk = recovery->cursor_len && (recovery->fresh || !recovery->looked);
+
+    return due || walk || (recovery->left_out && suspects_are_few(recovery->engine));
+}
+
 static void due_done(void *data, nod_status status, const struct store_reply *reply)
 {
     struct recovery *recovery = data;
 
     (void)reply;
-    bool more =
-        status == NOD_OK && recovery->rows >= LOOK_ROWS && recovery->expiring < EXPIRING_MOST;
+    bool more = status == NOD_OK && more_at_once(recovery);
     due_set(recovery->engine, &recovery->look, more ? LOOK_AGAIN_MS : LOOK_MS, look);
 }
 
@@ -151,19 +171,23 @@ uint64_t sighting_key(const struct call_record *call)
     return key;
 }
 
-/* Was it seen in an earlier look? If not, it is remembered for the next. */
+/* Was it seen before? If not, it is remembered, unless there is no place for it in this walk. */
 static bool seen_before(struct recovery *recovery, const struct call_record *call)
 {
     uint64_t key = sighting_key(call);
+    int64_t now = clock_mono(recovery->engine->clock);
     struct sighting *row = recovery->seen[key % SEEN_ROWS], *oldest = row;
 
     for (struct sighting *at = row; at < row + SEEN_WIDE; at++) {
-        if (at->look && at->key == key)
-            return at->look != recovery->looks;
-        if (at->look < oldest->look)
+        if (at->walk && at->key == key)
+            return now - at->ms >= SEEN_MS;
+        if (at->walk < oldest->walk)
             oldest = at;
     }
-    *oldest = (struct sighting){ .key = key, .look = recovery->looks };
+    if (oldest->walk && oldest->walk + 1 >= recovery->walks)
+        return false;
+    *oldest = (struct sighting){ .key = key, .walk = recovery->walks, .ms = now };
+    recovery->fresh++;
     return false;
 }
 
@@ -173,7 +197,6 @@ static void runnable_row(void *data, const struct store_row *row)
     struct engine *engine = recovery->engine;
     struct call *live;
 
-    recovery->calls++;
     if (!row->call || row->call->id.len != ID_LEN)
         return;
     if ((live = engine_call_at(engine, row->call->id))) {
@@ -181,15 +204,21 @@ static void runnable_row(void *data, const struct store_row *row)
             call_take(live); /* the hint was lost */
         return;
     }
-    if (suspect_is(row->call) && !suspects_have_room(engine))
-        return;
     struct target *target =
         engine->catalog ? catalog_named(engine->catalog, row->call->kind, row->call->target) : NULL;
     enum version_at version = target ? version_at(engine, target, row->call, 0) : VERSION_HERE;
     if (version == VERSION_THERE || version == VERSION_UNSURE)
         return; /* it is left to a node that has what it began with */
-    if (!engine->store->ops->shared || seen_before(recovery, row->call))
-        recovery->opts.orphan(recovery->opts.data, row->call);
+    if (engine->store->ops->shared && !seen_before(recovery, row->call))
+        return;
+    bool suspect = suspect_is(row->call);
+    if (suspect && !suspects_have_room(engine, recovery->suspects)) {
+        recovery->left_out = true;
+        return;
+    }
+    recovery->suspects += suspect;
+    recovery->opts.orphan(recovery->opts.data, row->call);
+    recovery->fresh += engine_call_at(engine, row->call->id) != NULL;
 }
 
 static void runnable_done(void *data, nod_status status, const struct store_reply *reply)
@@ -197,10 +226,14 @@ static void runnable_done(void *data, nod_status status, const struct store_repl
     struct recovery *recovery = data;
     struct store *store = recovery->engine->store;
 
-    (void)reply;
-    if (status == NOD_OK) { /* a store that is away has reported it already */
-        recovery->looked = recovery->calls < LOOK_ROWS;
+    if (status == NOD_OK && reply->cursor.len <= WALK_CURSOR_MAX) {
+        recovery->cursor_len = reply->cursor.len;
+        if (reply->cursor.len)
+            memcpy(recovery->cursor, reply->cursor.at, reply->cursor.len);
+        recovery->looked |= !reply->cursor.len;
         suspects_next(recovery->engine);
+    } else if (status != NOD_E_STORE) { /* a store that is away has reported it already */
+        recovery->cursor_len = 0;
     }
     recovery->rows = 0;
     store->ops->scan(store, &(struct store_scan){ .index = STORE_ASKS_DUE, .limit = LOOK_ROWS },
@@ -212,11 +245,18 @@ static void look(struct due *due)
     struct recovery *recovery = HEAP_OF(&due->node, struct recovery, look.node);
     struct store *store = recovery->engine->store;
 
-    recovery->looks++;
-    recovery->calls = 0;
+    if (!recovery->cursor_len) {
+        recovery->walks++;
+        recovery->left_out = false;
+    }
+    recovery->hurried = false;
+    recovery->fresh = recovery->suspects = 0;
     if (recovery->engine->store->ops->shared) /* for whoever needs to know it at once */
         nodes_known(recovery->engine, clock_mono(recovery->engine->clock) - LOOK_MS / 2);
-    store->ops->scan(store, &(struct store_scan){ .index = STORE_RUNNABLE, .limit = LOOK_ROWS },
+    store->ops->scan(store,
+                     &(struct store_scan){ .index = STORE_RUNNABLE,
+                                           .cursor = str_n(recovery->cursor, recovery->cursor_len),
+                                           .limit = LOOK_ROWS },
                      runnable_row, runnable_done, recovery);
 }
 
@@ -263,6 +303,16 @@ void recovery_hurry(struct engine *engine)
 {
     if (engine->recovery && !engine->store->ops->shared && heap_has(&engine->recovery->look.node))
         due_set(engine, &engine->recovery->look, 0, look);
+}
+
+void recovery_on(struct engine *engine)
+{
+    struct recovery *recovery = engine->recovery;
+
+    if (!recovery || !recovery->left_out || recovery->hurried || !heap_has(&recovery->look.node))
+        return;
+    recovery->hurried = true;
+    due_set(engine, &recovery->look, LOOK_AGAIN_MS, look);
 }
 
 bool recovery_has_looked(const struct engine *engine)

@@ -260,8 +260,7 @@ struct finish_spec {
  *
  * STORE_RUNNABLE lists calls that can be taken and are handed (call_record.handed): their clients
  * can come back for them, so any node runs them on. All other calls are adopted only when a client
- * comes back with the handle. With a durable or shared store and more calls than `limit`, each look
- * shows different ones, so that calls which nobody takes do not hide the rest.
+ * comes back with the handle. They come by page, as asks do, in no particular order.
  */
 enum store_index {
     STORE_RUNNABLE,

@@ -94,21 +94,31 @@ bool suspect_must_end(const struct call *call)
     return deaths.early >= SUSPECT_EARLY_MOST || deaths.late >= SUSPECT_LATE_MOST;
 }
 
+/* The store has its end. */
+static void suspect_ended(void *data, nod_status status)
+{
+    const struct call *call = data;
+    const struct target *target = call->target;
+    struct deaths deaths = deaths_unpack(call->deaths);
+
+    if (status == NOD_OK)
+        LOG_ERROR("a call has ended because the server died whenever it ran",
+                  LOG_STR("target", target->name), LOG_STR("call", id_str(&call->id)),
+                  LOG_STR("registered", target->source.len ? target->source : STR("not known")),
+                  LOG_CSTR("code", call->ending->outcome.code), LOG_INT("early", deaths.early),
+                  LOG_INT("late", deaths.late));
+}
+
 void suspect_end(struct call *call)
 {
-    struct deaths deaths = deaths_unpack(call->deaths);
-    const struct target *target = call->target;
     struct arena arena;
 
     arena_init(&arena, SUSPECT_ARENA_MAX);
     struct outcome outcome =
-        outcome_crashed(&arena, target->name, CRASHED_IN_RUN,
+        outcome_crashed(&arena, call->target->name, CRASHED_IN_RUN,
                         steps_are_open(call->journal.entries, call->journal.count));
-    LOG_ERROR("a call has ended because the server died whenever it ran",
-              LOG_STR("target", target->name), LOG_STR("call", id_str(&call->id)),
-              LOG_STR("registered", target->source.len ? target->source : STR("not known")),
-              LOG_CSTR("code", outcome.code), LOG_INT("early", deaths.early),
-              LOG_INT("late", deaths.late));
+    call_ending(call)->told = suspect_ended;
+    call_ending(call)->told_data = call;
     call->state = LIVE_WAITING;
     call_end_as(call, &outcome);
     arena_finish(&arena);
@@ -165,6 +175,8 @@ void suspects_next(struct engine *engine)
 
     if (!suspects || engine->stopping || node_is_told_to_stop(engine))
         return;
+    if (suspects_are_few(engine))
+        recovery_on(engine);
     LIST_EACH (link, &suspects->waiting) {
         struct suspect *suspect = LIST_OF(link, struct suspect, link);
         struct str node = str_n(suspect->node, suspect->node_len);
@@ -198,9 +210,14 @@ void suspects_next(struct engine *engine)
     suspect_go(first, left ? TAKE_FORGIVEN : TAKE_SUSPECT);
 }
 
-bool suspects_have_room(const struct engine *engine)
+bool suspects_have_room(const struct engine *engine, size_t coming)
 {
-    return engine->suspects && engine->suspects->count < SUSPECTS_MOST;
+    return engine->suspects && engine->suspects->count + coming < SUSPECTS_MOST;
+}
+
+bool suspects_are_few(const struct engine *engine)
+{
+    return suspects_have_room(engine, SUSPECTS_MOST / 2);
 }
 
 bool suspect_is(const struct call_record *record)

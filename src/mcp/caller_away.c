@@ -169,8 +169,10 @@ static void go_on(struct mcp_server *server, const struct call_record *record,
     list_init(&away->link);
     list_append(&server->away->live, &away->link);
     drain_call_began(server);
-    LOG_INFO("a call that nobody worked on goes on here", LOG_STR("call", record->id),
-             LOG_STR("target", record->target));
+    LOG_INFO(record->state == CALL_STORED_RUNNABLE && !record->deaths.probation
+                 ? "a call that nobody worked on goes on here"
+                 : "a call whose process is gone waits here for its turn",
+             LOG_STR("call", record->id), LOG_STR("target", record->target));
     if (!engine_adopt(server->opts.engine,
                       &(struct adopt_spec){ .record = record,
                                             .portable = !by->held && server->opts.portable_states,

@@ -107,22 +107,25 @@ static void scan_asks_due(struct reply *reply, size_t most)
     scan_heap(reply, &memory->due, before, most);
 }
 
-static void scan_runnable(struct reply *reply, size_t most)
+static bool is_runnable(const struct call_facts *call)
 {
-    struct memory_store *memory = reply->memory;
-    struct idmap_walk walk = { 0 };
+    return call->handed && (call->state == CALL_STORED_RUNNABLE ||
+                            (call->state == CALL_STORED_RUNNING && call->gone));
+}
 
-    for (struct call_facts *call; most > 0 && (call = idmap_next(&memory->calls, &walk));) {
-        bool runs = call->state == CALL_STORED_RUNNING && !call->gone;
-        if (runs || call->state == CALL_STORED_WAITING || !call->handed ||
-            call->state >= CALL_STORED_FINISHED)
-            continue;
-        struct call_view view;
-        memory_call_view(call, &view);
-        reply->scanning->row(reply->data, &(struct store_row){ .call = &view.record });
-        memory_call_view_finish(&view);
-        most--;
-    }
+/* What an operator is shown of a call. */
+static struct call_record call_outline(const struct call_record *whole)
+{
+    return (struct call_record){ .id = whole->id,
+                                 .principal = whole->principal,
+                                 .kind = whole->kind,
+                                 .target = whole->target,
+                                 .state = whole->state,
+                                 .epoch = whole->epoch,
+                                 .opened_ms = whole->opened_ms,
+                                 .handed = whole->handed,
+                                 .node = whole->node,
+                                 .deaths = whole->deaths };
 }
 
 /* Calls are in no order, so a page is those with the smallest ids after the cursor. */
@@ -130,13 +133,16 @@ static void scan_calls(struct reply *reply, size_t most)
 {
     struct memory_store *memory = reply->memory;
     struct scanning *scanning = reply->scanning;
+    bool runnable = scanning->scan.index == STORE_RUNNABLE;
     struct id *page = mem_alloc((most + 1) * sizeof(*page));
     struct idmap_walk walk = { 0 };
     size_t count = 0;
 
     for (const struct call_facts *call; (call = idmap_next(&memory->calls, &walk));) {
         size_t at = count;
-        if (scanning->cursor.given && memcmp(call->id.text, scanning->cursor.name.at, ID_LEN) <= 0)
+        if ((runnable && !is_runnable(call)) ||
+            (scanning->cursor.given &&
+             memcmp(call->id.text, scanning->cursor.name.at, ID_LEN) <= 0))
             continue;
         while (at > 0 && memcmp(call->id.text, page[at - 1].text, ID_LEN) < 0)
             at--;
@@ -149,19 +155,10 @@ static void scan_calls(struct reply *reply, size_t most)
     for (size_t i = 0; i < count && i < most; i++) {
         struct call_facts *call = idmap_get(&memory->calls, id_str(&page[i]));
         struct call_view view;
-        if (!call)
-            continue; /* the callback of a row has dropped it */
+        if (!call || (runnable && !is_runnable(call)))
+            continue; /* the callback of a row has changed or dropped it */
         memory_call_view(call, &view);
-        struct call_record record = { .id = view.record.id,
-                                      .principal = view.record.principal,
-                                      .kind = view.record.kind,
-                                      .target = view.record.target,
-                                      .state = view.record.state,
-                                      .epoch = view.record.epoch,
-                                      .opened_ms = view.record.opened_ms,
-                                      .handed = view.record.handed,
-                                      .node = view.record.node,
-                                      .deaths = view.record.deaths };
+        struct call_record record = runnable ? view.record : call_outline(&view.record);
         size_t pending = call->packed ? 0 : ((struct stored_call *)call)->pending;
         scanning->row(reply->data, &(struct store_row){ .call = &record, .pending = pending });
         memory_call_view_finish(&view);
@@ -202,7 +199,8 @@ void memory_scan_rows(struct reply *reply)
     memory_begin(reply->memory);
     switch (scan->index) {
     case STORE_RUNNABLE:
-        scan_runnable(reply, most);
+    case STORE_CALLS:
+        scan_calls(reply, most);
         break;
     case STORE_ASKS_DUE:
         scan_asks_due(reply, most);
@@ -213,9 +211,6 @@ void memory_scan_rows(struct reply *reply)
     case STORE_ASKS_PENDING:
     case STORE_ASKS_ENDED:
         memory_index_scan(reply, most);
-        break;
-    case STORE_CALLS:
-        scan_calls(reply, most);
         break;
     }
 }

@@ -3,17 +3,22 @@
  *
  * Running and runnable calls are in one hash in each shard, with their nodes. All hashes are walked
  * in steps; the first step is made twice, to learn which nodes are alive. Calls of living nodes are
- * passed over, so however many calls run, they hide none that could be run. Of the others a bounded
- * number is remembered. If there are more, a random choice of them is, so that calls which nobody
- * takes do not hide the rest for ever. Then the records are read, and decide.
+ * passed over, so however many calls run, they hide none that could be run. Then the records of the
+ * others are read, and decide.
+ *
+ * They come by page, in the order of their shards and then of their ids. A bounded number of them
+ * is remembered: those that come first after the cursor.
  */
 #include "store/redis_inside.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "store/cursor.h"
 
 enum {
     LIVE_STEP_MOST = 256,        /* calls of a shard that are looked at in one step */
-    LIVE_REMEMBERED_MOST = 8192, /* calls that could be run, of which some are shown */
+    LIVE_REMEMBERED_MOST = 8192, /* calls that could be run, of which the first are shown */
     LIVE_NODES_MOST = 256,       /* nodes whose calls are looked at */
 };
 
@@ -27,6 +32,7 @@ struct node {
 };
 
 struct live_call {
+    unsigned shard;
     struct id id;
     const struct node *with; /* NULL: it has no node */
 };
@@ -40,10 +46,13 @@ struct living {
     struct node *asking; /* whose reply is next */
     struct live_call *calls;
     size_t count;
-    bool learning;   /* the first step, which is made twice, to learn the nodes */
-    uint64_t met;    /* calls that are left, including those that are not remembered */
-    uint32_t start;  /* where reading begins */
+    bool learning;          /* the first step, which is made twice, to learn the nodes */
+    struct live_call after; /* the page begins after this one, if `paged` */
+    bool paged;
+    struct live_call last; /* none after this one was remembered, if `cut` */
+    bool cut;
     size_t next;     /* how many were read */
+    size_t shown;    /* how many of them there was room for */
     size_t left_out; /* bytes used for what could not be read */
 };
 
@@ -91,23 +100,44 @@ static const struct node *node_of(struct redis_op *op, struct living *living, st
     return at;
 }
 
-/* Each call that is met has the same chance to be remembered. */
-static void call_met(struct living *living, struct str id, const struct node *with)
+static int live_order(const void *a, const void *b)
 {
-    uint64_t chance;
-    size_t place = living->count;
+    const struct live_call *one = a, *other = b;
 
-    living->met++;
-    if (living->count == LIVE_REMEMBERED_MOST) {
-        random_bytes(&chance, sizeof(chance));
-        if (chance % living->met >= LIVE_REMEMBERED_MOST)
-            return;
-        place = chance % living->met;
-    } else {
-        living->count++;
+    if (one->shard != other->shard)
+        return one->shard < other->shard ? -1 : 1;
+    return memcmp(one->id.text, other->id.text, ID_LEN);
+}
+
+/* HSCAN may name a call twice. */
+static void live_sort(struct living *living)
+{
+    size_t kept = 0;
+
+    qsort(living->calls, living->count, sizeof(*living->calls), live_order);
+    for (size_t i = 0; i < living->count; i++)
+        if (!kept || live_order(&living->calls[kept - 1], &living->calls[i]) != 0)
+            living->calls[kept++] = living->calls[i];
+    living->count = kept;
+}
+
+static void call_met(struct living *living, unsigned shard, struct str id, const struct node *with)
+{
+    struct live_call met = { .shard = shard, .with = with };
+
+    redis_id_set(&met.id, id);
+    if ((living->paged && live_order(&met, &living->after) <= 0) ||
+        (living->cut && live_order(&met, &living->last) > 0))
+        return;
+    if (living->count == LIVE_REMEMBERED_MOST)
+        live_sort(living);
+    if (living->count == LIVE_REMEMBERED_MOST) { /* those that come later are not for this page */
+        living->count = LIVE_REMEMBERED_MOST / 2;
+        living->last = living->calls[living->count - 1];
+        living->cut = true;
     }
-    redis_id_set(&living->calls[place].id, id);
-    living->calls[place].with = with;
+    if (!living->cut || live_order(&met, &living->last) <= 0)
+        living->calls[living->count++] = met;
 }
 
 static void names_heard(struct redis_op *op, struct living *living, unsigned shard,
@@ -118,6 +148,8 @@ static void names_heard(struct redis_op *op, struct living *living, unsigned sha
 
     if (!str_to_u64(redis_text(redis_item(value, 0)), &cursor) || cursor == 0)
         cursor = UINT64_MAX; /* the whole hash was walked */
+    if (living->cut && shard > living->last.shard)
+        cursor = UINT64_MAX; /* the rest is for later pages */
     if (!living->learning)
         living->cursors[shard] = cursor;
     for (size_t i = 0; i + 1 < (pairs->type == REDIS_IS_LIST ? pairs->count : 0); i += 2) {
@@ -125,7 +157,7 @@ static void names_heard(struct redis_op *op, struct living *living, unsigned sha
         const struct node *with = name.len ? node_of(op, living, name) : NULL;
         bool passed = name.len && (!with || (with->asked && with->alive));
         if (redis_is_id(id) && !passed && !living->learning)
-            call_met(living, id, with);
+            call_met(living, shard, id, with);
     }
 }
 
@@ -164,18 +196,10 @@ static void pass_by(struct living *living)
     for (size_t i = 0; i < living->count; i++)
         if (!living->calls[i].with || !living->calls[i].with->alive)
             living->calls[left++] = living->calls[i];
-    if (left < living->count)
-        living->met = left;
     living->count = left;
 }
 
 /* --- records --- */
-
-/* If there are more than are shown, the first is chosen at random. */
-static struct str call_at(const struct living *living, size_t i)
-{
-    return id_str(&living->calls[(living->start + i) % living->count].id);
-}
 
 static void calls_say(struct redis_op *op, struct living *living)
 {
@@ -184,11 +208,22 @@ static void calls_say(struct redis_op *op, struct living *living)
     redis_op_more(op);
     op->phase = LIVE_CALLS;
     for (size_t i = living->next; i < living->count && said < living->most; i++, said++) {
-        struct str id = call_at(living, i);
+        struct str id = id_str(&living->calls[i].id);
         redis_op_say(op, (struct str[]){ STR("HGETALL"), redis_key(op, id, "c:", id) }, 2);
     }
     if (!said)
         op->more = false;
+}
+
+/* The next page begins after the last call that there was room for. */
+static void page_ends(struct redis_op *op, const struct living *living)
+{
+    const struct live_call *last =
+        living->shown < living->count ? &living->calls[living->shown - 1] : &living->last;
+    char *text = arena_alloc(&op->arena, CURSOR_TEXT_MAX);
+
+    if (text && (living->shown < living->count || living->cut))
+        op->reply.cursor = cursor_write(text, last->shard, id_str(&last->id));
 }
 
 static bool room_left(const struct redis_op *op, const struct living *living)
@@ -232,9 +267,10 @@ static void step_done(struct redis_op *op, struct living *living)
         op->phase = LIVE_NAMES;
         names_say(op, living);
     } else {
-        if (living->count > living->most)
-            random_bytes(&living->start, sizeof(living->start));
+        live_sort(living);
         calls_say(op, living);
+        if (!living->count)
+            page_ends(op, living);
     }
 }
 
@@ -257,12 +293,15 @@ static void live_reply(struct redis_op *op, size_t at, const struct redis_value 
         step_done(op, living);
     } else {
         size_t before = op->arena.used;
-        struct str id = call_at(living, living->next);
-        if (room_left(op, living) && !call_row(op, id, value))
+        struct str id = id_str(&living->calls[living->next++].id);
+        bool room = room_left(op, living);
+        living->shown += room;
+        if (room && !call_row(op, id, value))
             living->left_out += op->arena.used - before;
-        living->next++;
         if (last && living->next < living->count && room_left(op, living))
             calls_say(op, living);
+        else if (last)
+            page_ends(op, living);
     }
 }
 
@@ -274,11 +313,26 @@ void redis_scan_live(struct store *base, const struct store_scan *scan, store_ro
     struct redis_op *op = redis_op_new(redis_of(base), &live_verb, done, data);
     struct living *living = ARENA_NEW(&op->arena, struct living);
 
+    struct cursor cursor;
+
     if (living)
         living->calls = arena_alloc(&op->arena, LIVE_REMEMBERED_MOST * sizeof(*living->calls));
     if (!living || !living->calls) {
         redis_op_end(op, NOD_E_LIMIT);
         return;
+    }
+    if (!cursor_read(scan->cursor, &cursor) ||
+        (cursor.given &&
+         (!redis_is_id(cursor.name) || cursor.at < 0 || cursor.at >= REDIS_SHARDS))) {
+        redis_op_end(op, NOD_E_USAGE);
+        return;
+    }
+    living->paged = cursor.given;
+    if (cursor.given) {
+        living->after.shard = (unsigned)cursor.at;
+        redis_id_set(&living->after.id, cursor.name);
+        for (unsigned i = 0; i < living->after.shard; i++)
+            living->cursors[i] = UINT64_MAX; /* shown by earlier pages */
     }
     living->most = scan->limit && scan->limit < REDIS_SCAN_MOST ? scan->limit : REDIS_SCAN_MOST;
     living->left_out = op->arena.used; /* does not count as rows */

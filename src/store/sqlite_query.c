@@ -46,11 +46,11 @@ static const char *const texts[SQL_COUNT] = {
                      " bytes = bytes + ?, spare_ms = ? WHERE n = ?",
     [SQL_CALL_LOAD] = "SELECT " CALL_COLUMNS " FROM calls WHERE id = ?",
     [SQL_CALL_LOAD_NUMBER] = "SELECT " CALL_COLUMNS " FROM calls WHERE n = ?",
-    /* In another order at each look; the order is made from numbers only. */
+    /* By page. The order is made from numbers only; the LIMIT keeps it. */
     [SQL_CALLS_RUNNABLE] =
         "SELECT " CALL_COLUMNS " FROM (SELECT n AS m FROM calls WHERE state IN (0, 2)"
-        " AND handed = 1 AND (state = 2 OR NOT EXISTS (SELECT 1 FROM nodes"
-        " WHERE nodes.node = calls.node AND nodes.expires_ms > ?)) ORDER BY random() LIMIT -1)"
+        " AND handed = 1 AND n > ? AND (state = 2 OR NOT EXISTS (SELECT 1 FROM nodes"
+        " WHERE nodes.node = calls.node AND nodes.expires_ms > ?)) ORDER BY n LIMIT -1)"
         " CROSS JOIN calls ON calls.n = m",
     [SQL_CALLS_ALL] = "SELECT n, id, state, epoch, handed, opened_ms, node, deaths, pending, record"
                       " FROM calls WHERE n > ? ORDER BY n",

@@ -227,20 +227,6 @@ static bool room_left(const struct sqlite_op *op, size_t most)
     return op->row_count < most && op->arena.used - op->skipped_bytes < LITE_SCAN_BYTES;
 }
 
-static void scan_calls(struct query *q, struct sqlite_op *op, size_t most)
-{
-    while (room_left(op, most) && query_row(q)) {
-        size_t before = op->arena.used;
-        struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
-        int64_t n;
-        if (call && read_call(q, &op->arena, call, &n))
-            row_add(op, (struct store_row){ .call = call });
-        else
-            row_skip(q->side, op, before);
-    }
-    query_end(q);
-}
-
 static void scan_asks_due(struct query *q, struct sqlite_op *op, size_t most)
 {
     while (room_left(op, most) && query_row(q)) {
@@ -335,6 +321,31 @@ static void scan_page(struct sqlite_side *side, struct sqlite_op *op, size_t mos
     page_rows(&q, op, most);
 }
 
+static void scan_runnable(struct sqlite_side *side, struct sqlite_op *op, size_t most)
+{
+    int64_t at, n;
+
+    if (!page_bound(op, false, &at, &n)) {
+        op->status = NOD_E_USAGE;
+        return;
+    }
+    struct query q = query(side, SQL_CALLS_RUNNABLE);
+    query_int(&q, n);
+    query_int(&q, op->now);
+    bool there = query_row(&q);
+    for (; there && room_left(op, most); there = query_row(&q)) {
+        size_t before = op->arena.used;
+        struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
+        if (call && read_call(&q, &op->arena, call, &n))
+            row_add(op, (struct store_row){ .call = call });
+        else
+            row_skip(side, op, before);
+    }
+    query_end(&q);
+    if (there)
+        page_ends(op, 0, n);
+}
+
 /* What an operator is shown of a call. Its record is opened beside the rows, which keep little. */
 static void call_shown(struct query *q, struct sqlite_op *op, struct arena *opened, int64_t *n)
 {
@@ -387,29 +398,23 @@ static void scan_all_calls(struct sqlite_side *side, struct sqlite_op *op, size_
 
 void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
 {
-    static const enum sql statements[] = {
-        [STORE_RUNNABLE] = SQL_CALLS_RUNNABLE,
-        [STORE_ASKS_DUE] = SQL_ASKS_DUE,
-        [STORE_ASKS_OF_CALL] = SQL_ASKS_OF_CALL,
-    };
     const struct store_scan *scan = &op->scan;
     size_t most = scan->limit && scan->limit < LITE_SCAN_MOST ? scan->limit : LITE_SCAN_MOST;
-    struct query q = { 0 };
+    struct query q;
 
     op->row_count = op->skipped_bytes = 0;
     side->codec.again = scan->index != STORE_ASKS_OF_CALL;
-    if (scan->index < sizeof(statements) / sizeof(statements[0]))
-        q = query(side, statements[scan->index]);
     switch (scan->index) {
     case STORE_RUNNABLE:
-        query_int(&q, op->now);
-        scan_calls(&q, op, most);
+        scan_runnable(side, op, most);
         break;
     case STORE_ASKS_DUE:
+        q = query(side, SQL_ASKS_DUE);
         query_int(&q, scan->before ? scan->before : op->now);
         scan_asks_due(&q, op, most);
         break;
     case STORE_ASKS_OF_CALL:
+        q = query(side, SQL_ASKS_OF_CALL);
         query_text(&q, op->id);
         query_int(&q, (int64_t)most);
         scan_asks_of_call(&q, op, most);

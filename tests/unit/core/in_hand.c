@@ -4,6 +4,7 @@
  * The hook does not come back, and the end of the engine is the death of the node. The next engine
  * finds what the store has. The call waits, and is live nowhere.
  */
+#include "loaded.h"
 #include "world.h"
 
 #include <stdio.h>
@@ -19,6 +20,10 @@ static struct id the_ask, the_call;
 static size_t hooked; /* calls of the hook */
 static size_t hands;  /* operations on what nodes have in hand */
 static enum { HANGS, OBJECTS, PASSES } hook_way;
+static int asks_fail, calls_fail;   /* so many of the next loads fail: the store is away */
+static const char *hands_meanwhile; /* other nodes put these names while the hook runs */
+static int replies_lost;            /* of the next puts of names */
+static bool dies_by_claim;          /* the store takes the next claim, and the process ends */
 
 static bool is_hand(struct str kind)
 {
@@ -36,14 +41,37 @@ static void op_put(struct store *store, struct str kind, struct str key, struct 
                    uint64_t version, int64_t ttl_ms, store_done *done, void *data)
 {
     hands += is_hand(kind);
+    if (is_hand(kind) && replies_lost && replies_lost--) {
+        inner->put(store, kind, key, value, version, ttl_ms, NULL, NULL);
+        done(data, NOD_E_STORE, NULL);
+        return;
+    }
     inner->put(store, kind, key, value, version, ttl_ms, done, data);
+}
+
+static void op_load_ask(struct store *store, struct str id, store_done *done, void *data)
+{
+    if (asks_fail && asks_fail--)
+        done(data, NOD_E_STORE, NULL);
+    else
+        inner->load_ask(store, id, done, data);
+}
+
+static void op_load_call(struct store *store, struct str id, store_done *done, void *data)
+{
+    if (calls_fail && calls_fail--)
+        done(data, NOD_E_STORE, NULL);
+    else
+        inner->load_call(store, id, done, data);
 }
 
 /* The clock does not wait for a hook. But what has died claims nothing. */
 static void op_claim(struct store *store, const struct claim_spec *claim, store_done *done,
                      void *data)
 {
-    if (!hooked || hook_way != HANGS)
+    if (dies_by_claim)
+        inner->claim(store, claim, NULL, NULL);
+    else if (!hooked || hook_way != HANGS)
         inner->claim(store, claim, done, data);
 }
 
@@ -51,6 +79,12 @@ static nod_status hook(struct nod_hook_run *run, void *data)
 {
     (void)data;
     hooked++;
+    if (hands_meanwhile) {
+        char names[256];
+        snprintf(names, sizeof(names), "%s" STR_FMT "\n", hands_meanwhile,
+                 STR_ARG(world.engine->node));
+        inner->put(world.store, STR("hand"), id_str(&the_ask), str_of(names), 0, 0, NULL, NULL);
+    }
     if (hook_way == OBJECTS)
         return hook_fail(run, NOD_E_REFUSED, "NOT_NOW", STR("Not now"));
     return hook_way == HANGS ? NOD_PENDING : NOD_OK;
@@ -103,8 +137,13 @@ static void begin(const char *stage, int64_t ttl_ms)
     ops.claim = op_claim;
     ops.get = op_get;
     ops.put = op_put;
+    ops.load_ask = op_load_ask;
+    ops.load_call = op_load_call;
     world.store->ops = &ops;
     hooked = hands = 0;
+    asks_fail = calls_fail = replies_lost = 0;
+    hands_meanwhile = NULL;
+    dies_by_claim = false;
     hook_way = HANGS;
     world_call(&world, "ann", "s1")->way = CALLER_HOLDS;
     world_settle(&world);
@@ -192,6 +231,107 @@ static void the_third_death_ends_the_call_and_the_hook_is_called_no_more(void **
         assert_int_equal(world.answered, 1);
         assert_int_equal(world.last.status, NOD_E_STALE);
         assert_int_equal(world.last.state, ASK_WITHDRAWN);
+        end();
+    }
+}
+
+static enum ask_state ask_state;
+
+static void ask_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data;
+    assert_int_equal(status, NOD_OK);
+    ask_state = reply->ask->state;
+}
+
+static enum ask_state stored_ask(void)
+{
+    inner->load_ask(world.store, id_str(&the_ask), ask_loaded, NULL);
+    world_settle(&world);
+    return ask_state;
+}
+
+static void die_three_times(void)
+{
+    for (int i = 0; i < 3; i++) {
+        answer();
+        die("buildResult");
+    }
+    assert_int_equal(hooked, 3);
+    hook_way = OBJECTS; /* whoever is asked now would say no */
+}
+
+/* Whatever fails: no answer counts that no hook has seen. */
+static void a_store_that_is_away_lets_no_answer_past_the_hook(void **state)
+{
+    static const int lasts[] = { 1, 1000000 };
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        begin("buildResult", 0);
+        die_three_times();
+        *(i % 2 ? &calls_fail : &asks_fail) = lasts[i / 2];
+        answer();
+        for (int s = 0; s < 300 && !world.answered; s++)
+            world_advance(&world, 100);
+        assert_int_equal(world.answered, 1);
+        assert_int_equal(hooked, 3);
+        if (i < 2) {
+            assert_crashed();
+        } else {
+            assert_int_equal(world.last.status, NOD_E_STORE);
+            assert_true(world.last.pending);
+            assert_int_equal(stored(), CALL_STORED_WAITING);
+            asks_fail = calls_fail = 0;
+            answer();
+            assert_crashed();
+        }
+        assert_int_equal(stored_ask(), ASK_WITHDRAWN);
+        end();
+    }
+}
+
+static struct loaded loaded;
+
+/* The call is live, and its client has come back with the answer. */
+static struct world_caller *bring(void)
+{
+    struct world_caller *back = world_caller_new(&world);
+
+    loaded_begin(&loaded, world.store, id_str(&the_call));
+    world_settle(&world);
+    *back = (struct world_caller){ .caller = back->caller, .way = CALLER_LEAVES };
+    back->brings[0] = (struct world_brings){ .key = loaded.asks[0].key.at,
+                                             .action = ASK_ACCEPTED,
+                                             .content = "{\"n\":3}" };
+    assert_true(loaded_adopt(&loaded, &world, back, false));
+    for (int i = 0; i < 20; i++)
+        world_advance(&world, 100);
+    return back;
+}
+
+static void an_answer_that_is_brought_finds_the_call_ended_before_it_is_claimed(void **state)
+{
+    (void)state;
+    for (int dies = 0; dies <= 1; dies++) {
+        begin("buildResult", 0);
+        die_three_times();
+        size_t runs = world.runs;
+        dies_by_claim = dies;
+        struct world_caller *back = bring();
+        if (dies) {
+            dies_by_claim = false;
+            die("buildResult");
+            for (int i = 0; i < 30; i++)
+                world_advance(&world, 100);
+        } else {
+            assert_int_equal(back->finished, 1);
+            assert_string_equal(back->code, "HANDLER_CRASHED");
+        }
+        assert_int_equal(world.runs, runs);
+        assert_int_equal(hooked, 3);
+        assert_crashed();
+        assert_int_equal(stored_ask(), ASK_WITHDRAWN);
         end();
     }
 }
@@ -327,10 +467,121 @@ static void an_answer_waits_while_other_nodes_may_die_by_it(void **state)
     }
 }
 
+static bool is_ours_in_hand(void)
+{
+    char line[64];
+
+    names_in_hand();
+    snprintf(line, sizeof(line), STR_FMT "\n", STR_ARG(world.engine->node));
+    return strstr(hand, line);
+}
+
+/* Other nodes take the ask in hand, and let it go, while the hook runs here. */
+static void a_name_is_taken_out_whatever_other_nodes_do_meanwhile(void **state)
+{
+    static const char *meanwhile[] = { "n1\n", "", "n1\nn2\n" };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        begin("buildResult", 0);
+        hook_way = OBJECTS;
+        hands_meanwhile = meanwhile[i];
+        answer();
+        assert_int_equal(world.last.status, NOD_E_REFUSED);
+        assert_false(is_ours_in_hand());
+        assert_string_equal(hand, meanwhile[i]); /* theirs are as they were */
+        end();
+    }
+}
+
+/* It was stored that the ask is in hand, and the reply was lost. */
+static void a_name_is_taken_out_although_its_reply_was_lost(void **state)
+{
+    (void)state;
+    begin("buildResult", 0);
+    hook_way = OBJECTS;
+    replies_lost = 1;
+    answer();
+    assert_int_equal(replies_lost, 0);
+    assert_int_equal(world.last.status, NOD_E_REFUSED);
+    assert_int_equal(names_in_hand(), 0);
+    end();
+}
+
+static void a_name_stays_while_another_answer_is_in_hand_here(void **state)
+{
+    (void)state;
+    begin("buildResult", 0);
+    answer();
+    assert_true(is_ours_in_hand());
+    hook_way = OBJECTS;
+    world_answer(&world, the_ask.text, ASK_ACCEPTED, "{\"n\":4}", "ann", 0);
+    for (int i = 0; i < 20; i++)
+        world_advance(&world, 100);
+    assert_int_equal(world.last.status, NOD_E_REFUSED);
+    assert_true(is_ours_in_hand());
+    end();
+}
+
+static nod_status asks_for_a_page(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    *body = STR("{\"done\":true}");
+    return run_ask(run,
+                   &(struct ask_spec){ .kind = ASK_URL,
+                                       .message = STR("Sign in"),
+                                       .wait_done = true,
+                                       .url = STR("https://example.com/{id}") },
+                   &answer);
+}
+
+/* A page that is done says so for whom the question was put to, and hooks filter by that. */
+static void a_page_that_is_done_is_in_hand_too(void **state)
+{
+    static const char *filters[] = { "", "ann", "bob" };
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        world_init(&world, &(struct world_opts){ .handler = asks_for_a_page });
+        inner = world.store->ops;
+        ops = *inner;
+        ops.durable = true;
+        ops.get = op_get;
+        ops.put = op_put;
+        world.store->ops = &ops;
+        hooked = hands = 0;
+        hook_way = HANGS;
+        assert_int_equal(hooks_add(engine_hooks(world.engine),
+                                   &(struct hook_spec){ .table = engine_flow(NOD_FLOW_ANSWER),
+                                                        .stage = "buildResult",
+                                                        .kind = NOD_WILL,
+                                                        .principal = str_of(filters[i]),
+                                                        .fn = hook }),
+                         NOD_OK);
+        world_call(&world, "ann", "s1")->way = CALLER_HOLDS;
+        world_settle(&world);
+        the_ask = engine_ask(world.engine, str_of(world_up(&world)->id))->id;
+        ask_url_done(world.engine, id_str(&the_ask), NULL, NULL);
+        for (int at = 0; at < 20; at++)
+            world_advance(&world, 100);
+        assert_int_equal(hooked, i < 2);
+        assert_int_equal(names_in_hand(), i < 2);
+        assert_int_equal(hands > 0, i < 2);
+        end();
+    }
+}
+
 SUBJECT(in_hand)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_third_death_ends_the_call_and_the_hook_is_called_no_more),
+        cmocka_unit_test(a_store_that_is_away_lets_no_answer_past_the_hook),
+        cmocka_unit_test(an_answer_that_is_brought_finds_the_call_ended_before_it_is_claimed),
+        cmocka_unit_test(a_name_is_taken_out_whatever_other_nodes_do_meanwhile),
+        cmocka_unit_test(a_name_is_taken_out_although_its_reply_was_lost),
+        cmocka_unit_test(a_name_stays_while_another_answer_is_in_hand_here),
+        cmocka_unit_test(a_page_that_is_done_is_in_hand_too),
         cmocka_unit_test(whoever_may_not_answer_learns_nothing_of_it),
         cmocka_unit_test(a_node_that_was_told_to_stop_counts_for_nothing),
         cmocka_unit_test(deaths_by_the_clock_are_counted_too),

@@ -325,6 +325,7 @@ static void scan_in_turn(struct store *store, const struct store_scan *scan, sto
     if (scan->index == STORE_RUNNABLE)
         row(data, &(struct store_row){
                       .call = &(struct call_record){ .id = str_of(names[look_count++ % 2]),
+                                                     .state = CALL_STORED_RUNNABLE,
                                                      .epoch = look_epoch,
                                                      .caller = STR("{\"who\":1}") } });
     own_scan(store, scan, row, done, data);
@@ -338,8 +339,10 @@ static void scan_many(struct store *store, const struct store_scan *scan, store_
 
     for (int i = 0; scan->index == STORE_RUNNABLE && i < 256; i++) {
         snprintf(name, sizeof(name), "%0*d", ID_LEN, i);
-        row(data, &(struct store_row){ .call = &(struct call_record){
-                                           .id = str_of(name), .caller = STR("{\"who\":1}") } });
+        row(data,
+            &(struct store_row){ .call = &(struct call_record){ .id = str_of(name),
+                                                                .state = CALL_STORED_RUNNABLE,
+                                                                .caller = STR("{\"who\":1}") } });
     }
     look_count += scan->index == STORE_RUNNABLE;
     own_scan(store, scan, row, done, data);

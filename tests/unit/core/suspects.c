@@ -14,18 +14,22 @@
 #include "core/catalog.h"
 #include "core/inside.h"
 
-enum { CALLS_MOST = 4, LOOK_MS = 1000, CLEARED_MS = 10000 };
+enum { CALLS_MOST = 3000, HELD_MOST = 16, LOOK_MS = 1000, CLEARED_MS = 10000 };
 
 static struct world world;
 static struct store_ops ops; /* the store's own, but it survives */
 static struct id calls[CALLS_MOST];
 static size_t call_count;
-static struct run *held[CALLS_MOST * 4]; /* runs that are under way, in the order they began */
+static struct run *held[HELD_MOST]; /* runs that are under way, in the order they began */
 static size_t held_count;
 static size_t begun;                                          /* runs */
 static nod_status (*work)(struct run *run, struct str *body); /* NULL: it holds */
 static struct world_caller *adopter;
-static int64_t version; /* that its calls began with; 0: not known */
+static struct world_caller adopters[CALLS_MOST]; /* if `many` */
+static size_t adopted;
+static bool many;
+static bool leaves_runnable; /* calls that are no suspects are not adopted */
+static int64_t version;      /* that its calls began with; 0: not known */
 
 static void start(struct provider *provider, struct run *run)
 {
@@ -38,7 +42,7 @@ static void start(struct provider *provider, struct run *run)
         run_done(run, status, body);
         return;
     }
-    assert_true(held_count < CALLS_MOST * 4);
+    assert_true(held_count < HELD_MOST);
     held[held_count++] = run;
 }
 
@@ -49,11 +53,14 @@ static void orphan(void *data, const struct call_record *record)
     struct call_record found_so = *record;
 
     (void)data;
+    if (leaves_runnable && record->state == CALL_STORED_RUNNABLE)
+        return;
     found_so.version = version;
     if (world.caller_count == WORLD_CALLS_MAX)
         world.caller_count = 0; /* the first are gone by then */
-    adopter = world_caller_new(&world);
-    *adopter = (struct world_caller){ .caller = adopter->caller, .way = CALLER_LEAVES };
+    struct world_caller *made = world_caller_new(&world);
+    adopter = many ? &adopters[adopted++ % CALLS_MOST] : made;
+    *adopter = (struct world_caller){ .caller.ops = made->caller.ops, .way = CALLER_LEAVES };
     engine_adopt(world.engine, &(struct adopt_spec){ .record = &found_so,
                                                      .target = &world.target,
                                                      .caller = &adopter->caller });
@@ -74,7 +81,8 @@ static void begin(void)
     provider_ops.start = start;
     world.provider.ops = &provider_ops;
     world.target.source = STR("tools.c:120");
-    call_count = held_count = begun = 0;
+    call_count = held_count = begun = adopted = 0;
+    many = leaves_runnable = false;
     version = 0;
     work = NULL;
 }
@@ -412,24 +420,115 @@ static void the_pause_is_measured_from_the_first_sighting(void **state)
     end();
 }
 
+static void make_runnable(struct str id)
+{
+    struct id token;
+
+    id_random(&token);
+    memory_store_lose(world.store, id, false);
+    ops.park(
+        world.store,
+        &(struct park_spec){
+            .token = id_str(&token), .node = STR("x"), .call_id = id, .epoch = 1, .handed = true },
+        NULL, NULL);
+    world_settle(&world);
+}
+
 static void what_else_can_be_run_comes_first(void **state)
 {
     (void)state;
     begin();
     struct str suspect = left_running(true, NULL, 0), other = left_running(true, NULL, 0);
-    memory_store_lose(world.store, other, false);
-    ops.park(world.store,
-             &(struct park_spec){ .token = STR("t000000000000000000009"),
-                                  .node = STR("x"),
-                                  .call_id = other,
-                                  .epoch = 1,
-                                  .handed = true },
-             NULL, NULL);
-    world_settle(&world);
+    make_runnable(other);
     serve();
     assert_int_equal(begun, 2);
     assert_true(str_eq(held[0]->call_id, other));
     assert_true(str_eq(held[1]->call_id, suspect));
+    end();
+}
+
+static nod_status ends(struct run *run, struct str *body)
+{
+    (void)run;
+    *body = STR("{}");
+    return NOD_OK;
+}
+
+static size_t ended_count(void)
+{
+    size_t ended = 0;
+
+    for (size_t i = 0; i < call_count; i++)
+        ended += has_ended(id_str(&calls[i]));
+    return ended;
+}
+
+/* More than one look shows, and more than wait here at a time. */
+static void however_many_there_are_all_have_their_turn(void **state)
+{
+    static const size_t counts[] = { 256, 600, CALLS_MOST };
+    static const bool shared[] = { false, true };
+    (void)state;
+
+    for (size_t i = 0; i < 6; i++) {
+        begin();
+        many = true;
+        ops.shared = shared[i % 2];
+        work = ends;
+        for (size_t at = 0; at < counts[i / 2]; at++)
+            left_running(true, NULL, 0);
+        serve();
+        for (int64_t ms = 0; ms < 60 * LOOK_MS && begun < call_count; ms += 5)
+            world_advance(&world, 5);
+        pass(LOOK_MS);
+        assert_int_equal(begun, call_count);
+        assert_int_equal(ended_count(), call_count);
+        end();
+    }
+}
+
+static size_t waiting_here(void)
+{
+    struct idmap_walk walk = { 0 };
+    size_t count = 0;
+
+    for (struct call *call; (call = idmap_next(&world.engine->calls, &walk));)
+        count += call->suspect != NULL;
+    return count;
+}
+
+/* The first of them holds its run, so the others wait: few here, the rest in the store. */
+static void of_many_few_wait_here(void **state)
+{
+    (void)state;
+    begin();
+    many = true;
+    for (int i = 0; i < 600; i++)
+        left_running(true, NULL, 0);
+    serve();
+    pass(5 * LOOK_MS);
+    assert_int_equal(begun, 1);
+    assert_in_range(waiting_here(), 32, 64);
+    assert_in_range(adopted, 32, 80);
+    pass(CLEARED_MS);
+    assert_int_equal(begun, 2); /* the first has run for long enough */
+    end();
+}
+
+/* Nor does it matter how many calls there are that nobody takes here. */
+static void calls_that_are_left_to_others_hide_no_suspect(void **state)
+{
+    (void)state;
+    begin();
+    leaves_runnable = true;
+    work = ends;
+    for (int i = 0; i < 600; i++)
+        make_runnable(left_running(true, NULL, 0));
+    struct str id = left_running(true, NULL, 0);
+    serve();
+    pass(2 * LOOK_MS);
+    assert_int_equal(begun, 1);
+    assert_true(has_ended(id));
     end();
 }
 
@@ -448,6 +547,9 @@ SUBJECT(suspects)
         cmocka_unit_test(a_client_that_comes_back_waits_with_its_suspect_and_gets_the_result),
         cmocka_unit_test(the_pause_is_measured_from_the_first_sighting),
         cmocka_unit_test(what_else_can_be_run_comes_first),
+        cmocka_unit_test(however_many_there_are_all_have_their_turn),
+        cmocka_unit_test(of_many_few_wait_here),
+        cmocka_unit_test(calls_that_are_left_to_others_hide_no_suspect),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

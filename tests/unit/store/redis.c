@@ -197,6 +197,43 @@ static void calls_that_run_hide_none_that_could_be_run(void **state)
     }
 }
 
+/* More than are remembered at a time, of which none can be read: the walk still comes to those that
+ * can, shows each once, and ends. */
+static void more_than_are_remembered_come_by_page(void **state)
+{
+    enum { READY = 8, EACH = 160 };
+    struct id ready[READY];
+    int seen[READY] = { 0 };
+    char text[64];
+    struct str cursor = STR_NONE;
+    int pages = 0;
+    (void)state;
+
+    server_do(&mine(suite_rig)->server,
+              "EVAL 'for shard = 0, 63 do for i = 1, 160 do redis.call(\"HSET\", "
+              "string.format(\"nod:{%02d}r\", shard), "
+              "string.format(\"%011d%011d\", shard, i), \"\") end end' 0");
+    for (int i = 0; i < READY; i++) {
+        struct question question = { .key = "#1" };
+        ready[i] = suite_ask(&question);
+        suite_claim(&question.id, ASK_ACCEPTED, "{}", "ada", "");
+    }
+    do {
+        struct got *got = suite_scan(
+            &(struct store_scan){ .index = STORE_RUNNABLE, .cursor = cursor, .limit = 3 });
+        assert_int_equal(got->status, NOD_OK);
+        for (size_t row = 0; row < got->rows; row++)
+            for (int i = 0; i < READY; i++)
+                seen[i] += str_eq(got->calls[row].id, id_str(&ready[i]));
+        if (got->reply.cursor.len)
+            memcpy(text, got->reply.cursor.at, got->reply.cursor.len);
+        cursor = str_n(text, got->reply.cursor.len);
+    } while (cursor.len && ++pages < 64 * EACH);
+    assert_int_equal(cursor.len, 0);
+    for (int i = 0; i < READY; i++)
+        assert_int_equal(seen[i], 1);
+}
+
 /* Members of all sorted sets of asks. */
 static int indexed(void)
 {
@@ -306,6 +343,7 @@ static const struct CMUnitTest own[] = {
     OWN(line07_a_call_that_nobody_came_for_is_abandoned_after_its_time),
     OWN(line09_records_that_cannot_be_read_hide_no_others),
     OWN(calls_that_run_hide_none_that_could_be_run),
+    OWN(more_than_are_remembered_come_by_page),
     OWN(a_sweep_leaves_nothing_of_what_is_over_in_the_indexes),
     OWN(questions_that_come_at_once_are_counted_for_once),
 };
