@@ -10,6 +10,7 @@ import { combinations, openHouse, pause, startRedis } from './house.js';
 import { Client2025, Client2026, TaskClient, rightText } from './clients.js';
 import { DEATHS, SOAK, codeOf, drawn } from './crashers.js';
 import { PATIENCE_MS, within } from '../wire/harness.js';
+import { Modern, word } from '../wire/modern.js';
 
 const BESIDE = 3; // calls that run beside the one that crashes
 const ANSWER_DEATHS = 3; // by a hook of the answer: each is counted
@@ -97,6 +98,32 @@ describe('handlers that crash', { concurrency: SOAK ? 4 : 6 }, () => {
       assert.match(log, /level=error event="a call has ended because the server died whenever an answer to it came"[^\n]*target=crash_answer[^\n]*call=\S+ registered=\S*tools\.c:\d+/);
       const after = await other.call('word', 'after', { ms: CALL_MS });
       assert.equal(after.text, rightText('word', 'after'));
+      await house.close();
+    });
+
+  // The fourth answer finds the call ended. If the process dies right after it was claimed, the answer still counts for nothing.
+  for (const { store } of combinations.filter(({ era }) => era === '2026'))
+    test(`${store}: after three deaths no answer counts that the hook has not seen, wherever the next process dies`, async (t) => {
+      const house = await openHouse(t, store, { redis: store === 'redis' ? await startRedis(t) : undefined });
+      const node = await house.node();
+      const modern = new Modern(node.url);
+      const args = { tag: 'c' };
+      const { requestState, inputRequests } = await modern.asked('crash_answer', args);
+      const retry = { requestState, inputResponses: Object.fromEntries(Object.keys(inputRequests).map((key) => [key, word('c-a')])) };
+      for (let i = 1; i <= ANSWER_DEATHS; i++) {
+        await assert.rejects(modern.call('crash_answer', args, retry));
+        await within(PATIENCE_MS, 'the server dies', node.ended);
+        assert.equal(house.crashesOf('c'), i);
+        await node.start(i === ANSWER_DEATHS ? 'answer_after' : undefined);
+      }
+      await assert.rejects(modern.call('crash_answer', args, retry));
+      await within(PATIENCE_MS, 'the server dies by its crash point', node.ended);
+      await node.start();
+      const after = await modern.call('crash_answer', args, retry);
+      assert.equal(codeOf(after), 'HANDLER_CRASHED', after.text);
+      assert.equal(house.crashesOf('c'), ANSWER_DEATHS);
+      assert.match(node.log + node.watched.stderr, /event="a call has ended because the server died whenever an answer to it came"/);
+      assert.doesNotMatch(node.log + node.watched.stderr, /event=answered /);
       await house.close();
     });
 
