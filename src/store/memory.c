@@ -217,7 +217,8 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
 void memory_call_runnable(struct memory_store *memory, struct stored_call *call)
 {
     int64_t now = memory_now(memory);
-    int64_t until = call->is.keep_until > now ? call->is.keep_until : now;
+    int64_t least = call->ran_out ? now + MEMORY_RAN_OUT_MS : now;
+    int64_t until = call->is.keep_until > least ? call->is.keep_until : least;
 
     call->is.state = CALL_STORED_RUNNABLE;
     call->idle_since = now;

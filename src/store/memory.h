@@ -19,6 +19,7 @@ struct memory_opts {
     void *defer_ctx;
     enum memory_fault (*fault)(void *ctx, const char *verb); /* tests; NULL: never */
     void *fault_ctx;
+    bool looked_after; /* tests: nodes look for calls that could be run, as with other stores */
     /* how long ended calls are kept, for clients that come late; 0: MEMORY_KEEP_MS */
     int64_t keep_ms;
     int64_t abandoned_ms;              /* 0: STORE_ABANDONED_MS */

@@ -28,10 +28,11 @@
 #include "store/memory.h"
 
 enum {
-    ENDED_RINGS = 4,          /* rings of ended calls; see memory_ended.c */
-    MEMORY_HINTS_MAX = 1024,  /* hints of asks on their way; past that: look again */
-    DETAIL_PLACES = 16,       /* details of questions that are kept for the next call that ends */
-    MEMORY_SWEEP_BEAT = 4096, /* records of a kind that are dropped with one heartbeat */
+    ENDED_RINGS = 4,           /* rings of ended calls; see memory_ended.c */
+    MEMORY_HINTS_MAX = 1024,   /* hints of asks on their way; past that: look again */
+    DETAIL_PLACES = 16,        /* details of questions that are kept for the next call that ends */
+    MEMORY_SWEEP_BEAT = 4096,  /* records of a kind that are dropped with one heartbeat */
+    MEMORY_RAN_OUT_MS = 60000, /* for a process that was stopped while its questions ran out */
 };
 
 struct ended_ring { /* calls in the order in which they are dropped */

@@ -89,7 +89,7 @@ static void idle_sweep(struct memory_store *memory, int64_t now, int most)
         struct stored_call *call = HEAP_OF(first, struct stored_call, idle);
         if (first->at > now)
             break;
-        if (call->ran_out && call->is.keep_until) {
+        if (call->ran_out && call->is.keep_until && !memory->opts.looked_after) {
             memory_call_drop(memory, call);
             continue;
         }

@@ -63,8 +63,10 @@ static void woken(void *data, struct str call_id)
 
 void store_make(void)
 {
-    sim.store = memory_store_create(&(struct memory_opts){
-        .clock = &sim.store_clock.clock, .defer = store_defer, .keep_ms = sim.store_keep_ms });
+    sim.store = memory_store_create(&(struct memory_opts){ .clock = &sim.store_clock.clock,
+                                                           .defer = store_defer,
+                                                           .keep_ms = sim.store_keep_ms,
+                                                           .looked_after = true });
     sim.store->ops->watch(sim.store, STR("all"), woken, NULL);
 }
 

@@ -412,6 +412,25 @@ static void a_call_that_ran_out_goes_when_nothing_can_bring_it_back(void **state
     assert_int_equal(memory->bytes, 0);
 }
 
+/* Its handler still waits, and ends the question itself as soon as the process goes on. */
+static void a_call_that_ran_out_while_its_process_was_stopped_is_there_when_it_goes_on(void **state)
+{
+    enum { TTL = 2000, GRACE = 600000 };
+
+    (void)state;
+    own_keep = TTL + GRACE;
+    assert_int_equal(park("call", (int64_t[]){ TTL, 0 }, NULL, 0), NOD_OK);
+    own_keep = 0;
+    fake_clock_advance(&fake, 10 * GRACE);
+    store->ops->beat(store, STR("n"), 1000, done, NULL);
+    settle();
+    assert_int_equal(load("call"), NOD_OK);
+    fake_clock_advance(&fake, 2 * MEMORY_RAN_OUT_MS);
+    store->ops->beat(store, STR("n"), 1000, done, NULL);
+    settle();
+    assert_int_equal(memory_store_calls(store), 0);
+}
+
 /* What is counted is what is there, whatever comes and goes. */
 static void the_bytes_come_back_to_nothing(void **state)
 {
@@ -1014,6 +1033,7 @@ SUBJECT(memory_inside)
         TEST(line01_an_end_that_made_room_is_remembered_until_nothing_brings_it_back),
         TEST(line16_what_is_kept_of_ended_calls_is_bounded),
         TEST(a_call_that_ran_out_goes_when_nothing_can_bring_it_back),
+        TEST(a_call_that_ran_out_while_its_process_was_stopped_is_there_when_it_goes_on),
         TEST(the_bytes_come_back_to_nothing),
         TEST(a_waiting_call_outlives_the_first_of_its_questions),
         TEST(line07_a_waiting_call_whose_questions_ran_out_becomes_runnable),
