@@ -2,7 +2,8 @@
  * net/listener: see listener.h.
  *
  * "localhost" is two sockets, because a browser may try either address first. The second takes the
- * port of the first, and is left out if there is no IPv6. Options that every connection needs (no
+ * port of the first, and is left out only if there is no IPv6: whoever had it would be sent what
+ * people send to localhost. Options that every connection needs (no
  * Nagle delay, keep-alive probes) are set once, on the listening socket: accepted sockets inherit
  * them, which saves system calls for each.
  *
@@ -49,6 +50,7 @@ struct listener {
     size_t count;                                              /* sockets that are open */
     size_t polls;                                              /* handles that libuv still holds */
     char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)]; /* of a Unix socket; or empty */
+    struct str tried;                                          /* while it opens: which address */
     bool closed;
 };
 
@@ -164,14 +166,19 @@ static int listen_localhost(struct listener *listener, int port)
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
 
+    listener->tried = STR("127.0.0.1");
     uv_ip4_addr("127.0.0.1", port, &v4);
     int error = listen_address(listener, (const struct sockaddr *)&v4, sizeof(v4));
     if (error != 0)
         return error;
+    listener->tried = STR("::1");
     uv_ip6_addr("::1", listener_port(listener), &v6);
-    if (listen_address(listener, (const struct sockaddr *)&v6, sizeof(v6)) != 0)
-        LOG_DEBUG("localhost is served on 127.0.0.1 alone");
-    return 0;
+    error = listen_address(listener, (const struct sockaddr *)&v6, sizeof(v6));
+    if (error == EADDRNOTAVAIL || error == EAFNOSUPPORT) {
+        LOG_DEBUG("there is no IPv6: localhost is 127.0.0.1 alone");
+        return 0;
+    }
+    return error;
 }
 
 static int listen_tcp(struct listener *listener, struct str host, int port)
@@ -247,6 +254,7 @@ nod_status listener_open(struct loop *loop, struct str host, int port,
     listener->loop = loop;
     listener->accepted = accepted;
     listener->data = data;
+    listener->tried = host;
     int error = str_starts(host, unix_prefix)
                     ? listen_unix(listener, str_skip(host, unix_prefix.len))
                     : listen_tcp(listener, host, port);
@@ -259,7 +267,8 @@ nod_status listener_open(struct loop *loop, struct str host, int port,
                       LOG_STR("path", str_skip(host, unix_prefix.len)), LOG_CSTR("why", why));
         else
             LOG_ERROR("cannot listen; give an address of this machine and a free port",
-                      LOG_STR("host", host), LOG_INT("port", port), LOG_CSTR("why", why));
+                      LOG_STR("host", listener->tried), LOG_INT("port", port),
+                      LOG_CSTR("why", why));
         listener_close(listener);
         return error == EADDRINUSE ? NOD_E_STALE : NOD_E_IO;
     }

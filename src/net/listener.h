@@ -1,8 +1,8 @@
 /*
  * net/listener: a socket that accepts connections.
  *
- * host is an address ("127.0.0.1", "::1", "0.0.0.0"), "localhost" (both loopback addresses, if
- * there are both) or "unix:PATH" (a socket that only this user may connect to; a stale one is
+ * host is an address ("127.0.0.1", "::1", "0.0.0.0"), "localhost" (both loopback addresses, or
+ * 127.0.0.1 alone where there is no IPv6) or "unix:PATH" (a socket that only this user may connect to; a stale one is
  * replaced, a live one is not).
  */
 #ifndef NOD_NET_LISTENER_H

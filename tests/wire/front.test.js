@@ -103,6 +103,21 @@ test('a kind of store that does not exist is a wrong command line', async () => 
   assert.equal(refused.code, 2);
 });
 
+test('localhost is both loopback addresses: if another program has one of them, the server does not start, and says which', async (t) => {
+  for (const address of ['::1', '127.0.0.1']) {
+    const other = net.createServer().listen(0, address);
+    await once(other, 'listening');
+    t.after(() => other.close());
+    const { port } = other.address();
+    await assert.rejects(startHttp(t, 'probe', { host: 'localhost', port, mayRefuse: true }), ({ message }) => {
+      const errors = message.split('\n').filter((line) => /level=error/.test(line));
+      assert.equal(errors.length, 1, message);
+      assert.match(errors[0], new RegExp(`cannot listen; [^"]*" host="?${address}"? port=${port} why="the address is taken by another program"`));
+      return true;
+    });
+  }
+});
+
 test('one address of several that cannot be listened on ends the start', async (t) => {
   const server = await startHttp(t, 'probe');
   const taken = new URL(server.url).host;
