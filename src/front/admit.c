@@ -1,11 +1,11 @@
 /*
  * front/admit: decides about a request when its head has arrived.
  *
- * In this order: may it come from there (Host, Origin), does the path exist, is it a preflight
- * request (which never carries a token), who is it (a bearer token, the cookie of a sign-in, or the
- * local user on loopback and on a Unix socket), does the path have the method, may this principal
- * use it. Nothing of the body has been read by then, and for requests that are refused nothing of
- * it is kept.
+ * In this order: may it come from there (Host, Origin), is the name in Host ours alone, does the
+ * path exist, is it a preflight request (which never carries a token), who is it (a bearer token,
+ * the cookie of a sign-in, or the local user on loopback and on a Unix socket), does the path have
+ * the method, may this principal use it. Nothing of the body has been read by then, and for
+ * requests that are refused nothing of it is kept.
  */
 #include "base/log.h"
 #include "front/front_inside.h"
@@ -404,12 +404,61 @@ static bool host_ok(const struct front *front, const struct http_request *http,
            origin_host_ok(&front->origins, http_named(http, HTTP_NAME_HOST));
 }
 
+/*
+ * A browser takes "localhost" for ::1 or 127.0.0.1. If only one of them is ours, another program
+ * can take the other one, and with it what this name has in the browser: the cookie and the
+ * storage. So nobody is signed in under that name. TLS tells the two apart, and a program that
+ * brings its token keeps nothing. What a proxy passes on says nothing about the name that the
+ * browser knows.
+ */
+static bool is_shared_name(const struct front *front, const struct http_request *http,
+                           const struct route *path, int *port)
+{
+    bool token =
+        http_named(http, HTTP_NAME_AUTHORIZATION).len && !http_named(http, HTTP_NAME_ORIGIN).len;
+
+    return is_inbox(path) && !token && http->peer->kind != PEER_LOCAL && !front_has_tls(front) &&
+           origin_host_is_localhost(&front->origins, http_named(http, HTTP_NAME_HOST), port) &&
+           !listeners_hold_localhost(front, *port) && !front->public_url.origin.len &&
+           !address_is_forwarded(http);
+}
+
+/* A person is led to the address that the request came to. If the port is forwarded, that is
+ * 127.0.0.1: everything that forwards ports has it. */
+static enum http_verdict name_address(struct front *front, const struct http_request *http,
+                                      const struct route *path, int port,
+                                      struct http_ruling *ruling)
+{
+    bool ours = false;
+    struct buf text;
+
+    for (size_t i = 0; i < front->listener_count; i++)
+        ours |= front_port(front, i) == port;
+    const char *address = ours && http->peer->kind == PEER_IP6 ? "[::1]" : "127.0.0.1";
+    if (is_read(http) && str_find(http_named(http, HTTP_NAME_ACCEPT), STR("text/html")) >= 0 &&
+        http->path.len + http->query.len < FRONT_REFUSAL_MAX) {
+        buf_clear(&front->allowed);
+        buf_fmt(&front->allowed, "http://%s:%d" STR_FMT "%s" STR_FMT, address, port,
+                STR_ARG(http->path), http->query.len ? "?" : "", STR_ARG(http->query));
+        return answer(ruling, 307, STR("Location"), buf_str(&front->allowed));
+    }
+    buf_init(&text, FRONT_REFUSAL_MAX / 4);
+    buf_fmt(&text,
+            "As localhost this server could be taken for another program of this machine; use "
+            "http://%s:%d instead.",
+            address, port);
+    enum http_verdict verdict = admit_refuse(front, http, path, ruling, 403, buf_str(&text));
+    buf_finish(&text);
+    return verdict;
+}
+
 enum http_verdict gate_head(const struct http_request *http, struct http_ruling *ruling, void *data)
 {
     struct front *front = data;
     struct str origin = http_named(http, HTTP_NAME_ORIGIN);
     struct routes_found found;
     size_t place;
+    int port;
 
     routes_find(front->routes, http->method, http->path, &found);
     bool inbox = is_inbox(found.route ? found.route : found.path);
@@ -420,6 +469,8 @@ enum http_verdict gate_head(const struct http_request *http, struct http_ruling 
         return admit_refuse(front, http, found.path, ruling, 403,
                             STR("This Host is not allowed; use a loopback name, or allow it with "
                                 "--allow-host."));
+    if (is_shared_name(front, http, found.path, &port))
+        return name_address(front, http, found.path, port, ruling);
     if (origin_allowed(&front->origins, origin, &place))
         ruling->lines = inbox ? page_lines : front->origin_lines[place];
     else if (!origin_ok(&front->origins, origin))

@@ -154,6 +154,8 @@ struct stream *certificate_wrap(struct front *front, struct stream *stream,
                                 const struct peer *peer);
 
 /* listen.c */
+/* Are both 127.0.0.1 and ::1 this server's at that port? */
+bool listeners_hold_localhost(const struct front *front, int port);
 void listeners_close(struct front *front);
 
 #endif

@@ -42,10 +42,30 @@ int front_port(const struct front *front, size_t which)
                : 0;
 }
 
-/* A wildcard is an address to listen on, not one to connect to. */
-static struct str name_of(struct str host)
+bool listeners_hold_localhost(const struct front *front, int port)
 {
-    return str_eq(host, STR("0.0.0.0")) || str_eq(host, STR("::")) ? STR("localhost") : host;
+    bool four = false, six = false;
+
+    for (size_t i = 0; i < front->listener_count; i++) {
+        struct str host = front->own[i];
+        bool both = str_eq(host, STR("localhost")); /* net/listener */
+        if (front_port(front, i) != port)
+            continue;
+        four |= both || str_eq(host, STR("127.0.0.1")) || str_eq(host, STR("0.0.0.0"));
+        six |= both || str_eq(host, STR("::1")) || str_eq(host, STR("::"));
+    }
+    return four && six;
+}
+
+/* A wildcard is an address to listen on, not one to connect to. Without a certificate a link names
+ * the address: "localhost" may lead to another program (admit.c). */
+static struct str name_of(const struct front *front, struct str host)
+{
+    bool four = str_eq(host, STR("0.0.0.0"));
+
+    if (!four && !str_eq(host, STR("::")))
+        return host;
+    return front_has_tls(front) ? STR("localhost") : four ? STR("127.0.0.1") : STR("::1");
 }
 
 static bool is_unix(struct str host)
@@ -88,7 +108,7 @@ bool front_links_lead_here_only(const struct front *front)
         return false;
     for (size_t i = 0; i < front->listener_count; i++)
         reached |= !is_unix(front->own[i]) && !origin_is_loopback(front->own[i]);
-    return reached && origin_is_loopback(name_of(front->own[which]));
+    return reached && origin_is_loopback(name_of(front, front->own[which]));
 }
 
 struct str front_link(const struct front *front, struct str path, struct arena *arena)
@@ -102,7 +122,7 @@ struct str front_link(const struct front *front, struct str path, struct arena *
                          STR_ARG(path));
     if (which == front->listener_count)
         return arena_fmt(arena, "http://localhost" STR_FMT, STR_ARG(path));
-    struct str host = name_of(front->own[which]);
+    struct str host = name_of(front, front->own[which]);
     bool six = memchr(host.at, ':', host.len) != NULL;
     return arena_fmt(arena, "%s://%s" STR_FMT "%s:%d" STR_FMT, scheme, six ? "[" : "",
                      STR_ARG(host), six ? "]" : "", front_port(front, which), STR_ARG(path));

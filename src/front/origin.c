@@ -9,6 +9,8 @@
 
 #include <arpa/inet.h>
 
+enum { ORIGIN_HTTP_PORT = 80 }; /* of a Host without one */
+
 /* Splits "name:port" and "[addr]:port". False: it is neither. */
 static bool split_port(struct str host, struct str *name, struct str *port)
 {
@@ -79,6 +81,28 @@ bool origin_is_loopback(struct str host)
     return name_is_loopback(host);
 }
 
+static bool is_allowed(const struct origin_rules *rules, struct str host, struct str name)
+{
+    for (size_t i = 0; i < rules->host_count; i++)
+        if (str_eq_nocase(rules->hosts[i], host) || str_eq_nocase(rules->hosts[i], name))
+            return true;
+    return false;
+}
+
+bool origin_host_is_localhost(const struct origin_rules *rules, struct str host, int *port)
+{
+    struct str name, digits;
+    int64_t number = ORIGIN_HTTP_PORT;
+
+    if (!split_port(host, &name, &digits) || !str_eq_nocase(name, STR("localhost")) ||
+        is_allowed(rules, host, name))
+        return false;
+    if (digits.len)
+        str_to_i64(digits, &number);
+    *port = (int)number;
+    return true;
+}
+
 bool origin_host_ok(const struct origin_rules *rules, struct str host)
 {
     struct str name, port;
@@ -90,10 +114,7 @@ bool origin_host_ok(const struct origin_rules *rules, struct str host)
     for (size_t i = 0; i < rules->own_count; i++)
         if (str_eq_nocase(name, rules->own[i]))
             return true;
-    for (size_t i = 0; i < rules->host_count; i++)
-        if (str_eq_nocase(rules->hosts[i], host) || str_eq_nocase(rules->hosts[i], name))
-            return true;
-    return false;
+    return is_allowed(rules, host, name);
 }
 
 bool origin_allowed(const struct origin_rules *rules, struct str origin, size_t *place)

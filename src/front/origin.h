@@ -25,6 +25,9 @@ bool origin_is_loopback(struct str host);
 
 /* A Host header, with or without a port. An empty one does not pass. */
 bool origin_host_ok(const struct origin_rules *rules, struct str host);
+/* A Host header that says "localhost", and the port that it says; false also if the operator has
+ * allowed that name. */
+bool origin_host_is_localhost(const struct origin_rules *rules, struct str host, int *port);
 /* A Host header with an address: that is no name, which its owner could have pointed here. */
 bool origin_host_is_address(struct str host);
 /* Has the operator allowed this origin? *place is its number. */

@@ -4,11 +4,12 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { environment, freePort, pause, program, runOnce, startHttp, watchStderr, within, PATIENCE_MS } from './harness.js';
-import { certificate, overTls } from './tls.js';
+import { certificate, fetchOver, overTls } from './tls.js';
 import { Browser, PEOPLE, tokenFile } from './credentials.js';
 
 const scripts = path.join(import.meta.dirname, '../../scripts');
@@ -103,6 +104,54 @@ test('options that do not go together are refused', async () => {
     const { code, stderr } = await runOnce('probe', args);
     assert.equal(code, 2);
     assert.match(stderr, why);
+  }
+});
+
+// As a browser asks that takes localhost for the address of the server.
+function named(server, name, { method = 'GET', path: where = '/login', headers = {} } = {}) {
+  const { hostname, port } = new URL(server.url);
+  const origin = `http://${name}:${port}`;
+  const send = fetchOver(http.request, { hostname: hostname.replace(/^\[|\]$/g, ''), port });
+  return send(`${origin}${where}`, { method, headers: { Host: `${name}:${port}`, Accept: 'text/html', ...(method === 'POST' && { Origin: origin }), ...headers } });
+}
+
+test('under the name localhost nobody signs in, unless both of its addresses are the server’s: people are led to its address', async (t) => {
+  const { token } = PEOPLE.answer;
+  const tokens = ['--token-file', tokenFile(t)];
+  for (const [host, address] of [['127.0.0.1', '127.0.0.1'], ['[::1]', '[::1]']]) {
+    const server = await startHttp(t, 'probe', { host, args: tokens });
+    const { port } = new URL(server.url);
+    for (const where of ['/', '/login?next=%2Fhistory', '/ask/x', '/login/pb0S4eGzVYb4cN1m0v2TbA']) {
+      const reply = await named(server, 'LocalHost', { path: where });
+      assert.deepEqual([reply.status, reply.headers.get('location'), reply.headers.get('cache-control')], [307, `http://${address}:${port}${where}`, 'no-store']);
+    }
+    const login = (name) => named(server, name, { method: 'POST', path: '/api/login', headers: { Accept: '*/*', Authorization: `Bearer ${token}` } });
+    const refused = await login('localhost');
+    assert.deepEqual([refused.status, refused.headers.get('set-cookie')], [403, null]);
+    assert.match((await refused.json()).detail, new RegExp(`^As localhost this server could be taken .*; use http://${address.replace(/[[\]]/g, '\\$&')}:${port} instead\\.$`));
+    const taken = await login(host);
+    const { key } = await taken.json();
+    const both = { Accept: '*/*', Cookie: taken.headers.get('set-cookie').split(';')[0], 'X-Page-Key': key };
+    const me = async (name, headers) => (await named(server, name, { path: '/api/me', headers: { Accept: '*/*', ...headers } })).status;
+    assert.deepEqual([await me(host, both), await me('localhost', both)], [200, 403]);
+    assert.equal(await me('localhost', { Authorization: `Bearer ${token}` }), 200, 'a program with its token keeps nothing');
+    assert.equal(await me('localhost', { ...both, 'X-Forwarded-For': '127.0.0.1' }), 200, 'a proxy calls it what it likes');
+  }
+});
+
+test('a port that is forwarded from localhost leads to the same port of 127.0.0.1', async (t) => {
+  const server = await startHttp(t, 'probe', { host: 'localhost' });
+  const reply = await named(server, 'localhost', { headers: { Host: 'localhost:9000' } });
+  assert.deepEqual([reply.status, reply.headers.get('location')], [307, 'http://127.0.0.1:9000/login']);
+});
+
+test('localhost is a name of the server if it has both addresses, or was told to answer to it', async (t) => {
+  const port = await freePort();
+  for (const [host, more] of [['localhost', []], ['127.0.0.1', ['--http', `[::1]:${port}`]], ['127.0.0.1', ['--allow-host', 'localhost']]]) {
+    const server = await startHttp(t, 'probe', { host, port, args: more });
+    assert.equal(new URL(linkIn(await server.said(/event=inbox /))).hostname, host);
+    assert.equal((await named(server, 'localhost')).status, 200, host + more);
+    await server.stop();
   }
 });
 
