@@ -34,9 +34,11 @@ export const rightText = (tool, tag) =>
 
 // What a call has been through.
 export class Story {
-  constructor(tool, tag, ms = CALL_MS) {
+  // `over`: says that nobody waits for the end any more.
+  constructor(tool, tag, ms = CALL_MS, over = () => false) {
     this.tool = tool;
     this.tag = tag;
+    this.over = over;
     this.until = Date.now() + ms;
     this.lines = [];
     this.begun = 0;
@@ -78,7 +80,7 @@ export class Story {
     this.note(why);
     this.whyAgain.push(why);
     this.sentAgain++;
-    if (Date.now() > this.until) throw this.lost('not in time');
+    if (this.over() || Date.now() > this.until) throw this.lost('not in time');
     await pause(AGAIN_MS);
   }
 }
@@ -179,8 +181,8 @@ export class Client2026 extends Client {
     }
   }
 
-  async call(tool, tag, { ms, slow_ms, crashes, meanwhile } = {}) {
-    const story = new Story(tool, tag, ms);
+  async call(tool, tag, { ms, over, slow_ms, crashes, meanwhile } = {}) {
+    const story = new Story(tool, tag, ms, over);
     const args = { tag, ...(slow_ms ? { slow_ms } : {}), ...(crashes === undefined ? {} : { crashes }) };
     const retries = [];
     let retry;
@@ -224,8 +226,8 @@ export class TaskClient extends Client2026 {
     return this.request(story, 'tasks/get', { taskId }, { capabilities: TASKS });
   }
 
-  async call(tool, tag, { ms, slow_ms, crashes, meanwhile } = {}) {
-    const story = new Story(tool, tag, ms);
+  async call(tool, tag, { ms, over, slow_ms, crashes, meanwhile } = {}) {
+    const story = new Story(tool, tag, ms, over);
     const taskId = await this.begin(story, tool, tag, slow_ms, crashes);
     for (;;) {
       const reply = await this.get(story, taskId);
@@ -382,8 +384,8 @@ export class Client2025 extends Client {
     throw new Error(`resuming: ${response.status}`);
   }
 
-  async call(tool, tag, { ms, slow_ms, crashes, onAsk } = {}) {
-    const story = new Story(tool, tag, ms);
+  async call(tool, tag, { ms, over, slow_ms, crashes, onAsk } = {}) {
+    const story = new Story(tool, tag, ms, over);
     const args = { tag, ...(slow_ms ? { slow_ms } : {}), ...(crashes === undefined ? {} : { crashes }) };
     const answers = [];
     let seen = {};

@@ -204,7 +204,10 @@ let lastHouse = 0;
 
 export async function openHouse(t, store, { redis } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'nod-chaos-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  t.after(() => {
+    house.over = true; // whoever still calls its servers gives up
+    rmSync(folder, { recursive: true, force: true });
+  });
   mkdirSync(path.join(folder, 'deeds'));
   mkdirSync(path.join(folder, 'crashes'));
   const address = store === 'sqlite' ? `sqlite:${path.join(folder, 'store.db')}`
@@ -260,10 +263,15 @@ export function seeded(seed) {
   return { next, below: (n) => Math.floor(next() * n), pick: (items) => items[Math.floor(next() * items.length)] };
 }
 
-// Works through the items, so many side by side.
+// Works through the items, so many side by side. When one has failed, no other is begun.
 export async function sideBySide(most, items, work) {
   let next = 0;
   await Promise.all(Array.from({ length: most }, async () => {
-    for (let i = next++; i < items.length; i = next++) await work(items[i], i);
+    try {
+      for (let i = next++; i < items.length; i = next++) await work(items[i], i);
+    } catch (error) {
+      next = items.length;
+      throw error;
+    }
   }));
 }
