@@ -36,7 +36,9 @@ static void nobody_finished(struct caller *caller, struct call *call, const stru
     (void)outcome;
 }
 
-static const struct caller_ops nobody_ops = { .asked = nobody_asked, .finished = nobody_finished };
+static const struct caller_ops nobody_ops = { .away = true,
+                                              .asked = nobody_asked,
+                                              .finished = nobody_finished };
 
 void call_unload(struct call *call)
 {

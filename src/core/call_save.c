@@ -6,6 +6,7 @@
  * - A question that a grant answered, and nothing else, is appended as a step is (grant_pass.c).
  * - The result of a step is appended to the journal, and the call is run again at once.
  * - A call that is held before its first step is opened, so that its client can come back.
+ * - If the client is away while its call asks, the places of its asks are found first.
  *
  * Holds always: at most one store operation of a call is under way.
  */
@@ -393,11 +394,73 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
         flow_again(&call->flow);
 }
 
-void call_save(struct call *call)
+static void save_start(struct call *call)
 {
     saving_fill(call);
-    call->state = LIVE_SAVING;
     op_start(call->engine, &call->op, save_send, save_done);
+    keep_trying(call);
+}
+
+/*
+ * --- places for asks whose client is away ---
+ *
+ * The call runs here, in an epoch that the store gave to this node. So nobody else gives out places
+ * meanwhile whose asks could still be stored.
+ */
+
+static bool client_is_away(const struct call *call)
+{
+    const struct caller_ops *ops = call->caller->ops;
+
+    return ops->away && !ops->reserve && !call->carries;
+}
+
+static void place_found(void *data, const struct store_row *row)
+{
+    struct call *call = OP_OF(data, struct call, op);
+
+    if (row->ask->seq > call->place)
+        call->place = row->ask->seq;
+}
+
+static void places_send(struct op *op)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct store *store = call->engine->store;
+
+    call->place = 0;
+    store->ops->scan(store,
+                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
+                                           .key = id_str(&call->id),
+                                           .limit = RUN_ROUND_MAX },
+                     place_found, op_completed, op);
+}
+
+/* If they cannot be read, the asks have no places: it is better to be asked twice than never. */
+static void places_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    uint64_t place = call->place / PLACE_STEP * PLACE_STEP;
+
+    (void)reply;
+    if (status == NOD_OK && client_is_away(call)) { /* it may have come back meanwhile */
+        LIST_EACH (at, &call->asks) {
+            place += PLACE_STEP;
+            LIST_OF(at, struct ask, link)->record.seq = place < PLACES_END ? place : 0;
+        }
+    }
+    save_start(call);
+}
+
+void call_save(struct call *call)
+{
+    call->state = LIVE_SAVING;
+    if (!call->run->news.asks || !call->stored || !engine_survives(call->engine) ||
+        !client_is_away(call)) {
+        save_start(call);
+        return;
+    }
+    op_start(call->engine, &call->op, places_send, places_done);
     keep_trying(call);
 }
 

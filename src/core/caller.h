@@ -33,12 +33,23 @@ struct notice {
     struct str params; /* JSON */
 };
 
+/*
+ * A client that comes back for its stream is told what has a higher place than the last that it has
+ * seen. So the place of an ask is higher than all that its call gave out before. What is not stored
+ * has places between those of two asks.
+ */
+enum {
+    PLACE_STEP = 1 << 16,    /* between two asks */
+    PLACES_END = 0x7fffffff, /* of the result: every ask has a lower one */
+};
+
 struct caller_ops {
-    /*
-     * Before the asks are stored: returns the next place in the caller's stream, so that a client
-     * that comes back is not told twice. 0, or no function: there is no stream.
-     */
+    /* Before the asks are stored: returns the next place in the caller's stream. 0, or no function:
+     * there is no stream. */
     uint64_t (*reserve)(struct caller *caller, struct call *call);
+    /* Without `reserve`: the client may come back for a stream. Each ask gets the place behind
+     * those that the store knows of the call. */
+    bool away;
     /*
      * The answers that it has with it, to questions that are pending now: it gives each with
      * call_bring. Comes before asked(), which follows if something is left when they are known.

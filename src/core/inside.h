@@ -253,7 +253,7 @@ enum live_state {
     LIVE_RUNNING,    /* with the provider */
     LIVE_ASKING,     /* its asks go through the request stages */
     LIVE_NEEDING,    /* a value that its next run needs is being fetched: see need.h */
-    LIVE_SAVING,     /* park or append under way */
+    LIVE_SAVING,     /* park or append under way, or the look for the places of its asks */
     LIVE_TELLING,    /* its asks are stored, or have ended: the caller and the surfaces are told */
     LIVE_WAITING,    /* waits for people */
     LIVE_TAKING,     /* take under way */
@@ -342,6 +342,7 @@ struct call {
     size_t asks_quota_most;
     struct flow flow;
     struct op op;
+    uint64_t place; /* the highest that its asks have, while it is looked for: see call_save.c */
     struct ask_record *saving;    /* views for the store, during a park */
     struct entry *saving_entries; /* behind `saving`, in the same block */
     size_t saving_asks, saving_count;

@@ -143,7 +143,8 @@ static int64_t caller_away_ask_ttl(struct caller *caller, const struct call *cal
     return away->asks_until ? away->asks_until - engine_now(away->server->opts.engine) : 0;
 }
 
-static const struct caller_ops held_ops = { .asked = caller_away_asked,
+static const struct caller_ops held_ops = { .away = true,
+                                            .asked = caller_away_asked,
                                             .finished = caller_away_finished,
                                             .unloaded = caller_away_unloaded,
                                             .ask_ttl_ms = caller_away_ask_ttl };

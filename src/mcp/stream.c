@@ -412,7 +412,8 @@ void mcp_stream_begin(struct mcp_stream *stream)
 bool mcp_stream_has_id(const struct mcp_stream *stream)
 {
     return stream->begun && !stream->lost &&
-           (session_knows(stream->session)->priming || stream->next_seq > 1 || stream->seen);
+           (session_knows(stream->session)->priming || stream->next_seq > 1 || stream->reserved ||
+            stream->seen);
 }
 
 void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str message)
@@ -427,11 +428,12 @@ void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str
 
 uint32_t mcp_stream_reserve(struct mcp_stream *stream)
 {
-    uint32_t seq = (stream->next_seq + EVENT_SEQ_STEP - 1) / EVENT_SEQ_STEP * EVENT_SEQ_STEP;
+    uint32_t next = stream->reserved < stream->next_seq ? stream->next_seq : stream->reserved + 1;
+    uint32_t seq = (next + EVENT_SEQ_STEP - 1) / EVENT_SEQ_STEP * EVENT_SEQ_STEP;
 
     if (seq >= EVENT_SEQ_RESULT)
         return 0; /* happens only if a client invents its event ids */
-    stream->next_seq = seq + 1;
+    stream->reserved = seq;
     return seq;
 }
 

@@ -40,8 +40,8 @@ enum event_sort {
 
 enum {
     STREAM_NAME_MAX = ID_LEN + 1,  /* a call's id; if no store knows it, an id with a mark */
-    EVENT_SEQ_RESULT = 0x7fffffff, /* the seq of the response that ends the stream of a call */
-    EVENT_SEQ_STEP = 1 << 16,      /* between the seqs of two questions of a call */
+    EVENT_SEQ_RESULT = PLACES_END, /* the seq of the response that ends the stream of a call */
+    EVENT_SEQ_STEP = PLACE_STEP,   /* between the seqs of two questions of a call */
 };
 
 struct mcp_stream {
@@ -56,8 +56,10 @@ struct mcp_stream {
     struct timer *beat;       /* standing: comments that keep proxies from closing it */
     uint32_t number;
     uint32_t next_seq;
-    uint32_t seen;   /* of a call: the client has shown that it has everything up to this seq */
-    uint32_t primes; /* the seq of the event without data that is written first: see `unprimed` */
+    uint32_t reserved; /* the last place that was given out. Until it is used, other events stay
+                          below it: what was reserved may never be stored */
+    uint32_t seen;     /* of a call: the client has shown that it has everything up to this seq */
+    uint32_t primes;   /* the seq of the event without data that is written first: see `unprimed` */
     uint32_t bytes;
     uint16_t count;
     uint16_t awaited; /* responses still to come */

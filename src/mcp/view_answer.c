@@ -275,7 +275,8 @@ static void call_noticed(struct caller *caller, struct call *call, const struct 
     (void)caller, (void)call, (void)notice; /* nobody reads it */
 }
 
-static const struct caller_ops answering_ops = { .asked = call_asked,
+static const struct caller_ops answering_ops = { .away = true,
+                                                 .asked = call_asked,
                                                  .notify = call_noticed,
                                                  .finished = call_finished,
                                                  .unloaded = call_unloaded };

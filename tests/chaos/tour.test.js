@@ -131,9 +131,7 @@ async function killed(t, { program, client: which, store, tool, moment: { questi
     const result = await within(CALL_MS, `${tool} ends`, callOf(which, client, tool, ask, { point, crash }))
       .catch((error) => assert.fail(`${where}, call ${calls}: ${error.message}\n${node.log}${node.watched.stderr}`));
     assertRight(tool, textOf(result), deedsIn(ledger).slice(before), where);
-    // A client of 2025 is asked again if it was away when the question was stored, and is cut off from the server once more.
-    if (crash && which !== 'v2, 2026') assert.ok(asked >= tools[tool].questions, `${where}: asked ${asked} times`);
-    else assert.equal(asked, tools[tool].questions, `${where}: nobody is asked twice`);
+    assert.equal(asked, tools[tool].questions, `${where}: nobody is asked twice`);
     calls++;
     // The last death comes when the server has been up for 10 s: no crash at random may come between.
     if (crashers && crashers.deaths() >= DEATHS - 1) ending ??= crashers.end();

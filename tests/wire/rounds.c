@@ -102,6 +102,20 @@ static nod_status two_rounds(nod_call *call)
     return nod_reply_textf(call, "%s %s", word_of(&first), word_of(&second));
 }
 
+/* One question after the other. */
+static nod_status words(nod_call *call)
+{
+    const char *all = "";
+
+    for (int64_t i = 1; i <= nod_arg_int(call, "count"); i++) {
+        nod_answer answer;
+        NOD_TRY(nod_elicit(call, &answer, .form = &one_word,
+                           .message = nod_fmt(call, "Word %lld", (long long)i)));
+        all = nod_fmt(call, "%s%s%s", all, i > 1 ? " " : "", word_of(&answer));
+    }
+    return nod_reply_text(call, all);
+}
+
 static nod_status write_line(nod_call *call)
 {
     nod_answer first, second;
@@ -303,6 +317,7 @@ static const nod_tool tools[] = {
       .input = NOD_FORM(NOD_TEXT("for")),
       .portable = true },
     { .name = "two_rounds_blocking", .handler = two_rounds, .blocking = true, .portable = true },
+    { .name = "words", .handler = words, .input = NOD_FORM(NOD_INT("count", .required = true)) },
     { .name = "write_line",
       .handler = write_line,
       .input = NOD_FORM(NOD_BOOL("idempotent")),

@@ -91,6 +91,68 @@ test('an answer is taken before anybody has come back for the call, and the resu
   assert.equal(JSON.parse(await resultOf(peer, 'counters')).runs, 0, 'it was not run again');
 });
 
+// How many questions the store has, those that were answered too.
+function stored(house) {
+  const database = new DatabaseSync(house.file, { readOnly: true });
+  const { count } = database.prepare('SELECT count(*) AS count FROM asks').get();
+  database.close();
+  return count;
+}
+
+// The client answers before it comes back for its stream, so the next question is stored while it is away.
+async function answerAway(house, peer, ask, word) {
+  const before = stored(house);
+  await accept(peer, ask.id, { word });
+  for (const end = Date.now() + PATIENCE_MS; stored(house) === before && Date.now() < end;) await pause(20);
+  assert.equal(stored(house), before + 1);
+}
+
+for (const meta of [undefined, { progressToken: 'p' }]) {
+  test(`a question that was stored while its client was away is asked once, however often the server dies${meta ? ' (with progress)' : ''}`, async (t) => {
+    const house = await lasting(t);
+    const peer = await house.peer();
+    const call = await callTool(peer, 'two_rounds', {}, meta);
+    const first = await nextAsk(peer);
+    await house.again(peer);
+    await answerAway(house, peer, first, 'one');
+
+    const back = await resume(peer, idsOf(call.handle).at(-1));
+    const second = await nextAsk(peer);
+    for (let i = 0, last = back; i < 2; i++) {
+      await house.again(peer);
+      const seen = idsOf(last).at(-1);
+      last = await resume(peer, seen);
+      assert.equal((await peer.send({ id: `ping${i}`, method: 'ping' })).status, 200);
+      await pause(200); // in which a question would have come again
+      assert.deepEqual(messagesOf(last).filter((message) => message.id === second.id), [], 'it is not asked again');
+    }
+    await accept(peer, second.id, { word: 'two' });
+    assert.equal(textOf((await call.reply()).result), 'one two');
+  });
+}
+
+test('a question that was stored while its client was away comes to it whatever it has seen, also after several of them', async (t) => {
+  const house = await lasting(t);
+  const peer = await house.peer();
+  const call = await callTool(peer, 'words', { count: 6 });
+  let handle = call.handle;
+  const places = [];
+  for (let i = 0; i < 6; i++) {
+    const ask = await nextAsk(peer);
+    const { id } = handle.events.find((event) => event.data && JSON.parse(event.data).id === ask.id);
+    places.push(Number(id.slice(id.lastIndexOf('_') + 1)));
+    if (i % 3 === 2) { // now and then it was there all the time
+      await accept(peer, ask.id, { word: `w${i}` });
+      continue;
+    }
+    await house.again(peer);
+    await (i < 5 ? answerAway(house, peer, ask, `w${i}`) : accept(peer, ask.id, { word: `w${i}` }));
+    handle = await resume(peer, id);
+  }
+  assert.deepEqual(places, places.map((_, i) => (i + 1) * 65536), 'each question has a place of its own');
+  assert.equal(textOf((await call.reply()).result), 'w0 w1 w2 w3 w4 w5');
+});
+
 test('an answer that was acknowledged is not lost, whenever the server dies', async (t) => {
   const house = await lasting(t);
   const peer = await house.peer();

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/answerable.h"
+#include "core/inside.h"
 #include "../runner.h"
 
 static struct world world;
@@ -271,6 +272,7 @@ static void both_surfaces_are_told_who_won_on_another_node(void **state)
 
 static struct loaded loaded; /* what a caller that comes back knows */
 static char call_name[ID_LEN + 1];
+static uint64_t first_place; /* of the caller's first ask, in its stream */
 
 static struct world_caller *leave_with(world_handler *handler, bool handed)
 {
@@ -283,6 +285,7 @@ static struct world_caller *leave_with(world_handler *handler, bool handed)
     assert_true(engine_use_surfaces(world.engine, both, &unknown));
     struct world_caller *caller = world_caller_new(&world);
     caller->way = CALLER_LEAVES;
+    caller->place = first_place;
     engine_call(world.engine, &(struct call_spec){ .target = &world.target,
                                                    .principal = STR("ann"),
                                                    .scope = STR("s1"),
@@ -392,6 +395,93 @@ static void a_client_that_comes_back_takes_the_resting_call_over(void **state)
     assert_int_equal(back->finished, 1);
     assert_string_equal(back->body, "{\"done\":true}");
     end();
+}
+
+/* --- the places of its asks in the client's stream --- */
+
+/* The store survives from now on, and may answer the look at a call's asks in its own way. */
+static struct {
+    struct store_ops ops;
+    const struct store_ops *inner;
+    void (*meanwhile)(void);
+    nod_status status; /* NOD_OK: as it was */
+    size_t looks;
+    store_done *done;
+    void *data;
+} looking;
+
+static void looked(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data;
+    if (looking.meanwhile)
+        looking.meanwhile();
+    looking.done(looking.data, looking.status ? looking.status : status, reply);
+}
+
+static void look_at_asks(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                         store_done *done, void *data)
+{
+    if (scan->index == STORE_ASKS_OF_CALL && looking.looks++ == 0) {
+        looking.done = done;
+        looking.data = data;
+        done = looked;
+    }
+    looking.inner->scan(store, scan, row, done, data);
+}
+
+/* The caller of a call has given its first ask this place, and has left. The next ask is made
+ * without it: which place has that? */
+static uint64_t place_behind(uint64_t place, nod_status status, void (*meanwhile)(void))
+{
+    first_place = place;
+    leave_with(asks_twice, true);
+    first_place = 0;
+    looking.inner = world.store->ops;
+    looking.ops = *looking.inner;
+    looking.ops.durable = true;
+    looking.ops.scan = look_at_asks;
+    looking.status = status;
+    looking.meanwhile = meanwhile;
+    looking.looks = 0;
+    world.store->ops = &looking.ops;
+    answer_on_second(ASK_ACCEPTED, "{\"n\":3}", "ann", ROLE_ANSWER);
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_int_equal(looking.looks, 1);
+    load();
+    assert_int_equal(loaded.ask_count, 1);
+    uint64_t next = loaded.asks[0].seq;
+    end();
+    return next;
+}
+
+static void the_ask_of_a_resting_call_has_the_place_behind_those_that_were_given_out(void **state)
+{
+    (void)state;
+    assert_int_equal(place_behind(7 * PLACE_STEP, NOD_OK, NULL), 8 * PLACE_STEP);
+    assert_int_equal(place_behind(7 * PLACE_STEP + 5, NOD_OK, NULL), 8 * PLACE_STEP);
+    assert_int_equal(place_behind(0, NOD_OK, NULL), PLACE_STEP);
+    assert_int_equal(place_behind(PLACES_END / PLACE_STEP * PLACE_STEP, NOD_OK, NULL), 0);
+}
+
+static void an_ask_whose_place_cannot_be_found_is_asked_without_one(void **state)
+{
+    (void)state;
+    assert_int_equal(place_behind(PLACE_STEP, NOD_E_REFUSED, NULL), 0);
+}
+
+static void the_client_comes_back(void)
+{
+    struct world_caller *back = world_caller_new(&world);
+
+    back->place = 9 * PLACE_STEP;
+    back->way = CALLER_CARRIES;
+    call_change_caller(engine_call_at(world.engine, str_of(call_name)), &back->caller);
+}
+
+static void a_client_that_comes_back_while_a_place_is_looked_for_gives_it_itself(void **state)
+{
+    (void)state;
+    assert_int_equal(place_behind(PLACE_STEP, NOD_OK, the_client_comes_back), 9 * PLACE_STEP);
 }
 
 static void a_call_whose_client_holds_nothing_does_not_rest(void **state)
@@ -626,6 +716,9 @@ SUBJECT(surfaces)
         cmocka_unit_test(what_a_client_carries_is_up_elsewhere_and_run_on_without_it),
         cmocka_unit_test(what_a_call_has_learned_is_counted_after_it_was_taken_over_too),
         cmocka_unit_test(a_client_that_comes_back_takes_the_resting_call_over),
+        cmocka_unit_test(the_ask_of_a_resting_call_has_the_place_behind_those_that_were_given_out),
+        cmocka_unit_test(an_ask_whose_place_cannot_be_found_is_asked_without_one),
+        cmocka_unit_test(a_client_that_comes_back_while_a_place_is_looked_for_gives_it_itself),
         cmocka_unit_test(a_call_whose_client_holds_nothing_does_not_rest),
         cmocka_unit_test(a_resting_call_expires_is_cancelled_and_is_taken_down),
         cmocka_unit_test(a_resting_call_that_goes_on_at_another_node_is_taken_down_here),

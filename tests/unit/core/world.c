@@ -268,7 +268,18 @@ static void caller_finished(struct caller *caller, struct call *call, const stru
     copy(mine->details, sizeof(mine->details), outcome->details);
 }
 
-static const struct caller_ops caller_ops = { .brings = caller_brings,
+static uint64_t caller_reserve(struct caller *caller, struct call *call)
+{
+    struct world_caller *mine = (struct world_caller *)caller;
+    uint64_t place = mine->place;
+
+    (void)call;
+    mine->place += place ? PLACE_STEP : 0;
+    return place;
+}
+
+static const struct caller_ops caller_ops = { .reserve = caller_reserve,
+                                              .brings = caller_brings,
                                               .answered = caller_answered,
                                               .contradicted = caller_contradicted,
                                               .asked = caller_asked,

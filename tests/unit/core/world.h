@@ -43,6 +43,7 @@ struct world_caller {
     bool stays; /* when it is told that it is contradicted */
     int contradicted;
     enum caller_way way; /* what it says when it is told of asks */
+    uint64_t place;      /* of the next ask in its stream; 0: it has none */
     int finished, asked, notices, waiting_changes;
     bool waiting;
     nod_status status;

@@ -204,6 +204,36 @@ static void a_log_over_its_caps_drops_progress_first(void **state)
     world_stop(&world);
 }
 
+/* The client may come back with the id of what it was told last. */
+static void what_is_told_while_a_question_is_stored_does_not_hide_the_question(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+    char id[64];
+
+    (void)state;
+    world_start(&world, &(struct world_opts){ .survives = true });
+    client_begin(&client, &world, "2025-06-18", "{\"elicitation\":{}}");
+    world.store_away = "park";
+    client_post(&client, &talk, CALL("1", "confirm", "{}"));
+    struct session *session = session_find(world.server, str_of(client.session), STR("local"));
+    WORLD_AWAIT(&world, !list_empty(&session->streams));
+    struct mcp_stream *stream = LIST_OF(session->streams.next, struct mcp_stream, link);
+    WORLD_AWAIT(&world, stream->reserved);
+    mcp_stream_send(stream, EVENT_VOLATILE, STR("{\"told\":true}"));
+    talk_await(&talk, "{\"told\":true}");
+    talk_cut(&talk, "id: ", "\n", id, sizeof(id));
+    talk_close(&talk);
+    WORLD_AWAIT(&world, !stream->exchange);
+    world.store_away = NULL;
+    world_advance(&world, 10000);
+    WORLD_AWAIT(&world, engine_pending(world.engine) == 1);
+    client_get(&client, &talk, id);
+    talk_await(&talk, "elicitation/create");
+    talk_close(&talk);
+    world_stop(&world);
+}
+
 /* Whoever goes away and stays away cannot make the server remember without end. */
 static void a_stream_that_nobody_reads_has_an_end(void **state)
 {
@@ -292,6 +322,7 @@ SUBJECT(life)
         cmocka_unit_test(pages_follow_each_other_to_the_end),
         cmocka_unit_test(heartbeats_are_comments_without_a_token),
         cmocka_unit_test(a_log_over_its_caps_drops_progress_first),
+        cmocka_unit_test(what_is_told_while_a_question_is_stored_does_not_hide_the_question),
         cmocka_unit_test(a_stream_that_nobody_reads_has_an_end),
         cmocka_unit_test(a_slow_reader_gets_what_matters_when_it_reads_again),
         cmocka_unit_test(a_drain_lets_work_end_and_tells_those_who_wait),
