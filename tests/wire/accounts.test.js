@@ -51,7 +51,7 @@ function assertNowhere(service, texts) {
 
 for (const [name, open] of Object.entries(clients))
   test(`${name}: a person connects an account, and the tool is given its token from then on`, async (t) => {
-    const { server, service } = await openAccounts(t, { settings: { deaf: 1 }, section: { title: 'GitHub', scopes: 'read:user', resource: 'https://api.example/a', parameters: 'prompt=consent' } });
+    const { server, service } = await openAccounts(t, { settings: { deaf: [429] }, section: { title: 'GitHub', scopes: 'read:user', resource: 'https://api.example/a', parameters: 'prompt=consent' } });
     const ada = await Person.at(server, 'ada');
     const session = await open(t, server, 'ada');
     const call = session.text('use', { scopes: 'repo' });
@@ -223,7 +223,7 @@ const ends = {
 for (const house of [memory, sqlite, redis])
   for (const [how, { says, args = [], end }] of Object.entries(ends).filter(([name]) => FULL || name !== 'expired' || house === sqlite))
     test(`${house.name}: a question that is ${how} while its code is exchanged connects nothing, and the service is told`, (t) => inTime(t, async (seen) => {
-      const { first, last, service } = await openAccounts(t, { house, settings: { deaf: 3 }, args: ['--surfaces', 'client,inbox', ...args] });
+      const { first, last, service } = await openAccounts(t, { house, settings: { deaf: ['hangs up', 408, 425] }, args: ['--surfaces', 'client,inbox', ...args] });
       seen.late = () => service.heldMs > ANSWER_MS || (how === 'expired' && service.asked.code === 0);
       const ada = await Person.at(last, 'ada');
       const api = new Api(first, 'ada');

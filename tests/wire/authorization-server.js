@@ -20,7 +20,7 @@ export class AuthorizationServer {
   delay = 0; // ms before a token is given
   holds = null; // a promise: no token is given for a code before that
   heldMs = 0; // how long the longest of them was
-  deaf = 0; // times that it hangs up on whoever revokes
+  deaf = []; // what whoever revokes is told before it listens: 'hangs up', or a status
   thinks = 0; // ms before it describes itself
   failing = null; // the status with which the token endpoint answers, or 'hangs up'
   forgiving = false; // a refresh token may be used a second time
@@ -196,7 +196,9 @@ export class AuthorizationServer {
 
   #revoke(request, form, json) {
     if (!this.#isClient(request, form)) return json(401, { error: 'invalid_client' });
-    if (this.deaf-- > 0) return request.socket.destroy();
+    const deaf = this.deaf.shift();
+    if (deaf === 'hangs up') return request.socket.destroy();
+    if (deaf) return json(deaf, { error: 'temporarily_unavailable' });
     this.asked.revoke++;
     const token = form.get('token');
     const grant = this.refreshes.get(token) ?? this.accesses.get(token)?.grant;
