@@ -320,7 +320,8 @@ void suspect_taken(struct call *call, const struct call_record *record)
     call->deaths = (uint16_t)deaths_pack(&record->deaths);
     if (call->suspect)
         suspect_free(call->suspect);
-    if (record->deaths.probation && !suspect_must_end(call))
+    if (record->deaths.probation && !suspect_must_end(call) &&
+        call_version_at(call) != VERSION_NOWHERE) /* then it ends as well */
         LOG_WARN("a call is run again whose process died while it ran",
                  LOG_STR("target", call->target->name), LOG_STR("call", id_str(&call->id)),
                  LOG_INT("deaths", record->deaths.early + record->deaths.late));

@@ -242,9 +242,12 @@ static void a_suspect_of_another_version_ends_and_is_not_run(void **state)
 {
     struct entry entries[] = { { .class = ENTRY_INTENT, .key = STR("a") },
                                { .class = ENTRY_STEP, .key = STR("a") } };
+    FILE *log = tmpfile();
+    char line[1024];
 
     (void)state;
     begin();
+    log_setup(&(struct log_opts){ .level = LOG_LEVEL_INFO, .fd = fileno(log) });
     world.target.version[0] = 1;
     version = target_version(&world.target);
     world.target.version[0] = 2;
@@ -256,6 +259,11 @@ static void a_suspect_of_another_version_ends_and_is_not_run(void **state)
     assert_int_equal(adopter->finished, 1);
     assert_string_equal(adopter->code, OUTCOME_TARGET_CHANGED);
     assert_non_null(strstr(adopter->message, "Done before: 'a'."));
+    log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR, .fd = 2 });
+    rewind(log);
+    while (fgets(line, sizeof(line), log))
+        assert_null(strstr(line, "a call is run again"));
+    fclose(log);
     end();
 }
 
