@@ -388,9 +388,8 @@ static void end_done(void *data, nod_status status, const struct store_reply *re
 {
     struct waiting *waiting = data;
 
-    (void)reply;
     waiting->over = true;
-    waiting->status = status;
+    waiting->status = reply && reply->lacks ? NOD_E_REFUSED : status;
 }
 
 static int end_said(const struct wanted *wanted, nod_status status)

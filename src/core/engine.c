@@ -336,6 +336,14 @@ bool engine_fit(const struct engine *engine, struct str *why)
     return engine_ready(engine, why) && (!store->ops->opens || store->ops->opens(store, why));
 }
 
+bool engine_lacks_secret(const struct engine *engine)
+{
+    struct store *store = engine->store;
+    struct str why;
+
+    return store->ops->opens && !store->ops->opens(store, &why);
+}
+
 int64_t engine_now(const struct engine *engine)
 {
     struct store *store = engine->store;

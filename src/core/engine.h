@@ -212,6 +212,8 @@ bool engine_ready(const struct engine *engine, struct str *why);
 /* Should this node get requests? Not if the store does not work, or holds what this node cannot
  * open. */
 bool engine_fit(const struct engine *engine, struct str *why);
+/* The store holds what is sealed with a secret that this node does not have. */
+bool engine_lacks_secret(const struct engine *engine);
 /* The store's wall clock, in ms. It decides the expiry of everything that several nodes see. */
 int64_t engine_now(const struct engine *engine);
 size_t engine_calls(const struct engine *engine);

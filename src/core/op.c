@@ -3,8 +3,8 @@
  *
  * Each operation keeps its token, so sending it again after a lost reply does not make it happen
  * twice. The pauses double, up to PAUSE_MOST_MS. After op->most tries the owner is told
- * NOD_E_STORE. An operation that goes on past ENGINE_STORE_TRIES tells its owner so once
- * (op->tired).
+ * NOD_E_STORE, and at once if the record is of a secret that this node lacks. An operation that
+ * goes on past ENGINE_STORE_TRIES tells its owner so once (op->tired).
  */
 #include "core/inside.h"
 
@@ -37,7 +37,8 @@ void op_completed(void *data, nod_status status, const struct store_reply *reply
     op->busy = false;
     counts_time(&op->engine->counts.store, clock_mono(op->engine->clock) - op->sent_ms);
     op->engine->counts.store_failures += status == NOD_E_STORE;
-    if (status == NOD_E_STORE && ++op->tries < op->most) {
+    bool lacks = reply && reply->lacks; /* another try would not open the record */
+    if (status == NOD_E_STORE && !lacks && ++op->tries < op->most) {
         int64_t pause = ENGINE_STORE_PAUSE_MS;
         for (int i = 1; i < op->tries && pause < PAUSE_MOST_MS; i++)
             pause *= 2;

@@ -65,7 +65,9 @@
  * Statuses:
  * - NOD_OK, NOD_E_STALE, NOD_E_NOT_FOUND, NOD_E_LIMIT.
  * - NOD_E_STORE: the store is away, or failed. The operation may or may not have happened; send it
- *   again with the same token to find out.
+ *   again with the same token to find out. Also a record that is sealed with a secret which this
+ *   node does not have (store_reply.lacks): nothing happened but what the operation says of it, and
+ *   another node, or this one with that secret, can read it.
  * - NOD_E_REFUSED, NOD_E_PARSE: a record was tampered with, is damaged, or was written by a newer
  *   nod. It was logged, and nothing happened. A scan leaves such records out, does not count them
  *   towards its limit and logs each of them once. Only STORE_ASKS_OF_CALL ends with that status: a
@@ -128,7 +130,8 @@ struct store_reply {
     const struct claimed *claimed;  /* claim: all of its items, in their order */
     size_t claimed_count; /* 0: nothing is known of them (not found, or the store failed) */
     bool taken;           /* claim: the call became runnable, and runs here now */
-    bool suspect;         /* take, refused with NOD_E_STALE: it has to be taken in another way */
+    bool lacks;   /* with NOD_E_STORE: a record is sealed with a secret that this node lacks */
+    bool suspect; /* take, refused with NOD_E_STALE: it has to be taken in another way */
     /* park, append refused with NOD_E_LIMIT: the bound it would exceed; NONE: it was too large */
     enum store_quota quota;
     uint64_t quota_most; /* how many that bound allows; or how many bytes */

@@ -313,6 +313,40 @@ void call_look(struct call *call)
     op_start(call->engine, &look->op, ended_look_send, ended_looked);
 }
 
+/* --- a call that cannot be read --- */
+
+/*
+ * The store has the call, and this node cannot read it: the record is sealed with a secret that is
+ * not set here, was written by a newer nod, or is damaged. Another node may be able to read it, and
+ * the call then goes on there. So its client is told no end. It comes back, and finds that node.
+ */
+static bool left_to_others(struct call *call)
+{
+    struct caller *caller = call->caller;
+
+    if (!call->engine->store->ops->shared || !caller->ops->unloaded)
+        return false;
+    LOG_WARN("a call cannot be read here: it is left to other nodes",
+             LOG_STR("tool", call->target->name), LOG_STR("call", id_str(&call->id)));
+    call_unload(call);
+    caller->ops->unloaded(caller);
+    return true;
+}
+
+static void not_taken(struct call *call, nod_status status)
+{
+    if (status != NOD_E_NOT_FOUND && left_to_others(call))
+        return;
+    call_fail_here(
+        call, status,
+        status == NOD_E_NOT_FOUND
+            ? STR("The store no longer knows this call")
+            : arena_fmt(&call_ending(call)->arena,
+                        "The %s store could not load this call, and nothing more of it was "
+                        "done; try again later",
+                        call->engine->store->ops->name));
+}
+
 /* --- a call that waits, runs or has ended elsewhere --- */
 
 static void look_later(struct call *call)
@@ -349,15 +383,15 @@ static void asks_done(struct op *op, nod_status status, const struct store_reply
 {
     struct call *call = OP_OF(op, struct call, op);
 
-    (void)reply;
     if (call_decided(call))
         return;
     if (call_is_alone(call))
         call_unload(call);
     else if (status == NOD_OK && !list_empty(&call->asks))
         call_asked(call);
-    else if (status == NOD_E_REFUSED || status == NOD_E_PARSE) /* nor can it be read later */
-        call_fail_here(call, status, STR("The stored record of this call cannot be read"));
+    else if (status == NOD_E_REFUSED || status == NOD_E_PARSE || (reply && reply->lacks))
+        /* nor can it be read later */
+        not_taken(call, status);
     else
         look_later(call);
 }
@@ -450,18 +484,6 @@ static void look_send(struct op *op)
     struct store *store = call->engine->store;
 
     store->ops->load_call(store, id_str(&call->id), op_completed, op);
-}
-
-static void not_taken(struct call *call, nod_status status)
-{
-    call_fail_here(
-        call, status,
-        status == NOD_E_NOT_FOUND
-            ? STR("The store no longer knows this call")
-            : arena_fmt(&call_ending(call)->arena,
-                        "The %s store could not load this call, and nothing more of it was "
-                        "done; try again later",
-                        call->engine->store->ops->name));
 }
 
 static void waits(struct call *call, const struct call_record *record)

@@ -518,6 +518,23 @@ bool seal_key(struct str sealed, char id[SEAL_KEY_TEXT])
     return true;
 }
 
+bool seal_text_key(struct str text, char id[SEAL_KEY_TEXT])
+{
+    enum { HEAD = 8, HEAD_ARENA = 4096 }; /* characters that hold the key id */
+    struct arena arena;
+
+    id[0] = '\0';
+    if (text.len < base64url_len(SEAL_OVERHEAD))
+        return false;
+    arena_init(&arena, HEAD_ARENA);
+    struct str head = base64url_bytes(&arena, str_n(text.at, HEAD));
+    bool sealed = head.len > ID_AT + KEY_ID_LEN && head.at[0] == VERSION;
+    if (sealed)
+        key_text((const uint8_t *)head.at + ID_AT, id);
+    arena_finish(&arena);
+    return sealed;
+}
+
 bool keyring_key(const struct keyring *ring, size_t at, char id[SEAL_KEY_TEXT])
 {
     id[0] = '\0';

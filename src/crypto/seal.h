@@ -90,6 +90,7 @@ bool seal_is_newest(const struct keyring *ring, struct str sealed);
  * of a secret of the ring, the newest at 0 (false: it has not so many).
  */
 bool seal_key(struct str sealed, char id[SEAL_KEY_TEXT]);
+bool seal_text_key(struct str text, char id[SEAL_KEY_TEXT]); /* the same of a text */
 bool keyring_key(const struct keyring *ring, size_t at, char id[SEAL_KEY_TEXT]);
 /* Does the ring, which may be NULL, have a secret of that id? */
 bool keyring_has(const struct keyring *ring, const char *id);

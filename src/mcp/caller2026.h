@@ -156,8 +156,9 @@ void resume_begin(struct caller2026 *caller);
 bool responses_agree(const struct json *responses, const struct entry *entries, size_t count,
                      struct arena *arena);
 /* Why nothing can be said of a call whose record could not be read. */
-struct str resume_why_not(nod_status status);
-int resume_http(nod_status status); /* the HTTP status that goes with it */
+struct str resume_why_not(const struct mcp_server *server, nod_status status);
+int resume_http(const struct mcp_server *server,
+                nod_status status); /* the HTTP status that goes with it */
 extern const char resume_other_answers[], resume_other_store[];
 /* Since it was looked at, the call was told something elsewhere: perhaps not what this request
  * says. */

@@ -407,3 +407,10 @@ nod_status state_open(struct keyring *ring, const struct state_bound *bound, str
     *out = (struct state){ 0 };
     return NOD_E_REFUSED;
 }
+
+bool state_is_foreign(const struct keyring *ring, struct str text)
+{
+    char key[SEAL_KEY_TEXT];
+
+    return seal_text_key(text, key) && !keyring_has(ring, key);
+}

@@ -66,5 +66,8 @@ nod_status state_seal(struct keyring *ring, const struct state_bound *bound, str
 /* NOD_OK, or NOD_E_REFUSED for anything that is wrong, expiry included. */
 nod_status state_open(struct keyring *ring, const struct state_bound *bound, struct str text,
                       size_t text_max, int64_t now_ms, struct arena *arena, struct state *out);
+/* Does it look like one that was sealed with a secret which is not in the ring? Anybody can make
+ * such a text: that alone is no reason to believe it. */
+bool state_is_foreign(const struct keyring *ring, struct str text);
 
 #endif

@@ -320,7 +320,7 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     arena_init(&arena, RESUME_ARENA_MAX);
     if (!exchange)
         ;
-    else if (status == NOD_E_STORE)
+    else if (status != NOD_OK && status != NOD_E_NOT_FOUND)
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, store_away);
     else if (!session) /* the session has left this node, and is found again later */
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, session_away);

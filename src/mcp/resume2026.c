@@ -46,17 +46,26 @@ const char resume_other_store[] =
 
 static void look(struct caller2026 *caller);
 
-struct str resume_why_not(nod_status status)
+/* A record that cannot be read here may be read by another node, which then runs the call. */
+static bool may_be_read(const struct mcp_server *server, nod_status status)
 {
-    return status == NOD_E_STORE
-               ? STR("The store cannot be reached, and nothing was done for this request; send it "
-                     "again later.")
+    return status == NOD_E_STORE || engine_store(server->opts.engine)->ops->shared;
+}
+
+struct str resume_why_not(const struct mcp_server *server, nod_status status)
+{
+    if (status == NOD_E_STORE)
+        return STR("The store cannot be reached, and nothing was done for this request; send it "
+                   "again later.");
+    return may_be_read(server, status)
+               ? STR("What the store has of this call cannot be read here, and nothing was done "
+                     "for this request; send it again later.")
                : STR("What the store has of this call cannot be read; make the call again.");
 }
 
-int resume_http(nod_status status)
+int resume_http(const struct mcp_server *server, nod_status status)
 {
-    return status == NOD_E_STORE ? 503 : 200;
+    return may_be_read(server, status) ? 503 : 200;
 }
 
 /* --- waiting for a better moment --- */
@@ -253,8 +262,8 @@ static void asks_scanned(void *data, nod_status status, const struct store_reply
         if (status == NOD_OK)
             adopt(caller, false);
         else
-            caller_fail(caller, resume_http(status), RPC_INTERNAL_ERROR, resume_why_not(status),
-                        STR_NONE);
+            caller_fail(caller, resume_http(caller->server, status), RPC_INTERNAL_ERROR,
+                        resume_why_not(caller->server, status), STR_NONE);
     }
     caller->busy--;
     caller_settle(caller);
@@ -384,8 +393,8 @@ static void contested(void *data, nod_status status, const struct store_reply *r
     (void)reply;
     if (caller->server && !caller->over) {
         if (status != NOD_OK)
-            caller_fail(caller, resume_http(status), RPC_INTERNAL_ERROR, resume_why_not(status),
-                        STR_NONE);
+            caller_fail(caller, resume_http(caller->server, status), RPC_INTERNAL_ERROR,
+                        resume_why_not(caller->server, status), STR_NONE);
         else if (contest->own)
             resume_refuse_answers(caller);
         else
@@ -445,8 +454,8 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         else if (status == NOD_E_NOT_FOUND)
             caller_refuse(caller); /* our store knew it: it has ended, and is forgotten */
         else
-            caller_fail(caller, resume_http(status), RPC_INTERNAL_ERROR, resume_why_not(status),
-                        STR_NONE);
+            caller_fail(caller, resume_http(caller->server, status), RPC_INTERNAL_ERROR,
+                        resume_why_not(caller->server, status), STR_NONE);
     }
     caller->busy--;
     caller_settle(caller);
@@ -504,13 +513,29 @@ static nod_status open_state(struct caller2026 *caller)
                       engine_now(server->opts.engine), &caller->arena, &caller->state);
 }
 
+/* On a node that lacks a secret of its store, the state may be another node's. On any other it is
+ * forged, or of a secret that was taken out of use. */
+static void refuse_state(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+
+    if (engine_lacks_secret(server->opts.engine) &&
+        state_is_foreign(server->rounds->keyring, caller->state_text))
+        caller_fail(caller, 503, RPC_INTERNAL_ERROR,
+                    STR("This node lacks a secret of its store and cannot open the requestState; "
+                        "send the request again later."),
+                    STR_NONE);
+    else
+        caller_refuse(caller);
+}
+
 void resume_begin(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
 
     caller->until = loop_now(server->opts.loop) + server->opts.hold_ms;
     if (open_state(caller) != NOD_OK)
-        caller_refuse(caller);
+        refuse_state(caller);
     else if (!str_eq(caller->state.store, caller_store(server)))
         caller_fail(caller, 400, RPC_INVALID_PARAMS, str_of(resume_other_store), STR_NONE);
     else

@@ -193,8 +193,8 @@ static void homeless_loaded(void *data, nod_status status, const struct store_re
     else if (status == NOD_E_NOT_FOUND)
         http = homeless_refuse(homeless);
     else
-        http = homeless_error(homeless, resume_http(status), RPC_INTERNAL_ERROR,
-                              resume_why_not(status));
+        http = homeless_error(homeless, resume_http(server, status), RPC_INTERNAL_ERROR,
+                              resume_why_not(server, status));
     if (http)
         homeless_respond(homeless, http);
 }

@@ -391,6 +391,7 @@ static bool is_foreign(struct codec *codec, enum codec_kind kind, struct str id,
     if (!seal_key(body, key) || keyring_has(codec->ring, key))
         return false;
     foreign_keep(&codec->foreign, key, kind, id, scope);
+    codec->lacked = true;
     return true;
 }
 

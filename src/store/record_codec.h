@@ -62,6 +62,7 @@ struct codec {            /* belongs to one thread, as does its keyring */
     const char *why;      /* of the last refusal */
     bool again;           /* the same records are read again and again: log each refusal once */
     struct foreign_record foreign; /* the first that was met since it was last emptied */
+    bool lacked;                   /* such a record was met since this was last set to false */
     size_t told_count;
     uint64_t told[CODEC_TOLD_MOST]; /* logged while `again`; the newest replace the oldest */
 };

@@ -14,12 +14,13 @@ _Static_assert(ID_LEN == 22, "the scripts cut ids by their length");
 
 /* --- take --- */
 
-enum { TAKE_FIRST, TAKE_ALIVE, TAKE_FROM_GONE };
+enum { TAKE_FIRST, TAKE_ALIVE, TAKE_FROM_GONE, TAKE_BACK };
 
 struct taking {
     struct str token, node;
     enum take_why why;
     struct str owner, epoch; /* the node it is taken from */
+    nod_status unread;       /* it was taken, and cannot be read */
 };
 
 static void take_say(struct redis_op *op, const struct taking *taking, bool gone)
@@ -32,6 +33,32 @@ static void take_say(struct redis_op *op, const struct taking *taking, bool gone
                            redis_used(op), redis_digits(op, taking->why) };
 
     redis_op_script(op, SCRIPT_TAKE, keys, 2, words, sizeof(words) / sizeof(words[0]));
+}
+
+void redis_say_back(struct redis_op *op, struct str node, uint64_t epoch)
+{
+    struct str call = id_str(&op->call);
+    struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE) };
+    struct str words[] = { node,
+                           redis_digits(op, (int64_t)epoch),
+                           call,
+                           op->store->node,
+                           redis_my_channel(op),
+                           redis_used(op) };
+
+    redis_op_script(op, SCRIPT_BACK, keys, 2, words, sizeof(words) / sizeof(words[0]));
+}
+
+/* It was taken, and cannot be read here: perhaps on another node. */
+static void take_back(struct redis_op *op, const struct redis_value *pairs)
+{
+    struct taking *taking = (struct taking *)(uintptr_t)op->with;
+
+    taking->unread = op->status;
+    op->status = NOD_OK;
+    redis_op_more(op);
+    op->phase = TAKE_BACK;
+    redis_say_back(op, taking->node, redis_epoch_of(pairs));
 }
 
 /* The call runs on some node: is that node alive? Nodes are in other shards than calls. If the node
@@ -56,6 +83,10 @@ static void take_runs(struct redis_op *op, const struct redis_value *value)
 static void take_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
     (void)at;
+    if (op->phase == TAKE_BACK) {
+        op->status = ((const struct taking *)op->with)->unread;
+        return;
+    }
     if (op->phase == TAKE_ALIVE) {
         const struct taking *taking = op->with;
         bool alive = redis_number(value) != 0;
@@ -83,11 +114,14 @@ static void take_reply(struct redis_op *op, size_t at, const struct redis_value 
     }
     op->status = redis_read_call(&op->store->codec, id_str(&op->call), redis_item(value, 2), true,
                                  &op->arena, call);
+    if (op->status != NOD_OK) {
+        take_back(op, redis_item(value, 2));
+        return;
+    }
     op->reply.call = call;
     op->reply.epoch = call->epoch;
-    op->reply.taken = op->status == NOD_OK;
-    if (op->status == NOD_OK)
-        redis_know(op->store, id_str(&op->call), id_str(&op->call), call->scope, false);
+    op->reply.taken = true;
+    redis_know(op->store, id_str(&op->call), id_str(&op->call), call->scope, false);
 }
 
 static const struct redis_verb take_verb = { "take", take_reply };

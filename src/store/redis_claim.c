@@ -16,6 +16,8 @@
  *
  * One thing differs from a store that sees content: a claim whose asks are remembered here happens
  * before their records are read. So if a record was tampered with, that is noticed after the claim.
+ * If the claim took the call, and the call cannot be read, it is given back: the claim has won, and
+ * another node may be able to run the call.
  */
 #include "store/claim_rules.h"
 #include "store/redis_inside.h"
@@ -25,7 +27,7 @@ _Static_assert(ASK_PENDING == 0 && ASK_ACCEPTED == 1 && ASK_DECLINED == 2 && ASK
                    ASK_INVALID == 7,
                "the scripts know the states of an ask by number");
 
-enum { CLAIM_POINTERS, CLAIM_ASKS, CLAIM_NOW, CLAIM_READ };
+enum { CLAIM_POINTERS, CLAIM_ASKS, CLAIM_NOW, CLAIM_READ, CLAIM_BACK };
 enum { CLAIM_WORDS = 9, ITEM_WORDS = 7, SHOWN_WORDS = 3 };
 enum { VERDICT_REFUSED = 2, VERDICT_MIXES = 5 };
 
@@ -37,6 +39,7 @@ struct claiming { /* the arguments, in the operation's arena */
     bool *won;       /* for each ask, what the script said: whether it was won, and its state */
     struct redis_value *shown;
     int64_t verdict;
+    nod_status then; /* of a claim whose call is being given back */
     struct str scope;
 };
 
@@ -274,6 +277,22 @@ static void show(struct redis_op *op, const struct claiming *claiming,
     op->reply.won = claimed[0].won;
 }
 
+/* If the claim took the call, the call is given back: here it cannot be read. */
+static void claim_back(struct redis_op *op, struct claiming *claiming, nod_status then)
+{
+    op->status = then;
+    if (!op->reply.taken)
+        return;
+    claiming->then = then;
+    op->status = NOD_OK;
+    redis_op_more(op);
+    op->phase = CLAIM_BACK;
+    redis_say_back(op, claiming->spec.take_for.len ? claiming->spec.take_for : op->store->node,
+                   op->reply.epoch);
+    op->reply.taken = false;
+    op->reply.epoch = 0;
+}
+
 /* All replies are here. */
 static void claim_done(struct redis_op *op, struct claiming *claiming,
                        const struct redis_value *pairs)
@@ -282,19 +301,30 @@ static void claim_done(struct redis_op *op, struct claiming *claiming,
         arena_zalloc(&op->arena, claiming->spec.count * sizeof(struct ask_record));
     struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
 
-    if (!asks || !call || !read_shown(op, claiming, pairs, asks))
+    if (!asks || !call)
         return;
+    if (!read_shown(op, claiming, pairs, asks)) {
+        claim_back(op, claiming, op->status);
+        return;
+    }
     if (claiming->verdict == VERDICT_MIXES && goes_on(op, claiming, asks))
         return;
+    nod_status read = NOD_OK;
+    if (op->reply.taken)
+        read = redis_read_call(&op->store->codec, id_str(&op->call), pairs, true, &op->arena, call);
+    show(op, claiming, asks);
+    nod_status status = claiming->verdict ? NOD_E_STALE : NOD_OK;
+    if (read != NOD_OK) {
+        for (size_t i = 0; i < claiming->spec.count; i++) /* another reply comes first */
+            asks[i] = ask_record_copy(&op->arena, &asks[i]);
+        claim_back(op, claiming, status);
+        return;
+    }
+    op->status = status;
     if (op->reply.taken) {
-        op->status =
-            redis_read_call(&op->store->codec, id_str(&op->call), pairs, true, &op->arena, call);
         op->reply.call = call;
         redis_know(op->store, id_str(&op->call), id_str(&op->call), call->scope, false);
     }
-    show(op, claiming, asks);
-    if (op->status == NOD_OK && claiming->verdict)
-        op->status = NOD_E_STALE;
 }
 
 static void claim_heard(struct redis_op *op, struct claiming *claiming, size_t at,
@@ -321,6 +351,8 @@ static void claim_reply(struct redis_op *op, size_t at, const struct redis_value
         heard_pointer(op, claiming, at, value);
     else if (op->phase == CLAIM_ASKS)
         heard_ask(op, claiming, at, value);
+    else if (op->phase == CLAIM_BACK)
+        op->status = claiming->then;
     else
         claim_heard(op, claiming, at, value);
 }

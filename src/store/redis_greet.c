@@ -273,6 +273,7 @@ static const struct step steps[] = {
     { for_commands, say_script, heard_script, SCRIPT_SAVE },
     { for_commands, say_script, heard_script, SCRIPT_CLAIM },
     { for_commands, say_script, heard_script, SCRIPT_TAKE },
+    { for_commands, say_script, heard_script, SCRIPT_BACK },
     { for_commands, say_script, heard_script, SCRIPT_CLEAR },
     { for_commands, say_script, heard_script, SCRIPT_FINISH },
     { for_commands, say_script, heard_script, SCRIPT_PUT },

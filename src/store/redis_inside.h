@@ -142,6 +142,7 @@ enum redis_script {
     SCRIPT_SAVE,
     SCRIPT_CLAIM,
     SCRIPT_TAKE,
+    SCRIPT_BACK,
     SCRIPT_CLEAR,
     SCRIPT_FINISH,
     SCRIPT_PUT,
@@ -466,6 +467,8 @@ void redis_op_send_or_end(struct redis_op *op);
  * the operation ends here. */
 void redis_say_look(struct redis_op *op);
 bool redis_looked(struct redis_op *op, const struct redis_value *value, struct str *scope);
+/* The operation's call, which `node` took in that epoch and cannot read, can be run by any node. */
+void redis_say_back(struct redis_op *op, struct str node, uint64_t epoch);
 struct str redis_known_scope(const struct known *known);
 
 /* --- redis_quota.c --- */
@@ -589,6 +592,8 @@ struct str redis_value_name(struct redis_op *op, struct str kind, struct str key
 bool redis_read_beside(struct str head, struct call_record *call, size_t *pending);
 nod_status redis_read_call(struct codec *codec, struct str id, const struct redis_value *pairs,
                            bool journal, struct arena *arena, struct call_record *out);
+/* The call's epoch, for one whose record cannot be read. 0: it has none. */
+uint64_t redis_epoch_of(const struct redis_value *pairs);
 /* meta, record and answer as they are in the call's hash. */
 nod_status redis_read_ask(struct codec *codec, struct str id, const struct redis_value *meta,
                           const struct redis_value *record, const struct redis_value *answer,

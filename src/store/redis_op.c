@@ -141,6 +141,8 @@ static void op_tell(struct redis_op *op)
     if (!op->reply.now_ms)
         op->reply.now_ms = redis_now(store);
     redis_mark_met(store);
+    if (op->status == NOD_E_REFUSED && op->reply.lacks)
+        op->status = NOD_E_STORE;
     home->telling++;
     if (op->status == NOD_OK)
         for (const struct redis_row *at = op->rows; at && home->store; at = at->next)
@@ -466,8 +468,11 @@ static void heard(struct redis_op *op, const struct redis_value *value)
         op->again = true;
     else if (value->type == REDIS_IS_ERROR)
         redis_op_refused(op, value);
-    else if (op->verb->reply && op->status == NOD_OK && !op->again)
+    else if (op->verb->reply && op->status == NOD_OK && !op->again) {
+        op->store->codec.lacked = false;
         op->verb->reply(op, at, value);
+        op->reply.lacks |= op->store->codec.lacked;
+    }
 }
 
 static void on_value(struct redis_link *link, const struct redis_value *value)

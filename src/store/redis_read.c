@@ -333,6 +333,19 @@ nod_status redis_read_call(struct codec *codec, struct str id, const struct redi
     return status;
 }
 
+uint64_t redis_epoch_of(const struct redis_value *pairs)
+{
+    struct fields fields;
+    struct head head = { 0 };
+
+    if (pairs->type != REDIS_IS_LIST)
+        return 0;
+    fields_init(&fields, pairs);
+    read_head(redis_text(field(&fields, STR("x"))), &head);
+    map_finish(&fields.map);
+    return head.epoch;
+}
+
 nod_status redis_read_ask_of(struct codec *codec, const struct redis_value *pairs, struct str id,
                              struct arena *arena, struct ask_record *out)
 {

@@ -54,6 +54,7 @@ struct str redis_script_text(enum redis_script script)
         [SCRIPT_SAVE] = STR_INIT(save_lua),
         [SCRIPT_CLAIM] = STR_INIT(claim_lua),
         [SCRIPT_TAKE] = STR_INIT(take_lua),
+        [SCRIPT_BACK] = STR_INIT(back_lua),
         [SCRIPT_CLEAR] = STR_INIT(clear_lua),
         [SCRIPT_FINISH] = STR_INIT(finish_lua),
         [SCRIPT_PUT] = STR_INIT(put_lua),

@@ -85,8 +85,13 @@ static bool op_failed(struct sqlite_side *side, struct sqlite_op *op)
         op_clear(op, side->refused);
     if (op->status == NOD_E_STORE)
         tell_failure(side, op->verb->name);
+    if (op->status == NOD_E_REFUSED && side->codec.lacked) {
+        op->status = NOD_E_STORE;
+        op->reply.lacks = true;
+    }
     side->error = SQLITE_OK;
     side->refused = NOD_OK;
+    side->codec.lacked = false;
     return failed;
 }
 

@@ -2,8 +2,8 @@
 // refused. Secrets are replaced without losing anything.
 import { describe, it } from 'node:test';
 import assert from 'node:assert/strict';
-import { PATIENCE_MS, connect, pause, runOnce, startHttp, textOf } from './harness.js';
-import { Modern, retryOf, word } from './modern.js';
+import { PATIENCE_MS, accept, callTool, connect, nextAsk, pause, rawPeer, runOnce, startHttp, textOf, within } from './harness.js';
+import { ADA, Modern, retryOf, tokenFile, word } from './modern.js';
 import { stores } from './stores.js';
 
 const LANES = 4;
@@ -28,9 +28,10 @@ const secrets = (newest, ...previous) => ({
   ...(previous.length ? { MCP_PREVIOUS_SECRETS: previous.join(',') } : {}),
 });
 
-async function serve(t, store, env, mayRefuse = false) {
-  const server = await startHttp(t, 'probe', { args: ['--store', store.address], env, mayRefuse });
-  return { ...server, client: new Modern(server.url) };
+async function serve(t, store, env, mayRefuse = false, tokens = null) {
+  const args = ['--store', store.address, ...(tokens ? ['--token-file', tokens] : [])];
+  const server = await startHttp(t, 'probe', { args, env, mayRefuse });
+  return { ...server, client: new Modern(server.url, tokens ? { token: ADA } : {}) };
 }
 
 const refusals = (server) => server.stderr().match(/a record in the store was refused/g)?.length ?? 0;
@@ -287,6 +288,101 @@ onEachSharedStore('a node that meets records of a secret that it does not have s
   await rotated.stop(); // as long as it runs, it says so in the store, under its secret
   await store.say('FLUSHALL');
   await until(old, ({ code }) => code === 200, 'it is ready again');
+});
+
+// --- a node that was not given the newest secret ---
+
+// Brings a client of the 2025 era to another node.
+const at = (peer, server) => Object.assign(peer, { url: server.url });
+const resume = (peer, call) =>
+  peer.request('GET', { headers: { 'Last-Event-ID': call.handle.events.findLast(({ id }) => id).id }, stream: 'resumed' });
+const responses = (handle) => handle.events.filter(({ data }) => data).map(({ data }) => JSON.parse(data)).filter(({ method }) => !method);
+
+onEachSharedStore('a call whose answer its node cannot open is told no end there, and ends on the node that can', async (t, store) => {
+  const old = await serve(t, store, secrets(FIRST));
+  const peer = await rawPeer(t, 'http', 'probe', { server: old });
+  const call = await callTool(peer, 'ask');
+  const { id } = await nextAsk(peer);
+  const rotated = await serve(t, store, secrets(SECOND, FIRST)); // too early: the old node was not told of it
+  assert.equal((await accept(at(peer, rotated), id, { name: 'Ada' })).status, 202);
+  await within(PATIENCE_MS, 'the old node lets go of the stream', call.handle.finished);
+  assert.deepEqual(responses(call.handle), [], 'it is told no end');
+  assert.equal((await resume(peer, call)).status, 200);
+  assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
+  const there = await resume(at(peer, old), call);
+  assert.equal(there.status, 503, 'the old node cannot tell it');
+  assert.equal(there.headers.get('retry-after'), '5');
+});
+
+onEachSharedStore('two answers, one given at each node: the node that cannot open the other gives the call back', async (t, store) => {
+  const old = await serve(t, store, secrets(FIRST));
+  const peer = await rawPeer(t, 'http', 'probe', { server: old });
+  const call = await callTool(peer, 'two_at_once');
+  const asks = [await nextAsk(peer), await nextAsk(peer)];
+  const rotated = await serve(t, store, secrets(SECOND, FIRST));
+  for (const [i, server] of [rotated, old].entries())
+    assert.equal((await accept(at(peer, server), asks[i].id, { word: `w${i}` })).status, 202);
+  await within(PATIENCE_MS, 'the old node lets go of the stream', call.handle.finished);
+  assert.deepEqual(responses(call.handle), []);
+  assert.equal((await resume(at(peer, rotated), call)).status, 200);
+  assert.ok(!(await call.reply()).result.isError);
+});
+
+onEachSharedStore('a call whose record is damaged is told no end, belongs to no node, and goes on when the record is whole again', async (t, store) => {
+  const server = await serve(t, store, secrets(FIRST));
+  const peer = await rawPeer(t, 'http', 'probe', { server });
+  const call = await callTool(peer, 'ask');
+  const { id } = await nextAsk(peer);
+  const [{ key }] = await store.questions();
+  const whole = await store.say('HGET', key, 'c');
+  const damaged = Buffer.from(whole);
+  damaged[damaged.length - 20] ^= 1;
+  await store.say('HSET', key, 'c', damaged);
+  assert.equal((await accept(peer, id, { name: 'Ada' })).status, 202, 'the answer is taken');
+  await within(PATIENCE_MS, 'the stream ends', call.handle.finished);
+  assert.deepEqual(responses(call.handle), [], 'it is told no end');
+  assert.match(String(await store.say('HGET', key, 'x')), /^2 /, 'it can be run');
+  assert.equal((await resume(peer, call)).status, 503, 'nor when its client comes back');
+  await store.say('HSET', key, 'c', whole);
+  assert.equal((await resume(peer, call)).status, 200);
+  assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
+});
+
+onEachSharedStore('a node that lacks a secret of its store says 503, and refuses nothing for good', async (t, store) => {
+  const tokens = tokenFile(t);
+  const old = await serve(t, store, secrets(FIRST), false, tokens);
+  const rotated = await serve(t, store, secrets(SECOND, FIRST), false, tokens);
+  const peer = await rawPeer(t, 'http', 'probe', { server: rotated, token: ADA });
+  const call = await callTool(peer, 'ask');
+  const { id } = await nextAsk(peer);
+  const asked = await ask(rotated, 'mine');
+  const retry = retryOf(asked, { word: word('answer-mine') });
+  const task = await beginTask(rotated, 'task');
+  await taskUntil(rotated, task, ['input_required']);
+  await until(old, ({ code }) => code === 503, 'it is not ready');
+
+  assert.equal((await accept(at(peer, old), id, { name: 'Ada' })).status, 503, 'an answer of the 2025 era');
+  assert.equal((await resume(peer, call)).status, 503, 'a stream that is taken up');
+  const said = await old.client.call('plant', { mark: 'mine' }, retry);
+  assert.equal(said.status, 503, said.text);
+  const got = await old.client.request('tasks/get', { taskId: task }, { capabilities: TASKS });
+  assert.notEqual(got.error?.code, -32602, got.text);
+  const inbox = await fetch(new URL(`/api/elicitation/${id}/resolve`, old.url), {
+    method: 'POST', headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${ADA}` },
+    body: JSON.stringify({ action: 'accept', content: { name: 'Ada' } }) });
+  assert.equal(inbox.status, 503, 'an answer in the inbox');
+
+  const changed = (at) => asked.requestState.slice(0, at) + (asked.requestState[at] === 'A' ? 'B' : 'A') + asked.requestState.slice(at + 1);
+  for (const [server, requestState, status] of [
+    [rotated, changed(3), 400], // another key id, on a node that lacks none
+    [rotated, changed(40), 400], [old, 'x'.repeat(80), 400], [old, '', 400],
+  ])
+    assert.equal((await server.client.call('plant', { mark: 'mine' }, { ...retry, requestState })).status, status, requestState.slice(0, 20));
+
+  assert.equal((await accept(at(peer, rotated), id, { name: 'Ada' })).status, 202, 'nothing was lost');
+  assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
+  assert.equal(await finish(rotated, 'mine', asked), result('mine'));
+  assert.equal(await finishTask(rotated, task, 'task'), result('task'));
 });
 
 onEachSharedStore('a node without a secret is not ready once the store is sealed', async (t, store) => {

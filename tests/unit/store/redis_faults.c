@@ -744,7 +744,7 @@ static void content_is_sealed_and_what_was_meddled_with_is_refused(void **state)
     opts.mark = MARK_IGNORED;
     store = redis_store_open(&opts, why);
     assert_non_null(store);
-    assert_int_equal(load_ask(&fine.ask).status, NOD_E_REFUSED);
+    assert_int_equal(load_ask(&fine.ask).status, NOD_E_STORE);
     keyring_destroy(ring);
 }
 
