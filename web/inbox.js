@@ -273,7 +273,7 @@ function connection(now) {
   notice.hidden = now === 'live';
   if (now === 'lost') notice.replaceChildren('The connection is lost. Reconnecting… What you typed is still here.');
   if (now === 'out') notice.replaceChildren('You are signed out. ', el('a', { href: signInPath() }, 'Sign in again'), ', here or in another tab.');
-  paintCount();
+  if (me) paintCount();
   current?.refresh();
 }
 

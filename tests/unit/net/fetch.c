@@ -225,14 +225,14 @@ static void a_response_that_takes_too_long_is_given_up(void **state)
     struct scene s = begin(state, true);
     struct told told = { 0 };
     struct fetch_opts opts = { .url = url_of(&s, "127.0.0.1", "/hold"), .timeout_ms = 60 };
-    int64_t since = now_ms();
 
     open_fetcher(&s);
+    int64_t since = loop_now(s.f->loop); /* which may be behind, if the machine was busy */
     assert_non_null(fetch_begin(s.fetcher, &opts, on_done, &told));
     await(&s, &told, 1);
     assert_int_equal(told.result.end, FETCH_TOO_LATE);
     assert_string_equal(told.why, "it did not answer within 60 ms");
-    assert_true(now_ms() - since >= 50);
+    assert_true(loop_now(s.f->loop) - since >= 50);
     fetcher_destroy(s.fetcher);
 }
 
