@@ -7,6 +7,8 @@
 
 #include "json/piles.h"
 
+enum { WIDE_SPACE = 0x3000 };
+
 bool unseen(uint32_t code)
 {
     static const struct {
@@ -18,17 +20,21 @@ bool unseen(uint32_t code)
         { 0x34f, 0x34f },     /* grapheme joiner */
         { 0x61c, 0x61c },     /* direction, Arabic */
         { 0x115f, 0x1160 },   /* fillers, Hangul */
+        { 0x1680, 0x1680 },   /* a space, Ogham */
         { 0x17b4, 0x17b5 },   /* vowels that are not drawn, Khmer */
         { 0x180b, 0x180f },   /* separators and selectors, Mongolian */
-        { 0x200b, 0x200f },   /* no width, joiners, directions */
+        { 0x2000, 0x200f },   /* spaces of many widths and of none, joiners, directions */
         { 0x2028, 0x202f },   /* line ends, directions, a narrow space */
         { 0x205f, 0x206f },   /* a mathematical space, operators, directions */
+        { 0x2800, 0x2800 },   /* Braille without a dot */
         { 0x3164, 0x3164 },   /* filler, Hangul */
         { 0xd800, 0xdfff },   /* halves of a character */
         { 0xfe00, 0xfe0f },   /* variation selectors */
         { 0xfeff, 0xfeff },   /* byte order mark */
         { 0xffa0, 0xffa0 },   /* filler, Hangul */
         { 0xfff0, 0xfffb },   /* annotations */
+        { 0x1bca0, 0x1bca3 }, /* shorthand format */
+        { 0x1d173, 0x1d17a }, /* beams and slurs, music */
         { 0xe0000, 0xe0fff }, /* tags, and more selectors */
     };
 
@@ -43,19 +49,31 @@ bool unseen_joins(uint32_t code)
     return code == 0x200d || code == 0xfe0e || code == 0xfe0f;
 }
 
-/* Roughly: arrows, signs and emoji, and what was joined to one. */
+/* Roughly: arrows, signs and emoji. */
 static bool is_picture(uint32_t code)
 {
-    return unseen_joins(code) || (code >= 0x2190 && code <= 0x2bff) || code >= 0x1f000;
+    return !unseen(code) && ((code >= 0x2190 && code <= 0x2bff) || code >= 0x1f000);
+}
+
+/* Behind a picture: one that chooses how it is drawn, then one that joins it to the next. */
+static bool is_part(struct unseen_place *place, uint32_t code)
+{
+    bool selects = unseen_joins(code) && code >= 0xfe00;
+    bool part = unseen_joins(code) && place->picture > (selects ? 1 : 0);
+
+    place->picture = is_picture(code) ? 2 : selects && part ? 1 : 0;
+    return part;
 }
 
 bool unseen_here(struct unseen_place *place, uint32_t code)
 {
-    bool part = unseen_joins(code) && is_picture(place->before);
+    bool part = is_part(place, code);
+    bool wide = code == WIDE_SPACE;
+    bool again = wide && place->wide; /* one is how Chinese and Japanese are written */
 
-    place->before = code;
+    place->wide = wide;
     place->pile = code >= 0x300 && piles(code) ? place->pile + 1 : 0;
-    return place->pile > PILES_MAX || (unseen(code) && !part);
+    return place->pile > PILES_MAX || again || (unseen(code) && !part);
 }
 
 const char *unseen_name(uint32_t code)

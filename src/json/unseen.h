@@ -14,14 +14,15 @@
 #include <stdint.h>
 
 bool unseen(uint32_t code);
-/* Joins two pictures to one, or chooses how one is drawn: right behind a picture it is a part of
- * it, anywhere else it is unseen. */
+/* Joins two pictures to one, or chooses how one is drawn: right behind a picture the first of each
+ * is a part of it, anywhere else it is unseen. */
 bool unseen_joins(uint32_t code);
 
 /* Where somebody is who goes through a text, character by character; zero at its beginning. */
 struct unseen_place {
-    uint32_t before;
-    unsigned pile; /* so many accents are on the last character */
+    unsigned picture; /* 2: right behind one; 1: behind what chooses how it is drawn */
+    bool wide;        /* behind a space as wide as a Chinese character */
+    unsigned pile;    /* so many accents are on the last character */
 };
 /* Is this next character drawn as a mark here? Also if it is one accent too many (json/piles.h). */
 bool unseen_here(struct unseen_place *place, uint32_t code);

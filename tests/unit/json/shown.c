@@ -47,6 +47,16 @@ static void what_cannot_be_seen_is_a_mark(void **state)
     /* A joined picture is left as it is; a joiner behind a letter is not. */
     expect("\"\xF0\x9F\x91\xA9\\u200d\xF0\x9F\x9A\x80 a\\u200d\"",
            "\"\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x9A\x80 a<U+200D>\"");
+    /* Behind a picture: one selector, and one joiner. Whatever more there is hides something. */
+    expect("\"\xE2\x86\x92\\ufe0f\\u200d\\ufe0f\\u200d\\u200d\\ufe0e.\"",
+           "\"\xE2\x86\x92\xEF\xB8\x8F\xE2\x80\x8D<U+FE0F><U+200D\xC3\x97"
+           "2><U+FE0E>.\"");
+    /* Blanks that are no space, and signs of notes and shorthand that are not drawn. */
+    expect("\"\\ud834\\udd73\\ud82f\\udca3\\u2800\\ufe0f\\u2003\\u1680\"",
+           "\"<U+1D173><U+1BCA3><U+2800><U+FE0F><U+2003><U+1680>\"");
+    expect("\"\\u3000a\\u3000\\u3000\\u3000\"", "\"\xE3\x80\x80"
+                                                "a\xE3\x80\x80<U+3000\xC3\x97"
+                                                "2>\"");
     /* Four accents are writing. */
     expect("\"e\\u0301\\u0301\\u0301\\u0301x\\u0301\"",
            "\"e\xCC\x81\xCC\x81\xCC\x81\xCC\x81x\xCC\x81\"");
