@@ -1,14 +1,15 @@
 // One question: what it says, the form, the decision, and in the same place what became of it.
 //
-// Nothing is approved by accident: the buttons do nothing for half a second after the question came into view, nor to a
-// pointer under which they have moved, and say so; Enter in a line sends data and never gives consent; what is destructive
-// wants its box ticked or a second press (form.js).
+// Nothing is approved by accident: the buttons do nothing before a moment of calm (calm.js), nor to a pointer under which they
+// have moved, and say so; Enter in a line sends data and never gives consent; what is destructive wants its box ticked or a
+// second press (form.js).
 import { el, button, select, said, folded, tell, timeAgo, timeLeft, clock, exact, lasting, now, unseen } from './dom.js';
 import { num, isObject, entries, parse, write } from './json.js';
 import { tree } from './tree.js';
 import { makeForm, makeSure } from './form.js';
+import { hasty, isCalm, stir } from './calm.js';
 
-const INERT_MS = 500;
+const MOVED_MS = 500;
 
 const shapes = { accepted: '✓', declined: '✕', cancelled: '○', expired: '–', withdrawn: '↩' };
 const ends = {
@@ -123,7 +124,7 @@ export function makeAsk(item, on) {
   const form = makeForm(item.schema, () => ((touched = true), sure.disarm()));
   const offers = item.remember ?? [];
   const approval = isApproval(item), { destructive } = item;
-  let inertUntil = 0, busy = false, touched = false, declining = false;
+  let busy = false, touched = false, declining = false;
 
   const chosen = () => offers[remember.value];
   const word = () => `${item.page ? 'Open the page' : approval ? 'Approve' : 'Submit'}${chosen() ? ' and remember' : ''}`;
@@ -165,7 +166,7 @@ export function makeAsk(item, on) {
     if (busy || !isPending(view.item)) return null;
     if (!on.live()) return 'The connection is lost: nothing was sent. What you wrote is still here.';
     if (Date.parse(item.expiresAt) <= now()) return 'The time for this is over: nothing was sent.';
-    if (performance.now() < inertUntil) return 'This question has only just come into view. Please press again.';
+    if (one && hasty()) return hasty();
     if (event?.detail && movedUnder(one, { x: event.clientX, y: event.clientY })) return 'The buttons have just moved. Please press again.';
     return '';
   }
@@ -177,11 +178,11 @@ export function makeAsk(item, on) {
 
   // Buttons that do nothing say so, and keep the focus that they have.
   view.refresh = () => {
-    for (const one of decisions) one.setAttribute('aria-disabled', String(obstacle(one) !== '' || (one.matches(':hover') && movedUnder(one, pointer))));
+    for (const one of decisions) one.setAttribute('aria-disabled', String(obstacle() !== '' || !isCalm() || (one.matches(':hover') && movedUnder(one, pointer))));
   };
   function refreshLater() {
     view.refresh();
-    setTimeout(view.refresh, INERT_MS + 10);
+    setTimeout(view.refresh, MOVED_MS + 10);
   }
   // Something has grown. Scrolling moves them too, but that is the person's own doing.
   function look(grown) {
@@ -189,7 +190,7 @@ export function makeAsk(item, on) {
     places = where();
     document.documentElement.style.setProperty('--bar', `${bar.offsetHeight}px`);
     if (!grown || !was || !places.some(({ left, top }, i) => Math.abs(left - was[i].left) > 4 || Math.abs(top - was[i].top) > 4)) return;
-    moves = [...moves.filter(({ until }) => until > performance.now()), { until: performance.now() + INERT_MS, was }];
+    moves = [...moves.filter(({ until }) => until > performance.now()), { until: performance.now() + MOVED_MS, was }];
     refreshLater();
   }
   const scrolled = () => look();
@@ -199,8 +200,7 @@ export function makeAsk(item, on) {
     places = null;
     for (const node of [view.node, bar, ...decisions]) resized.observe(node);
     addEventListener('scroll', scrolled, true);
-    inertUntil = performance.now() + INERT_MS;
-    refreshLater();
+    stir('This question has only just come into view.');
   };
   view.hidden = () => {
     resized.disconnect();

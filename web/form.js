@@ -1,6 +1,7 @@
 // A form from a schema: one field for each property, checked while typing. The server checks again, and its word counts.
 import { el, select, said, folded, plural } from './dom.js';
 import { Num, num, entries } from './json.js';
+import { stir } from './calm.js';
 
 const ARMED_MS = 6000; // a first press waits that long for the second
 const LINE_MOST = 200; // characters of a text that is written in one line; what may be longer has several
@@ -226,7 +227,7 @@ export function makeForm(schema, changed) {
 }
 
 // Nothing is approved by accident. What is destructive takes a second press, unless its box was ticked, and so does an
-// approval with a required box that says no: it is named first.
+// approval with a required box that says no: it is named first. A double click is one press.
 // word() -> what the button says.
 export function makeSure(button, form, { approval, destructive, word }) {
   let armed;
@@ -239,6 +240,7 @@ export function makeSure(button, form, { approval, destructive, word }) {
     const no = approval && form.sayNo();
     if (armed || (!no && (!destructive || form.ticked()))) return true;
     armed = setTimeout(disarm, ARMED_MS);
+    stir('That was the first press.');
     button.textContent = `Press again to ${no ? 'send' : word().toLowerCase()}`;
   };
   return { isSure, disarm };

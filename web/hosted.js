@@ -8,6 +8,7 @@
 import { el, button, folded, tell, said, lasting, timeLeft, tick, now, $ } from './dom.js';
 import { num } from './json.js';
 import { makeForm, makeSure } from './form.js';
+import { hasty, isCalm, onCalm, stir } from './calm.js';
 import { LOST_HALF, base, request, whoAmI, hasKey, isOf, onOther, signInPath, toSignIn } from './live.js';
 
 const submit = el('button.primary', 'Submit');
@@ -94,6 +95,7 @@ function draw(data, kind) {
     tell(note, `${text} What you wrote was not sent. You can read it here until you leave this page.`);
   }
   async function send(action) {
+    if (hasty()) return tell(note, hasty());
     if (action === 'accept' && kind.go) return location.assign(kind.go);
     if (busy || (action === 'accept' && !kind.check())) return;
     busy = true;
@@ -109,6 +111,8 @@ function draw(data, kind) {
   $('about').append(left);
   $('form').append(kind.node, note, buttons);
   $('form').hidden = false;
+  onCalm(() => buttons.querySelectorAll('button').forEach((one) => one.setAttribute('aria-disabled', String(!isCalm()))));
+  stir();
   $('form').addEventListener('submit', (event) => {
     event.preventDefault();
     if (buttons.isConnected) send('accept');

@@ -7,6 +7,7 @@ import { $, el, said, timeLeft, tick, count, plural, max, min } from './dom.js';
 import { LOST_HALF, base, request, readAsk, answerAsk, askPath, whoAmI, hasKey, signInPath, signOut, toSignIn, watch } from './live.js';
 import { makeAsk, badge, outcomeText, isPending, nameOf, gistOf } from './ask.js';
 import { sheets } from './pages.js';
+import { onCalm } from './calm.js';
 
 const LINGER_MS = 4000; // an ended question stays in the list that long
 const ONWARD_MS = 2500; // after an answer of ours the next question comes
@@ -369,6 +370,7 @@ async function start() {
   $('who').textContent = me.principal;
   if (!me.roles.some((role) => role !== 'ask')) return refuse('This is not open to you', `You are signed in as ${me.principal}, who may call tools. To see and answer questions takes the role answer or approve.`, 'Sign in as somebody else');
   $('demo').hidden = !me.demo;
+  onCalm(() => current?.refresh());
   watch({ state: connection, fresh, changes: (data) => apply(data, true) });
   setInterval(() => {
     tick();

@@ -3,6 +3,7 @@
 import { takeNext } from './next.js';
 import { base, ownKey, request, signIn } from './live.js';
 import { $, said, tell } from './dom.js';
+import { hasty, isCalm, onCalm, stir } from './calm.js';
 
 const whose = $('whose').textContent;
 const { ok, status, body: me } = await request('/api/me');
@@ -16,10 +17,14 @@ if (other) {
   $('now').append(...(ok ? ['You are signed in here as ', said(whose, 'b'), ' already. This signs you in anew, with the roles of this link.'] : [nobody ? 'Nobody is signed in here now.' : 'It is not known who is signed in here now.']));
 }
 $('go').disabled = false;
+onCalm(() => $('go').setAttribute('aria-disabled', String(!isCalm())));
+stir();
 if (nobody || (ok && !other)) $('go').focus();
 
 $('form').addEventListener('submit', async (event) => {
   event.preventDefault();
+  tell($('problem'), hasty());
+  if (hasty()) return;
   $('go').disabled = true;
   const { ok, status, body } = await signIn(location.pathname.slice(base.length), other ? ownKey() : {});
   if (ok) return location.replace(takeNext());

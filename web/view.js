@@ -13,6 +13,7 @@
 import { el, button, said, setNow, tick } from './dom.js';
 import { parse, write } from './json.js';
 import { makeAsk, gistOf, nameOf } from './ask.js';
+import { onCalm } from './calm.js';
 
 const VERSION = '2026-01-26'; // of MCP Apps
 const AGAIN_MS = 1000, AGAIN_MOST_MS = 15000; // after a request that failed
@@ -262,6 +263,7 @@ function measure() {
 
 addEventListener('message', heard);
 addEventListener('keydown', (event) => event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !event.repeat && current()?.view.commit());
+onCalm(() => current()?.view.refresh());
 setInterval(() => (tick(), current()?.view.refresh()), 1000);
 
 const { hostCapabilities, hostContext } = await request('ui/initialize', { appInfo: { name: 'nod', version: '1.0.0' }, appCapabilities: { availableDisplayModes: ['inline'] }, protocolVersion: VERSION });

@@ -116,7 +116,7 @@ export async function signIn(page, server, name) {
 // A one-time link: where nobody is signed in, Enter is enough.
 export async function openLink(page, link) {
   await page.goto(link);
-  await page.waitForFunction(() => document.activeElement?.id === 'go');
+  await page.waitForFunction(() => document.activeElement?.id === 'go' && document.activeElement.ariaDisabled === 'false');
   await page.keyboard.press('Enter');
   await page.waitForURL((url) => !url.pathname.startsWith('/login/'));
 }

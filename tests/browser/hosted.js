@@ -57,6 +57,7 @@ describe('pages of one question', { concurrency: 2 }, () => {
       await page.getByLabel(/^Floor/).fill('3');
       await page.reload();
       await city.fill('Lisboa');
+      await ready(page);
       await city.press('Enter'); // a form of data
       await page.getByText('You can close this page.').waitFor();
       assert.equal(await soon('the result', call), 'accept by ada: {"city":"Lisboa"}');
@@ -146,7 +147,8 @@ describe('pages of one question', { concurrency: 2 }, () => {
     await button(page, 'Decline').click();
     assert.equal(await soon('the result', first.call), 'decline by ada: nothing');
     await page.clock.pauseAt(new Date(Date.now() + 3600_000)); // a page that does not notice is told when it sends
-    const second = await open({ ttl: 3000 });
+    const second = await open({ ttl: 5000 });
+    await page.clock.runFor(1100);
     await soon('the result', second.call);
     await button(page, 'Submit').click();
     await ended();

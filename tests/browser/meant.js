@@ -143,7 +143,7 @@ describe('what a person meant', { concurrency: 2 }, () => {
       document.querySelector('.ask .primary').click();
       return document.querySelector('.ask .note').textContent;
     });
-    assert.equal(said, 'This question has only just come into view. Please press again.');
+    assert.equal(said, 'This question has only just come into view. Please wait a second, and press again.');
     await ready(page);
     await page.context().setOffline(true);
     await page.evaluate(() => document.body.dataset.live);

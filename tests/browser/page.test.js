@@ -2,6 +2,7 @@
 // build folder (screenshots/). All in one file, because one browser serves all of it.
 import './answering.js';
 import './meant.js';
+import './haste.js';
 import './reading.js';
 import './living.js';
 import './elsewhere.js';

@@ -127,7 +127,7 @@ export async function openChat(t, era, { args, capabilities = ABLE, second = fal
   chat.ask = chat.view.locator('article.ask');
   chat.asks = (text) => chat.ask.locator('.message', { hasText: text }).waitFor();
   chat.button = (name) => chat.view.getByRole('button', { name, exact: true });
-  // Buttons do nothing for half a second after a question came into view.
+  // Buttons do nothing for a moment after a question came into view.
   chat.press = async (name) => {
     await chat.view.locator('.primary[aria-disabled=false]').waitFor();
     await chat.button(name).click();
