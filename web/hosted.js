@@ -65,11 +65,15 @@ const note = el('p.note', { role: 'alert', hidden: true });
 function over(text, way = 'You can close this page.') {
   $('form').hidden = true;
   $('verdict').textContent = text;
-  $('way').replaceChildren(way);
+  $('way').replaceChildren(...[way].flat());
   $('outcome').hidden = false;
 }
 
 function refused({ status, body }) {
+  // What another site has sent is for whoever was signed in then. It is kept for nobody else, also not in the address.
+  const returned = path === '/a/return';
+  if (returned && status && status !== 503) history.replaceState(null, '', location.pathname);
+  if (status === 401 && returned) return over('Nobody is signed in here: what the other site has sent was not taken.', ['Sign in, and begin again from the question. ', el('a', { href: `${base}/login` }, 'Sign in')]);
   if (status === 401) return toSignIn();
   const way = status === 403 || status === 404 ? el('a', { href: signInPath() }, hasKey() ? 'Sign in as somebody else' : 'Sign in')
     : !status || status === 503 ? el('a', { href: '' }, 'Try again') : undefined;

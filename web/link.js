@@ -19,7 +19,7 @@ if (other) {
 $('go').disabled = false;
 onCalm(() => $('go').setAttribute('aria-disabled', String(!isCalm())));
 stir();
-if (nobody || (ok && !other)) $('go').focus();
+if (nobody) $('go').focus(); // the roles of the link may be others than those of whoever is signed in
 
 $('form').addEventListener('submit', async (event) => {
   event.preventDefault();

@@ -54,11 +54,8 @@ export async function signOut() {
   localStorage.removeItem(KEY);
 }
 
-// The sign-in, from where the person comes back to this page; if another site has sent them here, with what that has said.
-export function signInPath() {
-  const path = location.pathname.slice(base.length);
-  return `${base}/login?next=${encodeURIComponent(path === '/a/return' ? path + location.search : path)}`;
-}
+// The sign-in, from where the person comes back to this page.
+export const signInPath = () => `${base}/login?next=${encodeURIComponent(location.pathname.slice(base.length))}`;
 export const toSignIn = () => location.replace(`${signInPath()}${key ? '&link=ended' : ''}`);
 
 // Who is signed in in this browser now. If that is who this page is of, it goes on with that sign-in; it is not somebody else's.

@@ -3,13 +3,10 @@
 const base = new URL('..', import.meta.url);
 const LASTS_MS = 600_000;
 
-// Only a path of ours is followed; with anything else it goes on to the inbox. Whoever comes back from another page does so
-// with its query.
-export function onward(next) {
-  if (!/^(\/[\w.-]+)+$/.test(next) && !/^\/a\/return\?[!-~]*$/.test(next)) return base;
-  const to = new URL(`.${next}`, base);
-  return to.href.startsWith(base.href) ? to : base;
-}
+// Only these pages are followed; with anything else it goes on to the inbox. No link that signs in is among them, nor what
+// another site has sent: whoever signs in may not be who it was sent to.
+const PAGES = /^\/(history|grants|secrets|accounts|(ask|a)\/(?!return$)[\w-][\w.-]*)$/;
+export const onward = (next) => (PAGES.test(next) ? new URL(`.${next}`, base) : base);
 
 export const keepNext = (next) => onward(next) !== base && localStorage.setItem('nod-next', `${Date.now()} ${next}`);
 

@@ -6,7 +6,7 @@ import { connect, startHttp } from '../wire/harness.js';
 import { tokenFile } from '../wire/credentials.js';
 import { AuthorizationServer } from '../wire/authorization-server.js';
 import { SECRET, URL_MODE, numberOf, oauthFile } from '../wire/accounts.js';
-import { PEOPLE, button, live, pagesOf, soon, stranger } from './browser.js';
+import { PEOPLE, button, goOf, live, notTaken, pagesOf, soon, stranger } from './browser.js';
 import { look } from './look.js';
 
 test('an account is connected at another site, listed, and disconnected', async (t) => {
@@ -51,4 +51,26 @@ test('an account is connected at another site, listed, and disconnected', async 
   await page.reload();
   await page.getByText('No account is connected.').waitFor();
   assert.equal(service.asked.revoke, 1);
+});
+
+test('the account of somebody who is not signed in here is not connected for who sent them to the service', async (t) => {
+  pagesOf(t);
+  const service = await AuthorizationServer.start(t, { decision: 'ask' });
+  const file = oauthFile(t, service.section('github', { title: 'GitHub', scopes: 'repo', authorization_endpoint: `${service.issuer}/authorize`, token_endpoint: `${service.issuer}/token` }));
+  const server = await startHttp(t, 'accounts', { env: { ...SECRET, ...service.env }, args: ['--token-file', tokenFile(t, PEOPLE), '--oauth', file] });
+  server.origin = new URL(server.url).origin;
+  const [{ token }] = PEOPLE;
+  const session = await connect(t, 'http', 'accounts', { server, token, capabilities: URL_MODE });
+  const call = session.text('use');
+  const question = await session.question();
+  question.accept();
+  const page = await stranger(t, { allow: /40[14]/ });
+  await page.goto((await goOf(question, token)).href);
+  await page.getByRole('link', { name: 'Authorize' }).click();
+  await page.waitForURL(`${server.origin}/**`);
+  await notTaken(page, server, token);
+  assert.equal(service.asked.code, 0, 'the code was taken to nobody');
+  await page.goto(question.params.url); // it still waits
+  await button(page, 'Decline').click();
+  await soon('the result', call);
 });

@@ -121,6 +121,23 @@ export async function openLink(page, link) {
   await page.waitForURL((url) => !url.pathname.startsWith('/login/'));
 }
 
+// Where the page of a question leads, as its own person reads it.
+export async function goOf({ params }, token) {
+  const reply = await fetch(`${params.url}/data`, { headers: { Authorization: `Bearer ${token}` } });
+  return new URL((await reply.json()).go);
+}
+
+// What another site has sent came to a browser in which nobody is signed in. Whoever began it signs in there with a link.
+export async function notTaken(page, server, token) {
+  await page.waitForFunction(() => !location.search.includes('state='));
+  await page.getByText('Nobody is signed in here: what the other site has sent was not taken.').waitFor();
+  await page.reload();
+  const reply = await fetch(`${server.origin}/api/login-link`, { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
+  await openLink(page, (await reply.json()).url);
+  await live(page);
+  assert.equal(page.url(), `${server.origin}/`);
+}
+
 // What the API says to a page, with all that its own script sends.
 export const fetched = (page, path) =>
   page.evaluate(async (path) => (await fetch(path, { headers: { 'X-Page-Key': localStorage.getItem('nod-key') } })).json(), path);

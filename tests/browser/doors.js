@@ -163,6 +163,8 @@ describe('doors', { concurrency: 2 }, () => {
     const again = await linkFor(server, tokenOf('root'));
     await page.goto(again);
     await page.getByText('You are signed in here as root already. This signs you in anew, with the roles of this link.').waitFor();
+    await page.locator('#go[aria-disabled=false]').waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement === document.body), true, 'the roles may be others: the button has no focus');
   });
 
   test('a link that has died while it was looked at leaves whoever is signed in as they are', async (t) => {

@@ -4,7 +4,7 @@ import http from 'node:http';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { connect, startHttp } from '../wire/harness.js';
-import { PEOPLE, fetched, openLink, pagesOf, stage, person, stranger, asks, ask, live } from './browser.js';
+import { PEOPLE, fetched, goOf, notTaken, pagesOf, openLink, stage, startServer, person, stranger, asks, ask, live } from './browser.js';
 
 // A web site on this machine. As "localhost" it is another site than 127.0.0.1; under that name it is the same site, on another port.
 async function site(t, body) {
@@ -58,17 +58,35 @@ test('after the sign-in only a page of ours is opened, whatever the address says
   }
 });
 
-test('whoever comes back from another page without a sign-in comes back with all that it said', async (t) => {
+test('no address leads from the sign-in to a link of somebody else, nor to what another site has sent', async (t) => {
   const { server, page } = await stage(t, { allow: /./ });
   const context = await page.context().browser().newContext();
   t.pages.contexts.push(context);
   const tab = await context.newPage();
-  const back = `${server.origin}/a/return?state=abc&code=a%2Fb+c&to=https%3A%2F%2Fevil.example%2F%23x`;
-  await tab.goto(back);
-  await tab.waitForURL(/\/login\?next=/);
-  await tab.getByLabel('Your token').fill(PEOPLE.find(({ name }) => name === 'root').token);
-  await tab.getByRole('button', { name: 'Sign in' }).click();
-  await tab.waitForURL(back);
+  for (const next of ['/login/AAAAAAAAAAAAAAAAAAAAAA', '/login', '/a/return?state=abc&code=d', '/a/return']) {
+    await tab.goto(`${server.origin}/login?next=${encodeURIComponent(next)}`);
+    await tab.getByLabel('Your token').fill(PEOPLE.find(({ name }) => name === 'root').token);
+    await tab.getByRole('button', { name: 'Sign in' }).click();
+    await tab.waitForURL((url) => !url.search);
+    assert.equal(tab.url(), `${server.origin}/`, next);
+  }
+});
+
+test('what another site has sent to a browser without a sign-in is kept for nobody, whoever signs in there next', async (t) => {
+  pagesOf(t);
+  const server = await startServer(t, [], 'pages');
+  const [{ token }] = PEOPLE;
+  const session = await connect(t, 'http', 'pages', { server, token, capabilities: { elicitation: { url: {} } } });
+  const call = session.text('foreign', { url: 'http://localhost:9/pay?back={return}' });
+  const question = await session.question();
+  question.accept();
+  const page = await stranger(t, { allow: /40[14]/ });
+  const go = await goOf(question, token);
+  await page.goto(`${go.searchParams.get('back')}?${new URLSearchParams({ state: go.searchParams.get('state'), code: 'of-somebody-else' })}`); // as the other site sends them back
+  await notTaken(page, server, token);
+  await page.goto(question.params.url); // it still waits
+  await page.getByRole('button', { name: 'Decline' }).click();
+  assert.equal(await call, 'decline by ada: nothing');
 });
 
 test('without tokens: whoever signs in with a link, in another tab, is led to the page that they wanted', async (t) => {

@@ -91,8 +91,7 @@ describe('haste', { concurrency: 2 }, () => {
       const page = await stranger(t);
       await still(page, await linkFor(server, root));
       await page.locator('#go:enabled').waitFor();
-      const at = await middle(page.locator('#go'));
-      const press = () => (how === 'click' ? page.mouse.click(...at) : page.keyboard.press('Enter'));
+      const press = async () => (how === 'click' ? page.mouse.click(...(await middle(page.locator('#go')))) : page.keyboard.press('Enter'));
       await press();
       await again(page, 'This page has only just opened.');
       await calm(page);
