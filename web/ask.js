@@ -3,7 +3,7 @@
 // Nothing is approved by accident: the buttons do nothing before a moment of calm (calm.js), nor to a pointer under which they
 // have moved, and say so; Enter in a line sends data and never gives consent; what is destructive wants its box ticked or a
 // second press (form.js).
-import { el, button, select, said, folded, tell, timeAgo, timeLeft, clock, exact, lasting, now, unseen } from './dom.js';
+import { el, button, select, said, folded, tell, timeAgo, timeLeft, clock, exact, lasting, max, now, unseen } from './dom.js';
 import { num, isObject, entries, parse, write } from './json.js';
 import { tree } from './tree.js';
 import { makeForm, makeSure } from './form.js';
@@ -36,13 +36,20 @@ export const isPending = (item) => item.state === 'pending';
 export const nameOf = (item) => item.title || item.tool;
 
 // The message of an approval ends with the arguments, for clients that show nothing else. Here they have their own place: all of
-// them, if they were cut there; and what cannot be seen is a mark in both.
-const CUT = /^([^]*)\n\n(?:Arguments: )?\{[^]*\n\nNot shown: [\d,]+ bytes? of the arguments\. Whoever made the call has all of them, and so has the inbox if this question is there\.$/;
+// them, if they were cut there; and what cannot be seen is a mark in both. An agent may have written it: each step is linear.
+const CUT = '\n\nNot shown: ';
+const CUT_END = /^[\d,]{1,20} bytes? of the arguments\. Whoever made the call has all of them, and so has the inbox if this question is there\.$/;
 const unmarked = (value) => write(value).replace(/<[\w+×,]+>|\\u[\da-f]{4}|\\[bfrt]/g, '').replace(unseen, '');
+function cutMessage(message) {
+  const at = message.lastIndexOf(CUT);
+  if (at < 0 || !CUT_END.test(message.slice(at + CUT.length))) return message;
+  const from = max(...['\n\n{', '\n\nArguments: {'].map((begin) => message.slice(0, at).lastIndexOf(begin)));
+  return from < 0 ? message : message.slice(0, from);
+}
 export function messageOf({ message = '', arguments: given }) {
-  const [tail, json] = /\n\n(?:Arguments: )?(\{[^]*\})$/.exec(message) ?? [];
+  const from = message.endsWith('}') ? message.search(/\n\n(?:Arguments: )?\{/) : -1;
   try {
-    return json && unmarked(parse(json)) === unmarked(given) ? message.slice(0, -tail.length) : has(given) ? message.replace(CUT, '$1') : message;
+    return from >= 0 && unmarked(parse(message.slice(message.indexOf('{', from)))) === unmarked(given) ? message.slice(0, from) : has(given) ? cutMessage(message) : message;
   } catch {
     return message;
   }

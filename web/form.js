@@ -192,7 +192,7 @@ function makeField(name, schema, required, changed) {
   });
   node.addEventListener('focusout', (event) => !node.contains(event.relatedTarget) && kind.read() !== undefined && released(() => field.say(field.problem())));
   // What has several lines becomes one, and is seen to.
-  if (kind.line) node.addEventListener('paste', ({ clipboardData: given }) => /\S\s*\n\s*\S/.test(given?.getData('text')) && setTimeout(() => (error.textContent = 'What you pasted had several lines. Here it is one: please look at it.')));
+  if (kind.line) node.addEventListener('paste', ({ clipboardData: given }) => given?.getData('text').trim().includes('\n') && setTimeout(() => (error.textContent = 'What you pasted had several lines. Here it is one: please look at it.')));
   return field;
 }
 

@@ -132,6 +132,20 @@ describe('what a person meant', { concurrency: 2 }, () => {
     assert.equal(await call.result(), 'Printed: {"code":"12345","text":"a\\nb\\nc\\nd\\ne\\nf\\ng\\nh"}');
   });
 
+  test('a message that an agent made long and awkward is read in no time', async (t) => {
+    const { page } = await stage(t);
+    const read = (ends) => page.evaluate(async (end) => {
+      const { messageOf } = await import('/assets/ask.js');
+      const message = `x${'\n\n{'.repeat(100_000)}${end}`, begun = performance.now();
+      return { same: messageOf({ message, arguments: { text: message } }) === message, ms: performance.now() - begun };
+    }, ends);
+    for (const end of ['a', '}', '\n\nNot shown: ']) {
+      const { same, ms } = await read(end);
+      assert.equal(same, true);
+      assert.ok(ms < 5000, `${ms} ms`);
+    }
+  });
+
   test('a press in the first moment, and one without a connection, does nothing and says why', async (t) => {
     const { peer, page } = await stage(t, { allow: /ERR_|Failed/ });
     await peer.call('say', { text: 'The first.' });
