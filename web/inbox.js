@@ -55,8 +55,9 @@ function addRow(item, fresh) {
 function paintCount() {
   const n = waiting().length;
   const words = `${count(n)}${next ? '+' : ''}`;
-  $('count').textContent = state === 'out' ? '' : n ? `${words} waiting` : 'Nothing waiting';
-  document.title = `${n ? `(${words}) ` : ''}${me.server.title || me.server.name}`;
+  const out = state === 'out' || state === 'refused';
+  $('count').textContent = out ? '' : n ? `${words} waiting` : 'Nothing waiting';
+  document.title = `${n && !out ? `(${words}) ` : ''}${me.server.title || me.server.name}`;
   $('more').hidden = !next;
   main.classList.toggle('empty', !rows.size);
 }
@@ -352,7 +353,7 @@ function setUp() {
 
 // Why there is nothing to see here, for whoever is signed in, or was.
 function refuse(title, why, way) {
-  connection('out');
+  connection('refused');
   $('notice').hidden = true;
   for (const part of document.querySelectorAll('nav, .status')) part.hidden = true;
   $('menu').hidden = !me;

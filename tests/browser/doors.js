@@ -6,7 +6,7 @@ import http from 'node:http';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { connect, within, PATIENCE_MS } from '../wire/harness.js';
-import { CALLER, PEOPLE, ask, asks, button, fetched, live, openLink, ready, shot, signIn, soon, stage, startServer, stranger, tab } from './browser.js';
+import { CALLER, PEOPLE, ask, asks, button, fetched, live, openLink, ready, rows, shot, signIn, soon, stage, startServer, stranger, tab } from './browser.js';
 import { look } from './look.js';
 
 const tokenOf = (name) => PEOPLE.find((person) => person.name === name).token;
@@ -224,6 +224,8 @@ describe('doors', { concurrency: 2 }, () => {
     await page.getByText('You are signed out. Sign in again, here or in another tab.').waitFor();
     assert.equal(await page.locator('#count').textContent(), '', 'what waits is not known now');
     assert.equal(await ask(page).locator('.primary').getAttribute('aria-disabled'), 'true', 'nothing can be sent');
+    assert.deepEqual([await page.getByText('Which word?').filter({ visible: true }).count(), await rows(page).filter({ visible: true }).count()], [0, 0], 'and nothing can be read');
+    assert.doesNotMatch(await page.title(), /\d/);
     await shot(page, 'signed-out');
     await other.getByLabel('Your token').fill(tokenOf(name));
     await button(other, 'Sign in').click();
