@@ -81,8 +81,8 @@ static void arrives(void *data)
     struct str key =
         base64url_text(&check->arena, str_n((const char *)token->unique, PAGE_TOKEN_UNIQUE_LEN));
     if (check->use)
-        store->ops->put(store, USED_KIND, key, STR("{}"), STORE_NEW, left + CHECK_KEEP_MS, used,
-                        check);
+        store->ops->put(store, USED_KIND, key, STR("{}"), check->principal, STORE_NEW,
+                        left + CHECK_KEEP_MS, used, check);
     else
         store->ops->get(store, USED_KIND, key, looked, check);
 }

@@ -166,7 +166,7 @@ static void hand_put_send(struct op *op)
     engine->store->ops->put(engine->store, HAND_KIND, claim->ask_id,
                             arena_fmt(&claim->arena, STR_FMT STR_FMT "\n", STR_ARG(claim->hands),
                                       STR_ARG(engine->node)),
-                            claim->hand_version, STORE_ABANDONED_MS, op_completed, op);
+                            STR_NONE, claim->hand_version, STORE_ABANDONED_MS, op_completed, op);
 }
 
 static void hand_put_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -310,7 +310,7 @@ static void less_send(struct op *op)
     struct letting_go *letting = OP_OF(op, struct letting_go, op);
     struct store *store = op->engine->store;
 
-    store->ops->put(store, HAND_KIND, id_str(&letting->ask), buf_str(&letting->hands),
+    store->ops->put(store, HAND_KIND, id_str(&letting->ask), buf_str(&letting->hands), STR_NONE,
                     letting->version, letting->hands.len ? STORE_ABANDONED_MS : HAND_EMPTY_MS,
                     op_completed, op);
 }

@@ -142,7 +142,8 @@ void grant_put(struct engine *engine, const struct grant *grant, uint64_t versio
         left = 1;
     buf_init(&record, RECORD_MAX);
     grant_write(&record, grant); /* its texts are bounded where they come from */
-    store->ops->put(store, STR(GRANT_KIND), grant->id, buf_str(&record), version, left, done, data);
+    store->ops->put(store, STR(GRANT_KIND), grant->id, buf_str(&record), grant->principal, version,
+                    left, done, data);
     buf_finish(&record);
 }
 

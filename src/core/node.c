@@ -115,8 +115,8 @@ static void node_put(struct nodes *nodes, int64_t ttl_ms, store_done *done, void
     struct engine *engine = nodes->engine;
 
     record_write(nodes);
-    engine->store->ops->put(engine->store, NODE_KIND, engine->node, buf_str(&nodes->record), 0,
-                            ttl_ms, done, data);
+    engine->store->ops->put(engine->store, NODE_KIND, engine->node, buf_str(&nodes->record),
+                            STR_NONE, 0, ttl_ms, done, data);
 }
 
 static void put_done(void *data, nod_status status, const struct store_reply *reply)

@@ -28,7 +28,7 @@ struct scoping {
     int64_t ttl_ms;
     int tries;
     struct buf value; /* the call and its asks, each ID_LEN characters */
-    struct str scope;
+    struct str scope, principal;
     char text[];
 };
 
@@ -68,8 +68,8 @@ static void write_send(struct op *op)
     struct scoping *scoping = OP_OF(op, struct scoping, op);
     struct store *store = scoping->engine->store;
 
-    store->ops->put(store, STR("scope"), scoping->scope, buf_str(&scoping->value), scoping->version,
-                    scoping->ttl_ms, op_completed, op);
+    store->ops->put(store, STR("scope"), scoping->scope, buf_str(&scoping->value),
+                    scoping->principal, scoping->version, scoping->ttl_ms, op_completed, op);
 }
 
 /* Ends the questions in the record, unless this very call wrote it. */
@@ -117,10 +117,12 @@ void scope_asked(struct call *call)
     if (!engine->opts.one_ask_per_scope || !call->carries || !first || !first->flow.table ||
         first->listed)
         return;
-    struct scoping *scoping = mem_zalloc(sizeof(*scoping) + call->scope.len + 1);
+    struct scoping *scoping =
+        mem_zalloc(sizeof(*scoping) + call->scope.len + call->principal.len + 2);
     char *at = scoping->text;
     scoping->engine = engine;
     scoping->scope = str_place(&at, call->scope);
+    scoping->principal = str_place(&at, call->principal);
     list_init(&scoping->link);
     list_append(&engine->scopings, &scoping->link);
     buf_init(&scoping->value, (SCOPE_ASKS_MAX + 1) * ID_LEN);

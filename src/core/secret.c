@@ -275,8 +275,8 @@ static void put_send(struct op *op)
     CRASH_POINT(secret_before);
     buf_init(&record, RECORD_MAX);
     secret_write(&record, &work->secret);
-    store->ops->put(store, STR(SECRET_KIND), work->id, buf_str(&record), work->version,
-                    work->keep_ms, op_completed, op);
+    store->ops->put(store, STR(SECRET_KIND), work->id, buf_str(&record), work->secret.row.principal,
+                    work->version, work->keep_ms, op_completed, op);
     buf_finish(&record);
 }
 

@@ -44,11 +44,12 @@
  * which). A question counts from its park, on any node, until it ends or runs out. A question that
  * comes back with its call (expires_ms given) is never refused.
  *
- * Bytes. Everything that is kept of a principal's calls counts against it, in bytes: arguments,
- * journals, questions, answers, results, and a little for each record. A store's options bound the
- * bytes of one principal and of all. An operation that opens a call, or asks something new, and
- * would exceed either bound is refused as above. Nothing else is refused for want of bytes: what
- * was let in may go on and end, and its entries and its result count past the bound.
+ * Bytes. Everything that is kept for a principal counts against it, in bytes: the arguments,
+ * journals, questions, answers and results of its calls, its small records, and a little for each
+ * record. A store's options bound the bytes of one principal and of all. An operation that opens a
+ * call, or asks something new, and would exceed either bound is refused as above. Nothing else is
+ * refused for want of bytes: what was let in may go on and end, and its entries and its result
+ * count past the bound.
  *
  * To make room, the contents of ended calls go whose results were handed out (finish_spec.fetched,
  * fetched), the oldest end first, of the principal itself, or of all if the bound in all is met. A
@@ -89,6 +90,8 @@ enum {
 };
 
 #define STORE_NEW UINT64_MAX /* as the version in put: only if there is no record */
+/* As the version in put: 0, but a record that is not there yet is refused for want of bytes. */
+#define STORE_IF_ROOM (UINT64_MAX - 1)
 
 enum take_why {
     TAKE_PLAIN,    /* of a call that is runnable */
@@ -132,7 +135,8 @@ struct store_reply {
     bool taken;           /* claim: the call became runnable, and runs here now */
     bool lacks;   /* with NOD_E_STORE: a record is sealed with a secret that this node lacks */
     bool suspect; /* take, refused with NOD_E_STALE: it has to be taken in another way */
-    /* park, append refused with NOD_E_LIMIT: the bound it would exceed; NONE: it was too large */
+    /* park, append, put refused with NOD_E_LIMIT: the bound that would be exceeded; NONE: it was
+     * too large */
     enum store_quota quota;
     uint64_t quota_most; /* how many that bound allows; or how many bytes */
     int64_t now_ms;      /* the store's wall clock */
@@ -362,10 +366,16 @@ struct store_ops {
     void (*scan)(struct store *store, const struct store_scan *scan, store_row_fn *row,
                  store_done *done, void *data);
 
-    /* Small records by kind and key. `version` of a put: 0 creates or replaces, STORE_NEW creates,
-     * any other replaces only that version (otherwise NOD_E_STALE). */
+    /*
+     * Small records by kind and key. `version` of a put: 0 creates or replaces, STORE_NEW creates,
+     * any other replaces only that version (otherwise NOD_E_STALE).
+     *
+     * A record counts against the principal `whose`, in bytes, as a call does. Without one a record
+     * that is there stays whose it was, and a new one is nobody's. A put is refused for want of
+     * bytes (NOD_E_LIMIT, and reply.quota) only with STORE_IF_ROOM.
+     */
     void (*put)(struct store *store, struct str kind, struct str key, struct str value,
-                uint64_t version, int64_t ttl_ms, store_done *done, void *data);
+                struct str whose, uint64_t version, int64_t ttl_ms, store_done *done, void *data);
     void (*get)(struct store *store, struct str kind, struct str key, store_done *done, void *data);
     void (*del)(struct store *store, struct str kind, struct str key, store_done *done, void *data);
     void (*list)(struct store *store, const struct store_list *list, store_row_fn *row,

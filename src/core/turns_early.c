@@ -94,8 +94,8 @@ static void keep_send(struct op *op)
     struct store *store = op->engine->store;
     int64_t left = turn->until_ms - engine_now(op->engine) + TURNS_SLACK_MS;
 
-    store->ops->put(store, TURNS_KIND, id_str(&turn->ask), str_n(turn->value, TURN_VALUE_LEN), 0,
-                    left > 0 ? left : 1, op_completed, op);
+    store->ops->put(store, TURNS_KIND, id_str(&turn->ask), str_n(turn->value, TURN_VALUE_LEN),
+                    STR_NONE, 0, left > 0 ? left : 1, op_completed, op);
 }
 
 static void kept(struct op *op, nod_status status, const struct store_reply *reply)
@@ -152,7 +152,7 @@ bool engine_client_refused(struct engine *engine, const struct ask_record *recor
     /* Unless the node that has the call knows better already. */
     turn_value(value, after.turn, true);
     engine->store->ops->put(engine->store, TURNS_KIND, record->id, str_n(value, TURN_VALUE_LEN),
-                            STORE_NEW, until - now + TURNS_SLACK_MS, done, data);
+                            record->principal, STORE_NEW, until - now + TURNS_SLACK_MS, done, data);
     return true;
 }
 

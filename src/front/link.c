@@ -30,8 +30,8 @@ static void record_put(struct signin_op *op, bool used, uint64_t version, store_
     jw_bool(&w, used);
     jw_end(&w);
     digest_hex(&op->digest, hex);
-    store->ops->put(store, LINK_KIND, str_n(hex, DIGEST_HEX_LEN), buf_str(&record), version,
-                    op->front->signins->times.link_ms, done, op);
+    store->ops->put(store, LINK_KIND, str_n(hex, DIGEST_HEX_LEN), buf_str(&record),
+                    signin_whose(op), version, op->front->signins->times.link_ms, done, op);
     buf_finish(&record);
 }
 

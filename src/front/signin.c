@@ -97,6 +97,13 @@ const struct principal *holder_principal(const struct front *front, const struct
     return owner && str_eq(owner->name, holder_name(holder)) ? owner : NULL;
 }
 
+struct str signin_whose(const struct signin_op *op)
+{
+    const struct principal *principal = holder_principal(op->front, &op->holder);
+
+    return principal ? principal->name : STR_NONE;
+}
+
 bool holder_is_lost(const struct front *front, const struct holder *holder)
 {
     return front->opts.tokens && holder->kind == HOLDER_TOKEN && !holder_principal(front, holder);
@@ -275,8 +282,8 @@ static void record_put(struct signin_op *op, int64_t written_ms, uint64_t versio
 
     digest_hex(&op->digest, hex);
     record_write(&record, op, written_ms);
-    store->ops->put(store, SIGNIN_KIND, str_n(hex, DIGEST_HEX_LEN), buf_str(&record), version,
-                    left < idle ? left : idle, done, op);
+    store->ops->put(store, SIGNIN_KIND, str_n(hex, DIGEST_HEX_LEN), buf_str(&record),
+                    signin_whose(op), version, left < idle ? left : idle, done, op);
     buf_finish(&record);
 }
 

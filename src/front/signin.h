@@ -126,6 +126,8 @@ int64_t signin_now(const struct front *front);
 
 /* Who that is now; NULL: nobody any more. */
 const struct principal *holder_principal(const struct front *front, const struct holder *holder);
+/* Whose bytes its record counts; empty: the holder is not known any more. */
+struct str signin_whose(const struct signin_op *op);
 /* Was its token taken out of the token file, or given to somebody else? */
 bool holder_is_lost(const struct front *front, const struct holder *holder);
 void holder_set(struct holder *holder, enum holder_kind kind, const struct digest *token,

@@ -325,11 +325,13 @@ static void note_put(void *data, nod_status status, const struct store_reply *re
     attach->busy--;
     if (!attach->call || !attach->call->session) {
         attach_settle(attach);
-    } else if (status != NOD_OK) {
-        say_failure(attach, "STORE_AWAY", store_away);
-    } else {
-        attach->noted = true;
+    } else if (status == NOD_OK || status == NOD_E_LIMIT) {
+        /* Without a note the stream cannot be resumed elsewhere, but its client can call again. So
+         * whoever has no room left can still fetch what takes it. */
+        attach->noted = status == NOD_OK;
         load(attach);
+    } else {
+        say_failure(attach, "STORE_AWAY", store_away);
     }
 }
 
@@ -346,7 +348,8 @@ static void note(struct attach *attach)
     arena_init(&arena, NOTE_MAX * 2);
     attach->busy++;
     store->ops->put(store, ATTACH_NOTE_KIND, id_str(&attach->request), note_write(attach, &arena),
-                    0, soft_of(attach) + server->opts.session_idle_ms, note_put, attach);
+                    session_principal(attach->call->session), STORE_IF_ROOM,
+                    soft_of(attach) + server->opts.session_idle_ms, note_put, attach);
     arena_finish(&arena);
 }
 
@@ -377,7 +380,7 @@ static void hold(struct attach *attach)
     }
     handle.held_until = server_now(server) + soft_of(attach) + HANDLE_HELD_MORE_MS;
     attach->busy++;
-    handle_put(server, &handle, handle.version, STORE_ABANDONED_MS, held, attach);
+    handle_put(server, &handle, STR_NONE, handle.version, STORE_ABANDONED_MS, held, attach);
 }
 
 static bool may_have(const struct attach *attach, const struct handle *handle)
@@ -614,7 +617,8 @@ void attach2025_collect(struct caller2025 *call)
     handle.collected_ms = server_now(server);
     handle.by = attach->request;
     CRASH_POINT(collect_before);
-    handle_put(server, &handle, 0, engine_store(server->opts.engine)->keep_ms, collected, attach);
+    handle_put(server, &handle, STR_NONE, 0, engine_store(server->opts.engine)->keep_ms, collected,
+               attach);
 }
 
 void attach2025_release(struct caller2025 *call)
@@ -626,5 +630,5 @@ void attach2025_release(struct caller2025 *call)
         return;
     struct handle handle = attach->found[attach->at];
     handle.held_until = 0;
-    handle_put(server, &handle, 0, STORE_ABANDONED_MS, NULL, NULL);
+    handle_put(server, &handle, STR_NONE, 0, STORE_ABANDONED_MS, NULL, NULL);
 }

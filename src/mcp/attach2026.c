@@ -162,7 +162,8 @@ static void soft_over(void *data)
         handle_key(caller->principal, call_target(call)->name, call_args(call), call_id(call),
                    handle.key);
         caller->busy++;
-        handle_put(server, &handle, 0, pending_keep_ms(server, call), put_out, caller);
+        handle_put(server, &handle, caller->principal, 0, pending_keep_ms(server, call), put_out,
+                   caller);
     }
 }
 
@@ -453,5 +454,6 @@ void attach2026_collect(struct caller2026 *caller)
     handle.held_until = 0;
     handle.collected_ms = server_now(server);
     CRASH_POINT(collect_before);
-    handle_put(server, &handle, 0, engine_store(server->opts.engine)->keep_ms, collected, caller);
+    handle_put(server, &handle, caller->principal, 0, engine_store(server->opts.engine)->keep_ms,
+               collected, caller);
 }

@@ -88,8 +88,9 @@ static void put_done(void *data, nod_status status, const struct store_reply *re
     mem_free(putting);
 }
 
-void handle_put(struct mcp_server *server, const struct handle *handle, uint64_t version,
-                int64_t ttl_ms, void (*done)(void *data, nod_status status), void *data)
+void handle_put(struct mcp_server *server, const struct handle *handle, struct str whose,
+                uint64_t version, int64_t ttl_ms, void (*done)(void *data, nod_status status),
+                void *data)
 {
     struct store *store = engine_store(server->opts.engine);
     struct putting *putting = MEM_NEW(struct putting);
@@ -115,8 +116,8 @@ void handle_put(struct mcp_server *server, const struct handle *handle, uint64_t
     putting->data = data;
     server_work_add(server, &putting->work);
     CRASH_POINT(handle_before);
-    store->ops->put(store, HANDLE_KIND, str_of(handle->key), buf_str(&value), version, ttl_ms,
-                    put_done, putting);
+    store->ops->put(store, HANDLE_KIND, str_of(handle->key), buf_str(&value), whose, version,
+                    ttl_ms, put_done, putting);
     buf_finish(&value);
 }
 
@@ -224,8 +225,8 @@ static void collect_found(void *data, nod_status status, const struct handle *ha
     handle.collected_ms = server_now(server);
     id_copy(&handle.by, handle_call(&handle));
     CRASH_POINT(collect_before);
-    handle_put(server, &handle, 0, engine_store(server->opts.engine)->keep_ms, collect_done,
-               collecting);
+    handle_put(server, &handle, STR_NONE, 0, engine_store(server->opts.engine)->keep_ms,
+               collect_done, collecting);
 }
 
 void handle_collect(struct mcp_server *server, const char *key,

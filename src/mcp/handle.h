@@ -49,8 +49,9 @@ bool handle_is_held(const struct mcp_server *server, const struct handle *handle
 
 /* Writes the record; `version` as in store_ops.put. `done` may be NULL; it is
  * given NOD_E_STORE when the server is gone. */
-void handle_put(struct mcp_server *server, const struct handle *handle, uint64_t version,
-                int64_t ttl_ms, void (*done)(void *data, nod_status status), void *data);
+void handle_put(struct mcp_server *server, const struct handle *handle, struct str whose,
+                uint64_t version, int64_t ttl_ms, void (*done)(void *data, nod_status status),
+                void *data);
 /* Could the result of this call be handed out by a handle? Then `key` is its key. */
 bool handle_may_be(const struct call_record *record, char key[HANDLE_KEY_LEN + 1]);
 /* The result of this call is about to be given to the request that made it. If there is a record,

@@ -145,8 +145,8 @@ static void write_record(struct session *session,
     session->written_ms = clock_mono(server->opts.clock);
     server_work_add(server, &writing->work);
     store_of(server)->ops->put(store_of(server), SESSION_KIND, id_str(&session->id),
-                               buf_str(&record), session->version, life_of(session), written,
-                               writing);
+                               buf_str(&record), session_principal(session), session->version,
+                               life_of(session), written, writing);
     buf_finish(&record);
 }
 

@@ -158,7 +158,8 @@ static void soft_over(void *data)
     soft->putting = soft->noted = true;
     if (call->stream->pipe)
         stdio_orphans_note(call->session); /* before the client has the handle */
-    handle_put(server, &handle, 0, pending_keep_ms(server, made), soft_put, soft);
+    handle_put(server, &handle, session_principal(call->session), 0, pending_keep_ms(server, made),
+               soft_put, soft);
 }
 
 /* --- the end --- */

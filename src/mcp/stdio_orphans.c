@@ -50,7 +50,8 @@ void stdio_orphans_note(struct session *session)
         if (call->caller.call && !is_found_again(call))
             buf_add(&ids, call_id(call->caller.call));
     }
-    store->ops->put(store, LEFT_KIND, LEFT_KEY, buf_str(&ids), 0, LEFT_TTL_MS, ignored, NULL);
+    store->ops->put(store, LEFT_KIND, LEFT_KEY, buf_str(&ids), STR_NONE, 0, LEFT_TTL_MS, ignored,
+                    NULL);
     buf_finish(&ids);
 }
 

@@ -178,8 +178,8 @@ static void put_now(struct writing *writing, struct task *task)
     buf_init(&record, RECORD_MAX);
     task_record_write(&record, task);
     CRASH_POINT(task_before);
-    store->ops->put(store, STR(TASKS_STORE_KIND), id_str(&task->id), buf_str(&record), 0,
-                    record_ttl(task), written, writing);
+    store->ops->put(store, STR(TASKS_STORE_KIND), id_str(&task->id), buf_str(&record),
+                    task->principal, 0, record_ttl(task), written, writing);
     buf_finish(&record);
 }
 
@@ -254,7 +254,7 @@ void task_view_store(const struct task *view)
     buf_init(&record, RECORD_MAX);
     if (task_record_write(&record, view))
         store->ops->put(store, STR(TASKS_STORE_KIND), id_str(&view->id), buf_str(&record),
-                        view->version, record_ttl(view), not_minded, NULL);
+                        view->principal, view->version, record_ttl(view), not_minded, NULL);
     buf_finish(&record);
 }
 

@@ -150,7 +150,7 @@ void view_over(struct views *views, const struct view_record *record)
     struct view_record over = *record;
 
     over.over = true;
-    view_record_put(views->server, &over, 0, VIEW_OVER_KEEP_MS, NULL, NULL);
+    view_record_put(views->server, &over, STR_NONE, 0, VIEW_OVER_KEEP_MS, NULL, NULL);
     if (offer)
         offer_free(offer);
     view_questions_look(views, &over);
@@ -168,8 +168,8 @@ void view_seen(struct views *views, const struct view_record *record, int64_t ex
     if (record->fetched_ms)
         return;
     seen.fetched_ms = server_now(views->server);
-    view_record_put(views->server, &seen, record->version, expires_ms - seen.fetched_ms, NULL,
-                    NULL);
+    view_record_put(views->server, &seen, STR_NONE, record->version, expires_ms - seen.fetched_ms,
+                    NULL, NULL);
 }
 
 /* The host shows no view, or not yet: whoever made the call is told how to come back. */
@@ -266,7 +266,7 @@ static void offer_known(struct mcp_server *server, void *data, nod_status status
     const struct ask_record *asked = ask_record(offer->ask);
     CRASH_POINT(view_before);
     int64_t left = asked->expires_ms ? asked->expires_ms - server_now(server) : asked->ttl_ms;
-    view_record_put(server, &offer->record, 0, left, offer_put, ask);
+    view_record_put(server, &offer->record, asked->principal, 0, left, offer_put, ask);
 }
 
 /* The id of the request that the call came with, as JSON. */

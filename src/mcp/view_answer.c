@@ -232,8 +232,8 @@ static void call_finished(struct caller *caller, struct call *call, const struct
         handle.collected_ms = server_now(server);
         answering->busy++;
         CRASH_POINT(collect_before);
-        handle_put(server, &handle, 0, engine_store(server->opts.engine)->keep_ms, collected,
-                   answering);
+        handle_put(server, &handle, STR_NONE, 0, engine_store(server->opts.engine)->keep_ms,
+                   collected, answering);
     }
     answering->caller.call = NULL;
     answering_settle(answering);

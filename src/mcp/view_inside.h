@@ -74,8 +74,8 @@ bool view_record_read(struct arena *arena, struct str key, struct str value, uin
 /* Writes it; `version` as in store_ops.put. `done` may be NULL; it is given no server when that is
  * gone. */
 typedef void view_put_fn(struct mcp_server *server, void *data, nod_status status);
-void view_record_put(struct mcp_server *server, const struct view_record *record, uint64_t version,
-                     int64_t ttl_ms, view_put_fn *done, void *data);
+void view_record_put(struct mcp_server *server, const struct view_record *record, struct str whose,
+                     uint64_t version, int64_t ttl_ms, view_put_fn *done, void *data);
 /* `record` is NULL unless the status is NOD_OK. */
 typedef void view_got_fn(struct mcp_server *server, void *data, nod_status status,
                          const struct view_record *record);

@@ -167,8 +167,8 @@ static void put_done(void *data, nod_status status, const struct store_reply *re
     mem_free(putting);
 }
 
-void view_record_put(struct mcp_server *server, const struct view_record *record, uint64_t version,
-                     int64_t ttl_ms, view_put_fn *done, void *data)
+void view_record_put(struct mcp_server *server, const struct view_record *record, struct str whose,
+                     uint64_t version, int64_t ttl_ms, view_put_fn *done, void *data)
 {
     struct store *store = engine_store(server->opts.engine);
     struct putting *putting = MEM_NEW(struct putting);
@@ -196,7 +196,7 @@ void view_record_put(struct mcp_server *server, const struct view_record *record
     putting->done = done;
     putting->data = data;
     server_work_add(server, &putting->work);
-    store->ops->put(store, VIEW_KIND, str_of(record->key), buf_str(&value), version,
+    store->ops->put(store, VIEW_KIND, str_of(record->key), buf_str(&value), whose, version,
                     ttl_ms > 0 ? ttl_ms : 1, put_done, putting);
     buf_finish(&value);
 }

@@ -129,7 +129,8 @@ void account_put(struct oauth *oauth, struct str kind, struct str key,
     jw_key_i64(&w, STR("refreshed"), account->refreshed_ms);
     tokens_write(oauth, &w, kind, key, account);
     jw_end(&w);
-    store->ops->put(store, kind, key, buf_str(&out), version, ttl_ms, done, data);
+    store->ops->put(store, kind, key, buf_str(&out), account->principal, version, ttl_ms, done,
+                    data);
     buf_finish(&out);
 }
 

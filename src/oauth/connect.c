@@ -131,7 +131,8 @@ static void flow_put(struct connecting *c, bool used, uint64_t version, store_do
     jw_key_bool(&w, STR("used"), used);
     sealed_write(c->work.oauth, &w, OAUTH_KIND_FLOW, c->flow.ask_id, c->verifier);
     jw_end(&w);
-    store->ops->put(store, OAUTH_KIND_FLOW, c->flow.ask_id, buf_str(&out), version, ttl, done, c);
+    store->ops->put(store, OAUTH_KIND_FLOW, c->flow.ask_id, buf_str(&out), c->flow.principal,
+                    version, ttl, done, c);
     buf_finish(&out);
 }
 

@@ -11,9 +11,10 @@
 #include "core/store.h"
 
 enum {
-    KEPT_CALL_BYTES = 512, /* a call counts these beside its texts; as the mark of an end, alone */
-    KEPT_ASK_BYTES = 512,  /* a question, and its answer */
-    KEPT_ENTRY_BYTES = 64, /* an entry of a journal */
+    KEPT_CALL_BYTES = 512,  /* a call counts these beside its texts; as the mark of an end, alone */
+    KEPT_ASK_BYTES = 512,   /* a question, and its answer */
+    KEPT_ENTRY_BYTES = 64,  /* an entry of a journal */
+    KEPT_SMALL_BYTES = 256, /* a small record */
 };
 
 static inline int64_t kept_call(const struct call_record *call)
@@ -54,6 +55,12 @@ static inline int64_t kept_park(const struct call_record *open, const struct ent
 static inline bool kept_is_new(bool opens, size_t entry_count, size_t ask_count, size_t new_asks)
 {
     return new_asks > 0 || (opens && ask_count == 0 && entry_count == 0);
+}
+
+/* A small record. */
+static inline int64_t kept_small(struct str kind, struct str key, struct str value)
+{
+    return KEPT_SMALL_BYTES + (int64_t)(kind.len + key.len + value.len);
 }
 
 /* What a call of so many bytes gives back when its content goes. */

@@ -311,7 +311,7 @@ static void running_move(struct memory_store *memory, struct stored_call *call,
     memory_keep_for(memory, &call->is, park->keep_for_ms);
 }
 
-static uint64_t quota_most(const struct memory_store *memory, enum store_quota quota)
+uint64_t memory_quota_most(const struct memory_store *memory, enum store_quota quota)
 {
     const struct memory_opts *opts = &memory->opts;
 
@@ -343,7 +343,7 @@ static void memory_park(struct store *store, const struct park_spec *park, store
     }
     struct reply *reply = memory_reply(memory, done, data, status);
     reply->reply.quota = said.quota;
-    reply->reply.quota_most = quota_most(memory, said.quota);
+    reply->reply.quota_most = memory_quota_most(memory, said.quota);
     memory_finish_reply(reply, fault);
     memory_sweep(memory);
 }
@@ -391,7 +391,7 @@ static void memory_append(struct store *store, const struct append_spec *append,
         running_move(memory, call, &park);
     struct reply *reply = memory_reply(memory, done, data, status);
     reply->reply.quota = said.quota;
-    reply->reply.quota_most = quota_most(memory, said.quota);
+    reply->reply.quota_most = memory_quota_most(memory, said.quota);
     memory_finish_reply(reply, fault);
 }
 

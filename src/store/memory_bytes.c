@@ -9,8 +9,8 @@
  * would give back, less their marks. So it is known before anything is dropped whether that would
  * be enough, and an operation that is refused drops nothing.
  *
- * Holds always: tally->bytes is the sum of its calls' bytes and of its marks, memory->bytes that of
- * all tallies. An ended call is in both lists of fetched ones, or in none.
+ * Holds always: tally->bytes is the sum of the bytes of its calls, its marks and its small records,
+ * memory->bytes that of all tallies. An ended call is in both lists of fetched ones, or in none.
  */
 #include "store/memory_inside.h"
 
@@ -48,6 +48,12 @@ void memory_bytes_unmark(struct memory_store *memory, struct tally *tally)
 {
     tally->bytes -= MARK_BYTES;
     memory->bytes -= MARK_BYTES;
+}
+
+void memory_bytes_value(struct memory_store *memory, struct tally *tally, size_t now, size_t before)
+{
+    tally->bytes += now - before;
+    memory->bytes += now - before;
 }
 
 size_t memory_entries_bytes(const struct entry *entries, size_t count)

@@ -55,6 +55,7 @@ struct memory_store {
     struct idmap asks;  /* struct ask_facts */
     struct map values;  /* kind NUL key -> struct stored_value */
     struct tree values_in_order;
+    struct heap values_due;
     struct tree waiting; /* pending asks in the order in which they were asked */
     struct list
         answered; /* struct ask_end: ended asks of calls that have not ended, oldest first */
@@ -109,9 +110,9 @@ enum call_text {
 };
 enum ask_text { TEXT_KEY, TEXT_MESSAGE, TEXT_DETAIL, TEXT_URL, TEXT_REMEMBER, ASK_TEXTS };
 
-struct tally {      /* of a principal; lives as long as one of its calls; they share the name */
+struct tally {      /* of a principal; lives as long as one of its records; they share the name */
     size_t pending; /* its asks in memory->due */
-    size_t calls;
+    size_t calls;   /* and small records */
     uint64_t bytes, spare; /* as in struct memory_store */
     struct list fetched;
     struct tree waiting; /* its asks, as in memory->waiting */
@@ -246,6 +247,9 @@ struct spent { /* an ended call whose record had to make room */
 
 struct stored_value {
     struct tree_node in_order;
+    struct heap_node due; /* if it has an end */
+    struct tally *tally;  /* whose it is; NULL: nobody's */
+    size_t bytes;         /* that it counts */
     size_t key_len;
     struct str value;
     uint64_t version;
@@ -363,6 +367,8 @@ bool memory_id_is(const struct id *id, struct str s);
 /* The ask leaves pending. */
 void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
                       struct str content, struct str by, struct str via, struct str note);
+/* What this bound allows. */
+uint64_t memory_quota_most(const struct memory_store *memory, enum store_quota quota);
 /* Any node may take the call. Whoever waits for it here is told. */
 void memory_call_runnable(struct memory_store *memory, struct stored_call *call);
 /* The call runs, in its next epoch. */
@@ -495,6 +501,9 @@ void memory_bytes_drop(struct memory_store *memory, struct call_facts *call);
 /* Bytes of marks; see struct spent. */
 void memory_bytes_mark(struct memory_store *memory, struct tally *tally);
 void memory_bytes_unmark(struct memory_store *memory, struct tally *tally);
+/* A small record of the tally counts so many bytes now, and no longer so many. */
+void memory_bytes_value(struct memory_store *memory, struct tally *tally, size_t now,
+                        size_t before);
 /* What entries of a journal, and a park, would add. */
 size_t memory_entries_bytes(const struct entry *entries, size_t count);
 size_t memory_park_bytes(const struct park_spec *park);
@@ -564,6 +573,8 @@ static inline void memory_keep_for(const struct memory_store *memory, struct cal
 
 void memory_values_init(struct memory_store *memory);
 void memory_values_finish(struct memory_store *memory);
+/* Drops small records whose time is over, at most so many. */
+void memory_values_sweep(struct memory_store *memory, int most);
 /* The rows of a scan, as the store is when its completion is delivered. */
 void memory_scan_rows(struct reply *reply);
 
@@ -575,7 +586,7 @@ void memory_load_ask(struct store *store, struct str ask_id, store_done *done, v
 void memory_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
                  store_done *done, void *data);
 void memory_put(struct store *store, struct str kind, struct str key, struct str value,
-                uint64_t version, int64_t ttl_ms, store_done *done, void *data);
+                struct str whose, uint64_t version, int64_t ttl_ms, store_done *done, void *data);
 void memory_get(struct store *store, struct str kind, struct str key, store_done *done, void *data);
 void memory_del(struct store *store, struct str kind, struct str key, store_done *done, void *data);
 void memory_list(struct store *store, const struct store_list *list, store_row_fn *row,

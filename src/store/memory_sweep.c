@@ -118,8 +118,8 @@ static void spent_sweep(struct memory_store *memory, int64_t now, int most)
 /* When the first record is dropped, or the first question runs out. */
 static int64_t earliest_due(struct memory_store *memory)
 {
-    const struct heap *heaps[] = { &memory->due, &memory->lapsed, &memory->idle, &memory->left,
-                                   &memory->spent_due };
+    const struct heap *heaps[] = { &memory->due,  &memory->lapsed,    &memory->idle,
+                                   &memory->left, &memory->spent_due, &memory->values_due };
     int64_t earliest = memory_ended_due(memory);
 
     for (size_t i = 0; i < sizeof(heaps) / sizeof(heaps[0]); i++) {
@@ -141,6 +141,7 @@ static void sweep(struct memory_store *memory, int most)
     lapsed_sweep(memory, now, most);
     idle_sweep(memory, now, most);
     spent_sweep(memory, now, most);
+    memory_values_sweep(memory, most);
     memory->due_at = earliest_due(memory);
 }
 

@@ -1,7 +1,8 @@
 /*
  * store/memory: small records.
  *
- * A record whose time is over is no longer shown, and is dropped when it is met.
+ * A record whose time is over is no longer shown, and is dropped when it is met, or with the next
+ * sweep. A record counts against its principal, with the memory it takes.
  */
 #include "store/memory_inside.h"
 
@@ -13,6 +14,7 @@ enum {
     LIST_MOST = 1000,     /* small records of one page */
     LIST_BYTES = 8 << 20, /* bytes of one page, after which it ends early */
     LIST_ROOM = 64 << 20, /* memory of one page with its last record */
+    PLACES_BYTES = 64,    /* a record counts these for its places in the map and the heap */
 };
 
 static struct str value_key(struct buf *buf, struct str kind, struct str key)
@@ -39,10 +41,31 @@ static struct str whole_of(const struct stored_value *value)
     return str_n(value->key, value->key_len);
 }
 
+/* It is this tally's from now on (NULL: nobody's), and counts as large as it is. */
+static void value_count(struct memory_store *memory, struct stored_value *value,
+                        struct tally *tally)
+{
+    struct tally *before = value->tally;
+    size_t bytes = tally ? sizeof(*value) + value->key_len + value->value.len + PLACES_BYTES : 0;
+
+    if (tally) {
+        tally->calls++;
+        memory_bytes_value(memory, tally, bytes, 0);
+    }
+    if (before) {
+        memory_bytes_value(memory, before, 0, value->bytes);
+        memory_tally_release(memory, before);
+    }
+    value->tally = tally;
+    value->bytes = bytes;
+}
+
 static void value_drop(struct memory_store *memory, struct stored_value *value)
 {
     struct str whole = whole_of(value);
 
+    value_count(memory, value, NULL);
+    heap_remove(&memory->values_due, &value->due);
     map_remove(&memory->values, whole);
     tree_remove(&memory->values_in_order, &value->in_order, &whole, value_order);
     mem_free((char *)value->value.at);
@@ -65,34 +88,66 @@ static struct stored_value *value_find(struct memory_store *memory, struct str w
     return value;
 }
 
+static struct stored_value *value_add(struct memory_store *memory, struct str whole)
+{
+    struct stored_value *stored = mem_zalloc(sizeof(*stored) + whole.len);
+
+    stored->key_len = whole.len;
+    memcpy(stored->key, whole.at, whole.len);
+    if (!map_set(&memory->values, str_n(stored->key, stored->key_len), stored)) {
+        mem_free(stored);
+        return NULL;
+    }
+    tree_add(&memory->values_in_order, &stored->in_order, &whole, value_order);
+    return stored;
+}
+
+static void value_set(struct memory_store *memory, struct stored_value *stored, struct str value,
+                      struct tally *tally, int64_t ttl_ms)
+{
+    mem_free((char *)stored->value.at);
+    stored->value = str_n(str_dup(value), value.len);
+    stored->version = ++memory->version;
+    stored->expires_ms = ttl_ms > 0 ? memory_now(memory) + ttl_ms : 0;
+    if (stored->expires_ms) {
+        heap_set(&memory->values_due, &stored->due, stored->expires_ms);
+        memory_note_due(memory, stored->expires_ms);
+    } else {
+        heap_remove(&memory->values_due, &stored->due);
+    }
+    value_count(memory, stored, tally);
+    if (tally)
+        memory_bytes_trim(memory, tally);
+}
+
 void memory_put(struct store *store, struct str kind, struct str key, struct str value,
-                uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                struct str whose, uint64_t version, int64_t ttl_ms, store_done *done, void *data)
 {
     struct memory_store *memory = memory_enter(store);
     struct buf buf;
     struct str whole = value_key(&buf, kind, key);
     struct stored_value *stored = value_find(memory, whole);
+    bool if_room = version == STORE_IF_ROOM;
     uint64_t there = stored ? stored->version : STORE_NEW;
-    nod_status status = version && version != there ? NOD_E_STALE : NOD_OK;
+    nod_status status = version && !if_room && version != there ? NOD_E_STALE : NOD_OK;
+    struct tally *tally = whose.len ? memory_tally_find(memory, whose)
+                          : stored  ? stored->tally
+                                    : NULL;
+    enum store_quota quota = STORE_QUOTA_NONE;
 
-    if (status == NOD_OK && !stored) {
-        stored = mem_zalloc(sizeof(*stored) + whole.len);
-        stored->key_len = whole.len;
-        memcpy(stored->key, whole.at, whole.len);
-        if (!map_set(&memory->values, str_n(stored->key, stored->key_len), stored)) {
-            mem_free(stored);
-            stored = NULL;
-            status = NOD_E_LIMIT;
-        } else {
-            tree_add(&memory->values_in_order, &stored->in_order, &whole, value_order);
-        }
-    }
+    if (if_room && !stored && whose.len)
+        quota = memory_bytes_full(memory, tally, sizeof(*stored) + whole.len + value.len);
+    if (quota)
+        status = NOD_E_LIMIT;
+    if (status == NOD_OK && !stored && !(stored = value_add(memory, whole)))
+        status = NOD_E_LIMIT;
     struct reply *reply = memory_reply(memory, done, data, status);
+    reply->reply.quota = quota;
+    reply->reply.quota_most = memory_quota_most(memory, quota);
     if (status == NOD_OK) {
-        mem_free((char *)stored->value.at);
-        stored->value = str_n(str_dup(value), value.len);
-        stored->version = ++memory->version;
-        stored->expires_ms = ttl_ms > 0 ? memory_now(memory) + ttl_ms : 0;
+        if (whose.len && !tally)
+            tally = memory_tally_add(memory, whose);
+        value_set(memory, stored, value, tally, ttl_ms);
         reply->reply.version = stored->version;
     }
     buf_finish(&buf);
@@ -216,6 +271,7 @@ void memory_list_rows(struct reply *reply)
 void memory_values_init(struct memory_store *memory)
 {
     map_init(&memory->values, VALUES_MAX);
+    heap_init(&memory->values_due);
 }
 
 void memory_values_finish(struct memory_store *memory)
@@ -223,8 +279,21 @@ void memory_values_finish(struct memory_store *memory)
     size_t at = 0;
 
     for (struct stored_value *value; (value = map_next(&memory->values, &at));) {
+        value_count(memory, value, NULL);
         mem_free((char *)value->value.at);
         mem_free(value);
     }
     map_finish(&memory->values);
+    heap_finish(&memory->values_due);
+}
+
+void memory_values_sweep(struct memory_store *memory, int most)
+{
+    struct heap_node *first;
+
+    for (; most > 0 && (first = heap_first(&memory->values_due)); most--) {
+        if (first->at > memory_now(memory))
+            break;
+        value_drop(memory, HEAP_OF(first, struct stored_value, due));
+    }
 }

@@ -40,33 +40,96 @@ static struct redis_op *value_op(struct store *store, const struct redis_verb *v
     return op;
 }
 
+struct putting {
+    struct str words[7];
+    struct redis_count *count; /* NULL: there is room, or none is needed */
+    enum store_quota quota;
+    uint64_t bytes;
+};
+
+enum { PUT_COUNT, PUT_LAPSE, PUT_NOW };
+
+static void put_say(struct redis_op *op, struct putting *putting)
+{
+    struct str keys[] = { value_key(op), redis_key(op, op->key, "l", STR_NONE) };
+
+    op->phase = PUT_NOW;
+    putting->words[6] = putting->quota ? STR("1") : STR("0");
+    redis_op_script(op, SCRIPT_PUT, keys, 2, putting->words, 7);
+}
+
+/* All shards have said how much there is. Results that were handed out make room with the next
+ * call: this is a small record. */
+static void put_counted(struct redis_op *op, struct putting *putting)
+{
+    putting->quota = redis_count_full(op->store, putting->count);
+    if (putting->quota && redis_lapse_say(op, putting->count)) {
+        op->phase = PUT_LAPSE;
+        return;
+    }
+    redis_op_more(op);
+    put_say(op, putting);
+}
+
 static void put_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
-    (void)at;
-    if (redis_op_said(op, value))
+    struct putting *putting = (struct putting *)(uintptr_t)op->with;
+
+    if (op->phase == PUT_COUNT)
+        redis_count_heard(op->store, putting->count, at, value);
+    if (at + 1 < op->expected)
+        return;
+    if (op->phase == PUT_COUNT) {
+        put_counted(op, putting);
+    } else if (op->phase == PUT_LAPSE) {
+        redis_op_more(op);
+        op->phase = PUT_COUNT;
+        redis_count_say(op, putting->count);
+    } else if (redis_op_said(op, value)) {
         op->reply.version = (uint64_t)redis_number(redis_item(value, 2));
+        if (!putting->count)
+            redis_tally_grew(op->store, redis_text(redis_item(value, 3)), putting->bytes);
+    } else if (op->status == NOD_E_LIMIT) {
+        redis_quota_said(op, putting->quota);
+    }
 }
 
 static const struct redis_verb put_verb = { "put", put_reply };
 
 static void op_put(struct store *base, struct str kind, struct str key, struct str value,
-                   uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                   struct str whose, uint64_t version, int64_t ttl_ms, store_done *done, void *data)
 {
     struct redis_store *store = redis_of(base);
     struct redis_op *op = value_op(base, &put_verb, kind, key, done, data);
+    struct putting *putting = ARENA_NEW(&op->arena, struct putting);
     nod_status status =
         codec_write_text(&store->codec, CODEC_VALUE, kind, key, value, &store->record);
-    struct str keys[] = { value_key(op), redis_key(op, op->key, "l", STR_NONE) };
-    struct str over = version == STORE_NEW ? STR("new") : redis_digits(op, (int64_t)version);
-    struct str words[] = { over, redis_digits(op, redis_life(ttl_ms)), buf_str(&store->record),
-                           redis_value_name(op, op->kind, op->key) };
+    bool if_room = version == STORE_IF_ROOM;
 
-    redis_op_script(op, SCRIPT_PUT, keys, 2, words, 4);
+    if (!putting || status != NOD_OK) {
+        buf_clear(&store->record);
+        redis_op_end(op, status != NOD_OK ? status : NOD_E_LIMIT);
+        return;
+    }
+    putting->bytes = (uint64_t)kept_small(kind, key, value);
+    putting->words[0] = version == STORE_NEW ? STR("new")
+                        : if_room            ? STR("0")
+                                             : redis_digits(op, (int64_t)version);
+    putting->words[1] = redis_digits(op, redis_life(ttl_ms));
+    putting->words[2] = redis_copy(op, buf_str(&store->record));
+    putting->words[3] = redis_value_name(op, op->kind, op->key);
+    putting->words[4] = whose.len ? redis_owner(op, whose) : STR_NONE;
+    putting->words[5] = redis_digits(op, (int64_t)putting->bytes);
     buf_clear(&store->record);
-    if (status == NOD_OK)
-        redis_op_send(op);
+    op->with = putting;
+    if (if_room && whose.len)
+        putting->count =
+            redis_count_wanted(op, whose, &(struct redis_more){ .bytes = putting->bytes });
+    if (putting->count)
+        redis_count_say(op, putting->count);
     else
-        redis_op_end(op, status);
+        put_say(op, putting);
+    redis_op_send_or_end(op);
 }
 
 static void get_reply(struct redis_op *op, size_t at, const struct redis_value *value)

@@ -498,6 +498,8 @@ struct redis_count {
 /* NULL: there is room for so much more. Otherwise it has to be counted first. */
 struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal,
                                        const struct redis_more *more);
+/* The operation was refused for want of room, by this bound. */
+void redis_quota_said(struct redis_op *op, enum store_quota quota);
 /* How many bytes have to go before what was let pass fits; 0: none. */
 uint64_t redis_count_lacks(struct redis_store *store, const struct redis_count *count);
 void redis_count_say(struct redis_op *op, struct redis_count *count);

@@ -303,6 +303,20 @@ enum store_quota redis_count_full(struct redis_store *store, struct redis_count 
     return STORE_QUOTA_NONE;
 }
 
+void redis_quota_said(struct redis_op *op, enum store_quota quota)
+{
+    struct redis_store *store = op->store;
+    const uint64_t most[] = { [STORE_QUOTA_NONE] = 0,
+                              [STORE_QUOTA_ALL] = store->pending_asks,
+                              [STORE_QUOTA_PRINCIPAL] = store->pending_asks_per_principal,
+                              [STORE_QUOTA_BYTES_ALL] = store->kept_most,
+                              [STORE_QUOTA_BYTES_PRINCIPAL] = store->kept_most_each };
+
+    op->reply.quota = quota;
+    op->reply.quota_most = most[quota];
+    store->kept_refused += store_quota_is_bytes(quota);
+}
+
 uint64_t redis_count_lacks(struct redis_store *store, const struct redis_count *count)
 {
     uint64_t most = store->kept_most_each;

@@ -172,23 +172,6 @@ static void save_held(struct redis_op *op, const struct held *held, bool refuse)
     op->phase = SAVE_NOW;
 }
 
-/* It may have been refused for lack of room: by which bound? */
-static void save_refused(struct redis_op *op, const struct held *held)
-{
-    const struct redis_store *store = op->store;
-
-    if (op->status != NOD_E_LIMIT || !held)
-        return;
-    const uint64_t most[] = { [STORE_QUOTA_NONE] = 0,
-                              [STORE_QUOTA_ALL] = store->pending_asks,
-                              [STORE_QUOTA_PRINCIPAL] = store->pending_asks_per_principal,
-                              [STORE_QUOTA_BYTES_ALL] = store->kept_most,
-                              [STORE_QUOTA_BYTES_PRINCIPAL] = store->kept_most_each };
-    op->reply.quota = held->quota;
-    op->reply.quota_most = most[held->quota];
-    op->store->kept_refused += store_quota_is_bytes(held->quota);
-}
-
 /* The shards were asked what there is. */
 static void save_counted(struct redis_op *op, struct held *held)
 {
@@ -248,7 +231,8 @@ static void save_reply(struct redis_op *op, size_t at, const struct redis_value 
         op->phase = SAVE_COUNT;
         redis_count_say(op, held->count);
     } else if (at + 1 == op->expected && !redis_op_said(op, value)) {
-        save_refused(op, held);
+        if (op->status == NOD_E_LIMIT && held)
+            redis_quota_said(op, held->quota);
     } else if (at + 1 == op->expected) {
         op->wakes = redis_number(redis_item(value, 2)) != 0;
         if (op->key.at) /* it was opened, for this scope */

@@ -407,13 +407,14 @@ static void op_scan(struct store *store, const struct store_scan *scan, store_ro
 }
 
 static void op_put(struct store *store, struct str kind, struct str key, struct str value,
-                   uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                   struct str whose, uint64_t version, int64_t ttl_ms, store_done *done, void *data)
 {
     struct sqlite_op *op = op_new(of(store), &verb_put, done, data);
 
     op->kind = copy(op, kind);
     op->id = copy(op, key);
     op->content = copy(op, value);
+    op->whose = copy(op, whose);
     op->version = version;
     op->ttl_ms = ttl_ms;
     op_submit(of(store), &of(store)->writer, op);

@@ -39,7 +39,7 @@
 #include "store/sqlite.h"
 
 enum {
-    LITE_SCHEMA = 7,            /* the newest version of the tables */
+    LITE_SCHEMA = 8,            /* the newest version of the tables */
     LITE_QUEUE_MOST = 200000,   /* operations that wait for a thread */
     LITE_BATCH_MOST = 1024,     /* operations in one commit */
     LITE_OP_BYTES = 96 << 20,   /* memory of one operation with what it reads */
@@ -108,6 +108,7 @@ struct sqlite_op {
     struct claim_spec claim;
     struct str content; /* result; value */
     struct str kind;    /* of a small record */
+    struct str whose;   /* the principal of a small record */
     uint64_t version;
     int64_t ttl_ms;
     struct store_scan scan;
@@ -178,9 +179,11 @@ enum sql {
     SQL_JOURNAL_DROP,
     SQL_SMALL_FIND,
     SQL_SMALL_LIST,
+    SQL_SMALL_SEEN,
     SQL_SMALL_PUT,
     SQL_SMALL_DEL,
-    SQL_SMALL_SWEEP,
+    SQL_SMALL_OVER,
+    SQL_SMALL_DROP,
     SQL_NODE_BEAT,
     SQL_NODE_ALIVE,
     SQL_NODES_SWEEP,

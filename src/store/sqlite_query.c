@@ -122,13 +122,15 @@ static const char *const texts[SQL_COUNT] = {
                        " AND (expires_ms IS NULL OR expires_ms > ?)",
     [SQL_SMALL_LIST] = "SELECT key, version, value FROM small WHERE kind = ? AND key >= ?"
                        " AND (expires_ms IS NULL OR expires_ms > ?) ORDER BY key",
-    [SQL_SMALL_PUT] = "INSERT INTO small (kind, key, version, expires_ms, value)"
-                      " VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET"
+    [SQL_SMALL_SEEN] = "SELECT version, expires_ms IS NULL OR expires_ms > ?, owner, bytes"
+                       " FROM small WHERE kind = ? AND key = ?",
+    [SQL_SMALL_PUT] = "INSERT INTO small (kind, key, version, expires_ms, value, owner, bytes)"
+                      " VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET"
                       " version = excluded.version, expires_ms = excluded.expires_ms,"
-                      " value = excluded.value",
+                      " value = excluded.value, owner = excluded.owner, bytes = excluded.bytes",
     [SQL_SMALL_DEL] = "DELETE FROM small WHERE kind = ? AND key = ?",
-    [SQL_SMALL_SWEEP] = "DELETE FROM small WHERE n IN (SELECT n FROM small WHERE expires_ms <= ?"
-                        " LIMIT ?)",
+    [SQL_SMALL_OVER] = "SELECT n, owner, bytes FROM small WHERE expires_ms <= ? LIMIT ?",
+    [SQL_SMALL_DROP] = "DELETE FROM small WHERE n = ?",
 
     [SQL_NODE_BEAT] = "INSERT INTO nodes (node, expires_ms) VALUES (?, ?) ON CONFLICT (node)"
                       " DO UPDATE SET expires_ms = excluded.expires_ms",

@@ -108,6 +108,10 @@ static const struct migration steps[LITE_SCHEMA] = {
       "INSERT INTO quota (owner, pending, bytes, spare) SELECT 0, 0, coalesce(sum(bytes), 0),"
       " coalesce(sum(bytes - 512) FILTER (WHERE spare_ms IS NOT NULL), 0) FROM calls WHERE true"
       " ON CONFLICT (owner) DO UPDATE SET bytes = excluded.bytes, spare = excluded.spare;" },
+    /* Whose an older record is, is not known: it counts when it is written anew. */
+    { "whose a small record is, and how many bytes it counts",
+      "ALTER TABLE small ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;"
+      "ALTER TABLE small ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;" },
 };
 
 /* --- connections --- */

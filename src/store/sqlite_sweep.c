@@ -100,13 +100,29 @@ static size_t sweep_abandoned(struct sqlite_side *side)
     return drop_found(side, &q);
 }
 
-static bool sweep_rows(struct sqlite_side *side, enum sql statement)
+/* Removes small records whose time is over. */
+static size_t sweep_small(struct sqlite_side *side)
 {
-    struct query q = query(side, statement);
+    struct over over[LITE_SWEEP_ROWS];
+    struct query q = query(side, SQL_SMALL_OVER);
+    size_t count = 0;
 
     query_int(&q, side->now);
     query_int(&q, LITE_SWEEP_ROWS);
-    return query_run(&q) && sqlite3_changes(side->db) == LITE_SWEEP_ROWS;
+    for (; count < LITE_SWEEP_ROWS && query_row(&q); count++) {
+        over[count].n = query_get_int(&q);
+        over[count].owner = query_get_int(&q);
+        over[count].bytes = query_get_int(&q);
+    }
+    query_end(&q);
+    for (size_t i = 0; i < count; i++) {
+        q = query(side, SQL_SMALL_DROP);
+        query_int(&q, over[i].n);
+        query_run(&q);
+        if (over[i].bytes)
+            sqlite_quota_bytes(side, over[i].owner, -over[i].bytes, 0);
+    }
+    return count;
 }
 
 static void sweep_nodes(struct sqlite_side *side)
@@ -125,7 +141,7 @@ void sqlite_sweep(struct sqlite_side *side)
     note_orphans(side);
     more |= sweep_calls(side) == LITE_SWEEP_CALLS;
     more |= sweep_abandoned(side) == LITE_SWEEP_CALLS;
-    more |= sweep_rows(side, SQL_SMALL_SWEEP);
+    more |= sweep_small(side) == LITE_SWEEP_ROWS;
     sweep_nodes(side);
     side->sweep_on = more;
     side->swept_ms = side->now;

@@ -257,8 +257,7 @@ static void add_parts(struct sqlite_side *side, struct sqlite_op *op,
     }
 }
 
-/* Questions that come back with their call are not counted again. */
-static bool room_for(struct sqlite_side *side, struct sqlite_op *op, int64_t owner, bool behind)
+static void quota_said(struct sqlite_side *side, struct sqlite_op *op, enum store_quota quota)
 {
     const struct sqlite_store *store = side->store;
     const int64_t most[] = { [STORE_QUOTA_NONE] = 0,
@@ -266,6 +265,14 @@ static bool room_for(struct sqlite_side *side, struct sqlite_op *op, int64_t own
                              [STORE_QUOTA_PRINCIPAL] = store->pending_most_each,
                              [STORE_QUOTA_BYTES_ALL] = store->kept_most,
                              [STORE_QUOTA_BYTES_PRINCIPAL] = store->kept_most_each };
+
+    op->reply.quota = quota;
+    op->reply.quota_most = (uint64_t)most[quota];
+}
+
+/* Questions that come back with their call are not counted again. */
+static bool room_for(struct sqlite_side *side, struct sqlite_op *op, int64_t owner, bool behind)
+{
     enum store_quota quota = op->new_asks
                                  ? sqlite_quota_full(side, owner, (int64_t)op->new_asks, op->now)
                                  : STORE_QUOTA_NONE;
@@ -273,8 +280,7 @@ static bool room_for(struct sqlite_side *side, struct sqlite_op *op, int64_t own
     if (!quota && !behind &&
         kept_is_new(op->open != NULL, op->entry_count, op->ask_count, op->new_asks))
         quota = sqlite_quota_bytes_full(side, owner, bytes_of(op));
-    op->reply.quota = quota;
-    op->reply.quota_most = (uint64_t)most[quota];
+    quota_said(side, op, quota);
     return quota == STORE_QUOTA_NONE;
 }
 
@@ -583,19 +589,48 @@ void sqlite_cancel(struct sqlite_side *side, struct sqlite_op *op)
 
 /* --- small records, nodes --- */
 
-/* STORE_NEW: there is none. */
-static uint64_t small_version(struct sqlite_side *side, struct sqlite_op *op)
-{
-    struct query q = query(side, SQL_SMALL_FIND);
-    uint64_t version = STORE_NEW;
+struct small {
+    uint64_t version; /* STORE_NEW: there is none, or its time is over */
+    int64_t owner, bytes;
+};
 
+static struct small small_seen(struct sqlite_side *side, struct sqlite_op *op)
+{
+    struct query q = query(side, SQL_SMALL_SEEN);
+    struct small small = { .version = STORE_NEW };
+
+    query_int(&q, op->now);
     query_blob(&q, op->kind);
     query_blob(&q, op->id);
-    query_int(&q, op->now);
-    if (query_row(&q))
-        version = (uint64_t)query_get_int(&q);
+    if (query_row(&q)) {
+        uint64_t version = (uint64_t)query_get_int(&q);
+        small.version = query_get_int(&q) ? version : STORE_NEW;
+        small.owner = query_get_int(&q);
+        small.bytes = query_get_int(&q);
+    }
     query_end(&q);
-    return version;
+    return small;
+}
+
+/* A record that is nobody's counts nothing. */
+static struct small small_wanted(const struct sqlite_op *op, const struct small *was)
+{
+    struct small wanted = { .owner = op->whose.len               ? sqlite_quota_owner(op->whose)
+                                     : was->version == STORE_NEW ? 0
+                                                                 : was->owner };
+
+    if (wanted.owner)
+        wanted.bytes = kept_small(op->kind, op->id, op->content);
+    return wanted;
+}
+
+static bool small_fits(struct sqlite_side *side, struct sqlite_op *op, const struct small *was,
+                       const struct small *wanted)
+{
+    if (op->version != STORE_IF_ROOM || was->version != STORE_NEW || !wanted->owner)
+        return true;
+    quota_said(side, op, sqlite_quota_bytes_full(side, wanted->owner, wanted->bytes));
+    return op->reply.quota == STORE_QUOTA_NONE;
 }
 
 enum { VERSION_STEP = 1024 };
@@ -612,8 +647,14 @@ static uint64_t version_next(struct sqlite_side *side, int64_t now)
 
 void sqlite_put(struct sqlite_side *side, struct sqlite_op *op)
 {
-    if (op->version && small_version(side, op) != op->version) {
+    struct small was = small_seen(side, op), wanted = small_wanted(op, &was);
+
+    if (op->version && op->version != STORE_IF_ROOM && was.version != op->version) {
         op->status = NOD_E_STALE;
+        return;
+    }
+    if (!small_fits(side, op, &was, &wanted)) {
+        op->status = NOD_E_LIMIT;
         return;
     }
     buf_clear(&side->buf);
@@ -630,12 +671,20 @@ void sqlite_put(struct sqlite_side *side, struct sqlite_op *op)
     else
         query_null(&q);
     query_blob(&q, sqlite_fresh(side));
+    query_int(&q, wanted.owner);
+    query_int(&q, wanted.bytes);
     query_run(&q);
+    if (was.bytes && was.owner != wanted.owner)
+        sqlite_quota_bytes(side, was.owner, -was.bytes, 0);
+    side->moved_owner = wanted.owner;
+    side->moved_bytes = wanted.bytes - (was.owner == wanted.owner ? was.bytes : 0);
 }
 
 void sqlite_del(struct sqlite_side *side, struct sqlite_op *op)
 {
-    if (small_version(side, op) == STORE_NEW) {
+    struct small was = small_seen(side, op);
+
+    if (was.version == STORE_NEW) {
         op->status = NOD_E_NOT_FOUND;
         return;
     }
@@ -643,6 +692,8 @@ void sqlite_del(struct sqlite_side *side, struct sqlite_op *op)
     query_blob(&q, op->kind);
     query_blob(&q, op->id);
     query_run(&q);
+    side->moved_owner = was.owner;
+    side->moved_bytes = -was.bytes;
 }
 
 void sqlite_beat(struct sqlite_side *side, struct sqlite_op *op)

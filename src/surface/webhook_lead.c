@@ -51,7 +51,7 @@ static void write_record(struct webhook *webhook, int64_t since_ms, uint64_t ver
     jw_key_i64(&w, STR("since"), since_ms);
     jw_end(&w);
     webhook->since_ms = since_ms;
-    store->ops->put(store, WEBHOOK_KIND, str_of(webhook->name), buf_str(&value), version,
+    store->ops->put(store, WEBHOOK_KIND, str_of(webhook->name), buf_str(&value), STR_NONE, version,
                     RECORD_LIFE_MS, done, webhook);
     buf_finish(&value);
 }

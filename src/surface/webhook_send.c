@@ -50,6 +50,7 @@ struct item {
     struct fetch *fetch;
     struct question *question;
     struct str body;
+    struct str principal; /* whose question it is; empty: it was kept by an earlier process */
 };
 
 static void item_load(void *data);
@@ -82,6 +83,7 @@ static void item_free(struct item *item)
 {
     question_free(item);
     mem_free((char *)item->body.at);
+    mem_free((char *)item->principal.at);
     mem_free(item);
 }
 
@@ -215,6 +217,8 @@ static void take_body(struct item *item, const struct ask_record *ask,
 {
     item->body = webhook_body(item->webhook->all, ask, call, item->event);
     item->webhook->bytes += item->body.len;
+    mem_free((char *)item->principal.at);
+    item->principal = str_n(str_dup(ask->principal), ask->principal.len);
     item_check(item);
 }
 
@@ -343,7 +347,7 @@ static void item_mark(void *data)
     bool survives = store->ops->durable || store->ops->shared;
 
     item->busy = true;
-    store->ops->put(store, WEBHOOK_KIND_MARK, str_of(item->key), STR("1"), 0,
+    store->ops->put(store, WEBHOOK_KIND_MARK, str_of(item->key), STR("1"), item->principal, 0,
                     survives ? WEBHOOK_MARK_MS : WEBHOOK_MARK_MEMORY_MS, marked, item);
 }
 
@@ -483,8 +487,8 @@ static void item_keep(void *data)
     jw_key_str(&w, STR("body"), item->body);
     jw_end(&w);
     item->busy = true;
-    store_of(item)->ops->put(store_of(item), WEBHOOK_KIND, str_of(item->key), buf_str(&value), 0,
-                             KEPT_LIFE_MS, is_kept, item);
+    store_of(item)->ops->put(store_of(item), WEBHOOK_KIND, str_of(item->key), buf_str(&value),
+                             item->principal, 0, KEPT_LIFE_MS, is_kept, item);
     buf_finish(&value);
 }
 

@@ -355,12 +355,13 @@ static void link_beat(struct store *store, struct str node, int64_t ttl_ms, stor
 }
 
 static void link_put(struct store *store, struct str kind, struct str key, struct str value,
-                     uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                     struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                     void *data)
 {
     struct sent sent = send_begin(store, done, data);
 
     if (sent.fate != FATE_BEFORE) {
-        sim.store->ops->put(sim.store, kind, key, value, version, ttl_ms, message_fill,
+        sim.store->ops->put(sim.store, kind, key, value, whose, version, ttl_ms, message_fill,
                             sent.message);
         drain();
     }

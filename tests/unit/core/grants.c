@@ -292,8 +292,8 @@ static void a_principal_has_only_so_many(void **state)
     assert_int_equal(list_of("ann"), 1);
     for (int i = 1; i < GRANTS_PER_PRINCIPAL; i++) { /* more, of the same owner */
         snprintf(key, sizeof(key), "%.24s%040d", first_id, i);
-        world.store->ops->put(world.store, STR("grant"), str_of(key), STR("{}"), 0, 0, put_over,
-                              NULL);
+        world.store->ops->put(world.store, STR("grant"), str_of(key), STR("{}"), STR_NONE, 0, 0,
+                              put_over, NULL);
         world_settle(&world);
     }
     struct world_caller *caller = call_with("ann", "ann/s1", "{\"n\":2}");
@@ -576,12 +576,14 @@ static struct lost *lose(store_done *done, void *data)
 }
 
 static void failing_put(struct store *store, struct str kind, struct str key, struct str value,
-                        uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                        struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                        void *data)
 {
     if (!fails("put"))
-        inner_ops->put(store, kind, key, value, version, ttl_ms, done, data);
+        inner_ops->put(store, kind, key, value, whose, version, ttl_ms, done, data);
     else if (after)
-        inner_ops->put(store, kind, key, value, version, ttl_ms, reply_lost, lose(done, data));
+        inner_ops->put(store, kind, key, value, whose, version, ttl_ms, reply_lost,
+                       lose(done, data));
     else
         inner_ops->get(store, kind, STR("-"), reply_lost, lose(done, data));
 }
@@ -655,12 +657,13 @@ static void nothing(void *data, nod_status status, const struct store_reply *rep
 
 /* Whenever a revoke writes, somebody else's use has been a moment faster. */
 static void busy_put(struct store *store, struct str kind, struct str key, struct str value,
-                     uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                     struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                     void *data)
 {
     if (str_eq(kind, STR("grant"))) {
         assert_true(value.len < sizeof(used));
         if (str_find(value, STR("\"revoked\":true")) >= 0) {
-            inner_ops->put(store, kind, key, str_of(used), 0, 0, nothing, NULL);
+            inner_ops->put(store, kind, key, str_of(used), whose, 0, 0, nothing, NULL);
         } else if (hold) {
             hold = false;
             memcpy(held.key, key.at, GRANT_KEY_LEN);
@@ -676,7 +679,7 @@ static void busy_put(struct store *store, struct str kind, struct str key, struc
             used[value.len] = '\0';
         }
     }
-    inner_ops->put(store, kind, key, value, version, ttl_ms, done, data);
+    inner_ops->put(store, kind, key, value, whose, version, ttl_ms, done, data);
 }
 
 static void a_revoke_wins_whatever_uses_the_grant(void **state)
@@ -697,7 +700,7 @@ static void a_revoke_wins_whatever_uses_the_grant(void **state)
         assert_int_equal(revoke(first_id, "ann"), NOD_OK);
         assert_int_equal(list_of("ann"), 0);
         inner_ops->put(world.store, STR("grant"), str_n(held.key, GRANT_KEY_LEN),
-                       str_n(held.value, held.len), held.version, held.ttl_ms, held.done,
+                       str_n(held.value, held.len), STR_NONE, held.version, held.ttl_ms, held.done,
                        held.data);
         world_settle(&world);
         assert_int_equal(caller->finished, 0); /* the use came too late: it asks */

@@ -38,15 +38,15 @@ static void op_get(struct store *store, struct str kind, struct str key, store_d
 }
 
 static void op_put(struct store *store, struct str kind, struct str key, struct str value,
-                   uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                   struct str whose, uint64_t version, int64_t ttl_ms, store_done *done, void *data)
 {
     hands += is_hand(kind);
     if (is_hand(kind) && replies_lost && replies_lost--) {
-        inner->put(store, kind, key, value, version, ttl_ms, NULL, NULL);
+        inner->put(store, kind, key, value, whose, version, ttl_ms, NULL, NULL);
         done(data, NOD_E_STORE, NULL);
         return;
     }
-    inner->put(store, kind, key, value, version, ttl_ms, done, data);
+    inner->put(store, kind, key, value, whose, version, ttl_ms, done, data);
 }
 
 static void op_load_ask(struct store *store, struct str id, store_done *done, void *data)
@@ -83,7 +83,8 @@ static nod_status hook(struct nod_hook_run *run, void *data)
         char names[256];
         snprintf(names, sizeof(names), "%s" STR_FMT "\n", hands_meanwhile,
                  STR_ARG(world.engine->node));
-        inner->put(world.store, STR("hand"), id_str(&the_ask), str_of(names), 0, 0, NULL, NULL);
+        inner->put(world.store, STR("hand"), id_str(&the_ask), str_of(names), STR_NONE, 0, 0, NULL,
+                   NULL);
     }
     if (hook_way == OBJECTS)
         return hook_fail(run, NOD_E_REFUSED, "NOT_NOW", STR("Not now"));
@@ -432,7 +433,7 @@ static void without_a_hook_that_can_want_it_an_answer_costs_nothing_more(void **
 
 static void put_by_hand(const char *kind, struct str key, const char *value)
 {
-    inner->put(world.store, str_of(kind), key, str_of(value), 0, 0, NULL, NULL);
+    inner->put(world.store, str_of(kind), key, str_of(value), STR_NONE, 0, 0, NULL, NULL);
     world_settle(&world);
 }
 

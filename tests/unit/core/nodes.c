@@ -33,13 +33,14 @@ static struct {
 static size_t refused_count;
 static bool away;
 static void (*own_put)(struct store *store, struct str kind, struct str key, struct str value,
-                       uint64_t version, int64_t ttl_ms, store_done *done, void *data);
+                       struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                       void *data);
 
 static void put(struct store *store, struct str kind, struct str key, struct str value,
-                uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                struct str whose, uint64_t version, int64_t ttl_ms, store_done *done, void *data)
 {
     if (!away) {
-        own_put(store, kind, key, value, version, ttl_ms, done, data);
+        own_put(store, kind, key, value, whose, version, ttl_ms, done, data);
         return;
     }
     assert_true(refused_count < 64);

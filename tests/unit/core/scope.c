@@ -53,8 +53,8 @@ static void stored_ask(char id[ID_LEN + 1])
     arena_finish(&loaded.arena);
 }
 
-static void (*own_put)(struct store *, struct str, struct str, struct str, uint64_t, int64_t,
-                       store_done *, void *);
+static void (*own_put)(struct store *, struct str, struct str, struct str, struct str, uint64_t,
+                       int64_t, store_done *, void *);
 static char older_value[2 * ID_LEN + 1];
 
 static void told_nobody(void *data, nod_status status, const struct store_reply *reply)
@@ -66,12 +66,13 @@ static void told_nobody(void *data, nod_status status, const struct store_reply 
 
 /* Another node has seen no question in the scope either, and is the first to write. */
 static void put_second(struct store *store, struct str kind, struct str key, struct str value,
-                       uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                       struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                       void *data)
 {
     if (older_value[0])
-        own_put(store, kind, key, str_of(older_value), version, ttl_ms, told_nobody, NULL);
+        own_put(store, kind, key, str_of(older_value), whose, version, ttl_ms, told_nobody, NULL);
     older_value[0] = '\0';
-    own_put(store, kind, key, value, version, ttl_ms, done, data);
+    own_put(store, kind, key, value, whose, version, ttl_ms, done, data);
 }
 
 static enum ask_state kept_state;

@@ -44,10 +44,11 @@ static void frail_get(struct store *store, struct str kind, struct str key, stor
 }
 
 static void frail_put(struct store *store, struct str kind, struct str key, struct str value,
-                      uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                      struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                      void *data)
 {
     (void)store;
-    w.store->ops->put(w.store, kind, key, value, version, ttl_ms, done, data);
+    w.store->ops->put(w.store, kind, key, value, whose, version, ttl_ms, done, data);
 }
 
 static void use(struct store *store)
@@ -308,8 +309,8 @@ static void look(void)
 
 static void put(const char *key, const char *value)
 {
-    w.store->ops->put(w.store, STR(SECRET_KIND), str_of(key), str_of(value), 0, 0, store_over,
-                      NULL);
+    w.store->ops->put(w.store, STR(SECRET_KIND), str_of(key), str_of(value), STR_NONE, 0, 0,
+                      store_over, NULL);
     world_settle(&w);
 }
 

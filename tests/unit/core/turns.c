@@ -286,12 +286,13 @@ static const struct store_ops *inner_ops;
 static int puts_lost;
 
 static void put_unless_away(struct store *store, struct str kind, struct str key, struct str value,
-                            uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                            struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                            void *data)
 {
     if (puts_lost-- > 0)
         done(data, NOD_E_STORE, NULL);
     else
-        inner_ops->put(store, kind, key, value, version, ttl_ms, done, data);
+        inner_ops->put(store, kind, key, value, whose, version, ttl_ms, done, data);
 }
 
 /* Everybody before has refused: other nodes know it as soon as the store is back. */

@@ -245,11 +245,12 @@ static void reply_lost(void *data, nod_status status, const struct store_reply *
 }
 
 static void put_and_lose(struct store *self, struct str kind, struct str key, struct str value,
-                         uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                         struct str owner, uint64_t version, int64_t ttl_ms, store_done *done,
+                         void *data)
 {
     lost_done = done;
     lost_data = data;
-    real->put(self, kind, key, value, version, ttl_ms, reply_lost, NULL);
+    real->put(self, kind, key, value, owner, version, ttl_ms, reply_lost, NULL);
 }
 
 static void a_link_whose_use_was_lost_is_used_up(void **state)

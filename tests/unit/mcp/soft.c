@@ -87,7 +87,7 @@ static void answer_newest(void)
 /* --- a store that waits --- */
 
 static struct {
-    void (*real)(struct store *, struct str, struct str, struct str, uint64_t, int64_t,
+    void (*real)(struct store *, struct str, struct str, struct str, struct str, uint64_t, int64_t,
                  store_done *, void *);
     bool holding;
     int count; /* of handles that were written */
@@ -100,15 +100,16 @@ static struct {
 } puts_;
 
 static void handle_put_held(struct store *store, struct str kind, struct str key, struct str value,
-                            uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                            struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                            void *data)
 {
     if (!str_eq(kind, STR("handle"))) {
-        puts_.real(store, kind, key, value, version, ttl_ms, done, data);
+        puts_.real(store, kind, key, value, whose, version, ttl_ms, done, data);
         return;
     }
     puts_.count++;
     if (!puts_.holding) {
-        puts_.real(store, kind, key, value, version, ttl_ms, done, data);
+        puts_.real(store, kind, key, value, whose, version, ttl_ms, done, data);
         return;
     }
     assert_null(puts_.done);
@@ -128,7 +129,8 @@ static void let_put(void)
     assert_non_null(done);
     puts_.done = NULL;
     puts_.real(world.store, STR("handle"), str_n(puts_.key, HANDLE_KEY_LEN),
-               str_n(puts_.value, puts_.value_len), puts_.version, puts_.ttl_ms, done, puts_.data);
+               str_n(puts_.value, puts_.value_len), STR_NONE, puts_.version, puts_.ttl_ms, done,
+               puts_.data);
 }
 
 /* --- the tests --- */

@@ -53,10 +53,11 @@ static bool fails(store_done *done, void *data)
 }
 
 static void put_fails(struct store *store, struct str kind, struct str key, struct str value,
-                      uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                      struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                      void *data)
 {
     if (!str_eq(kind, STR("task")) || !fails(done, data))
-        real.put(store, kind, key, value, version, ttl_ms, done, data);
+        real.put(store, kind, key, value, whose, version, ttl_ms, done, data);
 }
 
 static void park_fails(struct store *store, const struct park_spec *park, store_done *done,

@@ -186,11 +186,12 @@ static void fail_later(void *data)
 }
 
 static void put_fails(struct store *store, struct str kind, struct str key, struct str value,
-                      uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+                      struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                      void *data)
 {
     struct failing *failing = malloc(sizeof(*failing));
 
-    (void)store, (void)kind, (void)key, (void)value, (void)version, (void)ttl_ms;
+    (void)store, (void)kind, (void)key, (void)value, (void)whose, (void)version, (void)ttl_ms;
     *failing = (struct failing){ done, data };
     loop_defer(world.loop, fail_later, failing);
 }

@@ -6,6 +6,8 @@
  */
 #include "suite.h"
 
+#include <stdio.h>
+
 #include "base/mem.h"
 
 enum {
@@ -293,6 +295,111 @@ static void a_park_sent_again_at_the_bound_recognises_itself(void **state)
     mem_free(args);
 }
 
+/* --- small records --- */
+
+static nod_status put_large(const char *whose, const char *key, uint64_t version, int64_t ttl_ms)
+{
+    char *text = suite_large(LARGE);
+    nod_status status = suite_put_of(whose, key, str_n(text, LARGE), version, ttl_ms)->status;
+
+    mem_free(text);
+    return status;
+}
+
+static void small_records_count_for_their_principal(void **state)
+{
+    static const char *const keys[FITS] = { "a", "b", "c", "d" };
+    struct made more, other;
+    (void)state;
+
+    bounded(0, BOUND);
+    for (int i = 0; i < FITS; i++)
+        assert_int_equal(put_large("ada", keys[i], 0, 0), NOD_OK);
+    assert_int_equal(make(&more, "ada", LARGE), NOD_E_LIMIT);
+    assert_int_equal(more.got->reply.quota, STORE_QUOTA_BYTES_PRINCIPAL);
+    assert_int_equal(make(&other, "grace", LARGE), NOD_OK);
+    suite_del("k", "a");
+    assert_int_equal(make(&more, "ada", LARGE), NOD_OK);
+    assert_int_equal(make(&more, "ada", LARGE), NOD_E_LIMIT);
+    assert_int_equal(suite_put("k", "b", STR("short"), 0, 0)->status, NOD_OK); /* it stays hers */
+    if (suite_rig->durable)
+        suite_reopen();
+    assert_int_equal(make(&more, "ada", LARGE), NOD_OK);
+    assert_int_equal(make(&more, "ada", LARGE), NOD_E_LIMIT);
+    assert_int_equal(put_large("grace", "c", 0, 0), NOD_OK); /* and now it is somebody else's */
+    assert_int_equal(make(&more, "ada", LARGE), NOD_OK);
+    assert_int_equal(make(&more, "ada", LARGE), NOD_E_LIMIT);
+}
+
+static void a_small_record_that_is_written_often_counts_once(void **state)
+{
+    struct made more;
+    (void)state;
+
+    bounded(0, BOUND);
+    for (int i = 0; i < 3 * FITS; i++)
+        assert_int_equal(put_large("ada", "a", 0, i % 2 ? SUITE_LONG_MS : 0), NOD_OK);
+    for (int i = 1; i < FITS; i++)
+        assert_int_equal(make(&more, "ada", LARGE), NOD_OK);
+    assert_int_equal(make(&more, "ada", LARGE), NOD_E_LIMIT);
+    for (int i = 0; i < 3; i++) {
+        suite_del("k", "a");
+        assert_int_equal(put_large("ada", "a", 0, 0), NOD_OK);
+    }
+    assert_int_equal(make(&more, "ada", LARGE), NOD_E_LIMIT);
+    suite_del("k", "a");
+    assert_int_equal(make(&more, "ada", LARGE), NOD_OK);
+}
+
+static void a_small_record_whose_time_is_over_counts_no_more(void **state)
+{
+    struct made more;
+    char key[16];
+    (void)state;
+
+    bounded(0, BOUND);
+    for (int i = 0; i < FITS; i++) {
+        snprintf(key, sizeof(key), "%d", i);
+        assert_int_equal(put_large("ada", key, 0, SUITE_SHORT_MS), NOD_OK);
+    }
+    if (suite_rig->by_hand)
+        assert_int_equal(make(&more, "ada", LARGE), NOD_E_LIMIT);
+    nod_status status = NOD_E_LIMIT;
+    for (int i = 0; i < 100 && status != NOD_OK; i++) { /* a store removes in passing */
+        suite_rig->advance(suite_rig, suite_rig->by_hand ? 10000 : SUITE_SHORT_MS);
+        suite_beat("node-a", SUITE_LONG_MS);
+        status = make(&more, "ada", (FITS - 1) * LARGE);
+    }
+    assert_int_equal(status, NOD_OK);
+    assert_int_equal(put_large("ada", "0", 0, 0), NOD_OK); /* what is there anew counts anew */
+    assert_int_equal(make(&more, "ada", LARGE), NOD_E_LIMIT);
+}
+
+static void a_new_small_record_is_refused_only_if_it_asks_for_room(void **state)
+{
+    struct made made[FITS];
+    struct got *got;
+    (void)state;
+
+    bounded(0, BOUND);
+    assert_int_equal(put_large("ada", "there", STORE_IF_ROOM, 0), NOD_OK);
+    for (int i = 1; i < FITS; i++)
+        assert_int_equal(make(&made[i], "ada", LARGE), NOD_OK);
+    char *text = suite_large(LARGE);
+    got = suite_put_of("ada", "new", str_n(text, LARGE), STORE_IF_ROOM, 0);
+    mem_free(text);
+    assert_int_equal(got->status, NOD_E_LIMIT);
+    assert_int_equal(got->reply.quota, STORE_QUOTA_BYTES_PRINCIPAL);
+    assert_int_equal(got->reply.quota_most, BOUND);
+    assert_int_equal(suite_get("k", "new")->status, NOD_E_NOT_FOUND);
+    assert_int_equal(put_large("grace", "hers", STORE_IF_ROOM, 0), NOD_OK);
+    assert_int_equal(put_large("ada", "there", STORE_IF_ROOM, 0), NOD_OK); /* it was let in */
+    assert_int_equal(put_large("ada", "word", 0, 0), NOD_OK);
+    suite_cancel(NULL, &made[1].call, "enough");
+    suite_cancel(NULL, &made[2].call, "enough");
+    assert_int_equal(put_large("ada", "new", STORE_IF_ROOM, 0), NOD_OK);
+}
+
 /* Honest use: as many questions of the usual size as may wait. */
 static void as_many_usual_questions_as_may_wait_have_room(void **state)
 {
@@ -325,6 +432,10 @@ const struct CMUnitTest suite_bytes[] = {
     TEST(a_result_that_nobody_fetched_counts_for_its_time),
     TEST(who_comes_and_goes_is_never_refused),
     TEST(a_park_sent_again_at_the_bound_recognises_itself),
+    TEST(small_records_count_for_their_principal),
+    TEST(a_small_record_that_is_written_often_counts_once),
+    TEST(a_small_record_whose_time_is_over_counts_no_more),
+    TEST(a_new_small_record_is_refused_only_if_it_asks_for_room),
     TEST(as_many_usual_questions_as_may_wait_have_room),
 };
 const size_t suite_bytes_count = sizeof(suite_bytes) / sizeof(suite_bytes[0]);

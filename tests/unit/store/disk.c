@@ -301,7 +301,8 @@ static nod_status put(int n)
 {
     struct told told = { 0 };
 
-    store->ops->put(store, STR("k"), key_of(n), str_n(value, VALUE), 0, 0, on_done, &told);
+    store->ops->put(store, STR("k"), key_of(n), str_n(value, VALUE), STR_NONE, 0, 0, on_done,
+                    &told);
     return told_wait(&told);
 }
 
@@ -473,8 +474,8 @@ static void line16_the_log_stays_at_a_few_megabytes_whatever_the_load(void **sta
         memset(puts, 0, sizeof(puts));
         memset(reads, 0, sizeof(reads));
         for (int i = 0; i < AT_ONCE; i++) {
-            store->ops->put(store, STR("k"), key_of((n + i) % 500), str_n(value, VALUE), 0, 0,
-                            on_done, &puts[i]);
+            store->ops->put(store, STR("k"), key_of((n + i) % 500), str_n(value, VALUE), STR_NONE,
+                            0, 0, on_done, &puts[i]);
             store->ops->get(store, STR("k"), key_of((n + i) % 500), on_done, &reads[i]);
         }
         for (int i = 0; i < AT_ONCE; i++) {

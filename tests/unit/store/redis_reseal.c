@@ -189,7 +189,8 @@ static struct got put(const char *key, int64_t ttl_ms)
 {
     struct got got = { 0 };
 
-    store->ops->put(store, STR("kind"), str_of(key), STR("value"), 0, ttl_ms, got_done, &got);
+    store->ops->put(store, STR("kind"), str_of(key), STR("value"), STR_NONE, 0, ttl_ms, got_done,
+                    &got);
     until(&got);
     assert_int_equal(got.status, NOD_OK);
     return got;

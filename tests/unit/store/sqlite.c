@@ -148,13 +148,19 @@ static void a_newer_file_is_refused(void **state)
     meddle("PRAGMA user_version = 99");
     assert_null(open_store(suite_rig));
     assert_non_null(strstr(mine()->why, "newer nod"));
-    meddle("PRAGMA user_version = 7");
+    meddle("PRAGMA user_version = 8");
     suite_store = open_store(suite_rig);
     assert_non_null(suite_store);
 }
 
+/* What version 8 added goes. */
+#define DOWN_TO_7                                                                                  \
+    "ALTER TABLE small DROP COLUMN owner; ALTER TABLE small DROP COLUMN bytes;"                    \
+    "DELETE FROM migrations WHERE version > 7; PRAGMA user_version = 7;"
+
 /* What version 7 added goes. */
 #define DOWN_TO_6                                                                                  \
+    DOWN_TO_7                                                                                      \
     "DROP INDEX calls_spare; ALTER TABLE calls DROP COLUMN bytes;"                                 \
     "ALTER TABLE calls DROP COLUMN spare_ms; ALTER TABLE quota DROP COLUMN bytes;"                 \
     "ALTER TABLE quota DROP COLUMN spare; DELETE FROM migrations WHERE version > 6;"               \
@@ -500,7 +506,8 @@ static void many_operations_share_a_commit(void **state)
 
     for (int i = 0; i < 500; i++) {
         got[i] = got_new();
-        suite_store->ops->put(suite_store, STR("k"), STR("a"), STR("v"), 0, 0, got_done, got[i]);
+        suite_store->ops->put(suite_store, STR("k"), STR("a"), STR("v"), STR_NONE, 0, 0, got_done,
+                              got[i]);
     }
     for (int i = 0; i < 500; i++)
         assert_int_equal(got_wait(got[i])->status, NOD_OK);
@@ -635,7 +642,8 @@ static void what_is_over_is_removed_while_nobody_asks(void **state)
         char key[16];
         snprintf(key, sizeof(key), "%d", i);
         struct got *got = got_new();
-        suite_store->ops->put(suite_store, STR("k"), str_of(key), STR("v"), 0, 100, got_done, got);
+        suite_store->ops->put(suite_store, STR("k"), str_of(key), STR("v"), STR_NONE, 0, 100,
+                              got_done, got);
     }
     suite_beat("node-a", SUITE_LONG_MS);
     suite_rig->advance(suite_rig, 10000);

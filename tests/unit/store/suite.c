@@ -450,13 +450,23 @@ struct got *suite_scan(const struct store_scan *scan)
     return got;
 }
 
+struct got *suite_put_of(const char *whose, const char *key, struct str value, uint64_t version,
+                         int64_t ttl_ms)
+{
+    struct got *got = got_new();
+
+    suite_store->ops->put(suite_store, STR("k"), str_of(key), value, str_of(whose), version, ttl_ms,
+                          got_done, got);
+    return begun(got);
+}
+
 struct got *suite_put(const char *kind, const char *key, struct str value, uint64_t version,
                       int64_t ttl_ms)
 {
     struct got *got = got_new();
 
-    suite_store->ops->put(suite_store, str_of(kind), str_of(key), value, version, ttl_ms, got_done,
-                          got);
+    suite_store->ops->put(suite_store, str_of(kind), str_of(key), value, STR_NONE, version, ttl_ms,
+                          got_done, got);
     return begun(got);
 }
 

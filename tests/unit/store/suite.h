@@ -135,6 +135,9 @@ struct got *suite_cancel(const struct id *token, const struct id *call, const ch
 struct got *suite_load_call(const struct id *call);
 struct got *suite_load_ask(const struct id *ask);
 struct got *suite_scan(const struct store_scan *scan);
+/* A small record of this principal. */
+struct got *suite_put_of(const char *whose, const char *key, struct str value, uint64_t version,
+                         int64_t ttl_ms);
 struct got *suite_put(const char *kind, const char *key, struct str value, uint64_t version,
                       int64_t ttl_ms);
 struct got *suite_get(const char *kind, const char *key);
