@@ -38,6 +38,9 @@ int os_reopen(int fd, int flags);
 /* Does the process at the other end of a Unix socket run as our user? False if that is not
  * known. */
 bool os_peer_is_us(int fd);
+/* Bytes written to a socket that the other end has not acknowledged; of a Unix socket, that it has
+ * not read. 0 if this system does not say. */
+size_t os_unacknowledged(int fd);
 /* A number that no other socket of this machine has or had; 0: this system has none. */
 uint64_t os_socket_mark(int fd);
 /* Does an open socket of our user's hold the other end of a TCP connection within this machine? The

@@ -8,6 +8,7 @@
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
+#include <linux/sockios.h>
 #include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -154,6 +156,13 @@ uint64_t os_socket_mark(int fd)
     socklen_t len = sizeof(mark);
 
     return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &mark, &len) == 0 ? mark : 0;
+}
+
+size_t os_unacknowledged(int fd)
+{
+    int bytes = 0;
+
+    return ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? (size_t)bytes : 0;
 }
 
 /*

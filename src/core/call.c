@@ -359,6 +359,25 @@ void engine_fetched(struct engine *engine, struct str call_id)
         engine->store->ops->fetched(engine->store, call_id);
 }
 
+void engine_also_full(struct engine *engine,
+                      enum store_quota (*full)(void *data, struct str principal, uint64_t *most),
+                      void *data)
+{
+    engine->also_full = full;
+    engine->also_full_data = data;
+}
+
+enum store_quota engine_full(struct engine *engine, struct str principal, uint64_t *most)
+{
+    struct store *store = engine->store;
+    enum store_quota quota =
+        store->ops->full ? store->ops->full(store, principal, most) : STORE_QUOTA_NONE;
+
+    if (!quota && engine->also_full)
+        quota = engine->also_full(engine->also_full_data, principal, most);
+    return quota;
+}
+
 static void finish_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
@@ -690,8 +709,8 @@ void engine_call(struct engine *engine, const struct call_spec *spec)
     }
     enum store_quota quota = STORE_QUOTA_NONE;
     uint64_t most = 0;
-    if (!spec->opened && engine->store->ops->full)
-        quota = engine->store->ops->full(engine->store, call->principal, &most);
+    if (!spec->opened)
+        quota = engine_full(engine, call->principal, &most);
     if (quota) {
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_LIMIT,
                                                  .message = call_quota_message(call, quota, most),

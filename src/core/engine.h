@@ -236,6 +236,15 @@ void engine_watch_asks(struct engine *engine, struct ask_watch *watch);
 /* Before the store is destroyed. Does nothing if it does not watch. */
 void engine_unwatch_asks(struct engine *engine, struct ask_watch *watch);
 
+/*
+ * Who opens no new call, because too many bytes are kept for it, as far as is known at once: by the
+ * store, or by whoever has said so with engine_also_full, because it keeps something beside the
+ * store. `full` NULL: nobody does.
+ */
+enum store_quota engine_full(struct engine *engine, struct str principal, uint64_t *most);
+void engine_also_full(struct engine *engine,
+                      enum store_quota (*full)(void *data, struct str principal, uint64_t *most),
+                      void *data);
 /* The result of a call was read from the store and handed out (store_ops.fetched). */
 void engine_fetched(struct engine *engine, struct str call_id);
 /* What somebody is told who would exceed a bound of the store. */

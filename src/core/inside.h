@@ -105,8 +105,10 @@ struct engine {
     struct list turn_ops;     /* on their way to the store: see turns_early.c */
     struct list scopings;     /* questions that replace older ones: see scope.c */
     struct counts counts;
-    struct list watches;           /* struct ask_watch: see watch.c */
-    struct caller nobody;          /* the caller of calls whose caller is gone */
+    struct list watches;  /* struct ask_watch: see watch.c */
+    struct caller nobody; /* the caller of calls whose caller is gone */
+    enum store_quota (*also_full)(void *data, struct str principal, uint64_t *most);
+    void *also_full_data;
     const struct catalog *catalog; /* NULL: not known */
     struct recovery *recovery;
     struct suspects *suspects;         /* calls whose nodes have died: see suspect.c */

@@ -576,7 +576,9 @@ static void result_loaded(void *data, nod_status status, const struct store_repl
         outcome_read(&arena, arena_str(&arena, reply->call->result), &outcome) == NOD_OK) {
         if (attach->marks && !str_eq(reply->call->id, id_str(&attach->request)))
             attach_mark_result(&arena, reply->call, &outcome);
-        engine_fetched(attach->server->opts.engine, reply->call->id);
+        if (call->stream->pipe)
+            engine_fetched(attach->server->opts.engine, reply->call->id);
+        mcp_stream_hands(call->stream, reply->call->id);
         caller2025_respond(call, &outcome);
     } else {
         say_failure(attach, "CALL_UNKNOWN", status == NOD_E_STORE ? store_away : not_known);

@@ -411,7 +411,7 @@ static void result_loaded(void *data, nod_status status, const struct store_repl
         arena_init(&arena, ATTACH_ARENA_MAX);
         if (status == NOD_OK && reply->call->result.len &&
             outcome_read(&arena, arena_str(&arena, reply->call->result), &outcome) == NOD_OK) {
-            engine_fetched(caller->server->opts.engine, reply->call->id);
+            caller_hands(caller, reply->call->id);
             caller_end(caller, &outcome);
         } else if (status == NOD_E_STORE)
             store_failed(caller);

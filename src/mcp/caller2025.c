@@ -569,12 +569,14 @@ static bool is_there(const struct caller2025 *call)
     return !call->quiet && (call->stream->exchange || call->stream->pipe);
 }
 
-/* What is found by a handle is given out by whoever reads it from the store. */
+/* What is found by a handle is given out by whoever reads it from the store; and whether a
+ * connection has delivered it is known later (mcp/delivery). */
 static bool call_is_awaited(const struct caller *caller)
 {
     const struct caller2025 *call = (const struct caller2025 *)(const void *)caller;
 
-    return call->session && is_there(call) && !call->attach && !soft2025_noted(call);
+    return call->session && !call->quiet && call->stream->pipe && !call->attach &&
+           !soft2025_noted(call);
 }
 
 static void call_finished(struct caller *caller, struct call *engine_call_,
@@ -608,6 +610,8 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
         else
             call_dropped(call); /* whoever comes back, or calls again, is given the result */
     } else {
+        if (!call->quiet && call_is_stored(engine_call_))
+            mcp_stream_hands(call->stream, call_id(engine_call_));
         caller2025_respond(call, outcome);
     }
 }

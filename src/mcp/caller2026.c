@@ -21,6 +21,7 @@
 #include "mcp/attach_tool.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller_record.h"
+#include "mcp/delivery.h"
 #include "mcp/drain.h"
 #include "mcp/ask2026.h"
 #include "mcp/notice.h"
@@ -573,6 +574,15 @@ void caller_end(struct caller2026 *caller, const struct outcome *outcome)
     caller_over(caller);
 }
 
+void caller_hands(struct caller2026 *caller, struct str call_id)
+{
+    LIST_EACH (at, &caller->waiters) {
+        const struct response *response = &LIST_OF(at, struct waiter, link)->response;
+        if (!response->over)
+            delivery_begin(caller->server, response->exchange, call_id);
+    }
+}
+
 void caller_refuse(struct caller2026 *caller)
 {
     caller_fail(caller, 400, RPC_INVALID_PARAMS, STR(CALLER_STATE_REFUSED), STR_NONE);
@@ -594,16 +604,26 @@ static void caller_finished(struct caller *base, struct call *call, const struct
     if (caller->resumed && outcome->status == NOD_E_STALE) {
         caller_refuse(caller); /* its call is known to have ended, but the result is not kept */
     } else if (caller->server) {
+        if (!caller->over && call_is_stored(call))
+            caller_hands(caller, call_id(call));
         caller_end(caller, outcome);
     }
     caller_settle(caller);
 }
 
+static bool waits_on_pipe(const struct caller2026 *caller)
+{
+    struct list *first = list_first(&caller->waiters);
+
+    return first && LIST_OF(first, struct waiter, link)->response.pipe;
+}
+
+/* Over HTTP it is known later: mcp/delivery. */
 static bool caller_is_awaited(const struct caller *base)
 {
     const struct caller2026 *caller = (const struct caller2026 *)(const void *)base;
 
-    return caller->server && !caller->over && !caller->attach && !list_empty(&caller->waiters);
+    return caller->server && !caller->over && !caller->attach && waits_on_pipe(caller);
 }
 
 static void caller_unloaded(struct caller *base)
@@ -640,13 +660,6 @@ static const struct caller_ops caller2026_ops = {
     .carries = true,
     .unloaded = caller_unloaded,
 };
-
-static bool waits_on_pipe(const struct caller2026 *caller)
-{
-    struct list *first = list_first(&caller->waiters);
-
-    return first && LIST_OF(first, struct waiter, link)->response.pipe;
-}
 
 void callers_drain(struct mcp_server *server, bool pipe)
 {

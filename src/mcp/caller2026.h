@@ -118,6 +118,8 @@ void caller_fail(struct caller2026 *caller, int status, int64_t code, struct str
                  struct str data);
 /* Answers every waiter with the result, or the error, of this end. The caller is over. */
 void caller_end(struct caller2026 *caller, const struct outcome *outcome);
+/* What everybody who waits is given next is the result of this call. */
+void caller_hands(struct caller2026 *caller, struct str call_id);
 /* Answers with the one refusal of a requestState. */
 #define CALLER_STATE_REFUSED "Invalid or expired requestState: make the call again, without it"
 void caller_refuse(struct caller2026 *caller);

@@ -217,9 +217,9 @@ static void send_result(struct session *session, const struct looking *looking,
         mcp_stream_await(stream);
         caller2025_write(&server->out, str_n(looking->text, looking->id_len),
                          (enum revision)session->revision, caller2025_part(record->kind), &outcome);
+        mcp_stream_hands(stream, record->id);
         mcp_stream_respond(stream, buf_str(&server->out));
         buf_clear(&server->out);
-        engine_fetched(server->opts.engine, record->id);
     } else {
         refuse(server, looking, exchange, is_forgotten);
     }

@@ -121,6 +121,7 @@ static void send_outcome(struct session *session, const struct waiting *waiting,
     struct mcp_stream *stream =
         mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
 
+    mcp_stream_hands(stream, record->id);
     mcp_stream_await(stream);
     caller2025_write(&server->out, by->id, (enum revision)by->revision,
                      caller2025_part(record->kind), outcome);
@@ -161,7 +162,6 @@ static void send_result(struct session *session, const struct waiting *waiting,
         end_at_once(exchange);
     else
         send_outcome(session, waiting, exchange, record, by, &outcome);
-    engine_fetched(session->server->opts.engine, record->id);
     arena_finish(&arena);
 }
 

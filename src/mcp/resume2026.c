@@ -299,7 +299,7 @@ static void respond_stored(struct caller2026 *caller, struct str text)
     if (outcome_read(&arena, text, &outcome) != NOD_OK || outcome.status == NOD_E_CANCELLED) {
         caller_refuse(caller);
     } else {
-        engine_fetched(caller->server->opts.engine, caller->state.call_id);
+        caller_hands(caller, caller->state.call_id);
         caller_end(caller, &outcome);
     }
     arena_finish(&arena);

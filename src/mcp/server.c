@@ -4,6 +4,7 @@
  * The parts are made here and freed in reverse, each by the file it belongs to. drain.c has how a
  * server that serves comes to its end.
  */
+#include "mcp/delivery.h"
 #include "mcp/server_inside.h"
 
 #include "base/mem.h"
@@ -114,6 +115,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     server->gone = gone_create();
     server->sessions = sessions_create();
     server->ended_streams = ended_streams_create();
+    deliveries_init(server);
     server->subjects = subjects_create();
     server->rounds = rounds2026_create(opts->keyring ? opts->keyring : keyring_random());
     server->listeners = listeners_create();
@@ -161,6 +163,7 @@ void mcp_server_destroy(struct mcp_server *server)
     rounds2026_destroy(server->rounds);
     subjects_destroy(server->subjects);
     ended_streams_destroy(server->ended_streams);
+    deliveries_drop(server);
     sessions_destroy(server->sessions);
     callers_away_destroy(server->away);
     gone_destroy(server->gone);

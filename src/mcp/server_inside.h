@@ -69,6 +69,7 @@ struct mcp_server {
     /* Era 2025. */
     struct sessions *sessions;           /* mcp/session */
     struct ended_streams *ended_streams; /* mcp/ended_streams */
+    struct list deliveries;              /* mcp/delivery */
     struct subjects *subjects;           /* mcp/resources: who subscribes to what */
     struct surface *client;              /* mcp/ask2025 */
 

@@ -208,6 +208,8 @@ static void handed_out(void *data, nod_status status)
                           STR_ARG(id), STR_ARG(PENDING_TOOL)),
         };
     }
+    if (status == NOD_OK)
+        mcp_stream_hands(call->stream, id_str(&soft->call_id));
     caller2025_respond(call, &soft->end);
 }
 

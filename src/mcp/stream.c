@@ -11,6 +11,7 @@
  * reads reaches.
  */
 #include "mcp/stream.h"
+#include "mcp/delivery.h"
 #include "mcp/shares.h"
 
 #include <stdio.h>
@@ -233,6 +234,7 @@ void mcp_stream_destroy(struct mcp_stream *stream)
         session->standing_count--;
         shares_drop(session->server, session_principal(session), MCP_SHARE_LISTENERS, 1);
     }
+    delivery_lose_stream(stream);
     ended_streams_remove(stream);
     list_remove(&stream->link);
     MEM_DELETE(stream);
@@ -381,8 +383,8 @@ void mcp_stream_pump(struct mcp_stream *stream)
     if (stream->exchange && stream->ended) {
         struct http_exchange *exchange = stream->exchange;
         stream->exchange = NULL;
-        stream->written = true;
-        ended_streams_written(stream);
+        delivery_of_stream(stream, exchange,
+                           stream->result_of.text[0] ? id_str(&stream->result_of) : STR_NONE);
         http_end(exchange);
     }
 }
@@ -594,6 +596,16 @@ static void stream_respond(struct mcp_stream *stream, int status, struct str mes
             reply_plain(stream, status, message);
     }
     stream_settle(stream);
+}
+
+void mcp_stream_hands(struct mcp_stream *stream, struct str call_id)
+{
+    if (stream->pipe || call_id.len != ID_LEN)
+        return;
+    if (!stream->array && stream->begun)
+        memcpy(stream->result_of.text, call_id.at, ID_LEN);
+    else if (stream->exchange)
+        delivery_begin(stream->session->server, stream->exchange, call_id);
 }
 
 void mcp_stream_respond(struct mcp_stream *stream, struct str message)

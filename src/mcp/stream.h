@@ -48,6 +48,7 @@ struct mcp_stream {
     struct session *session;
     struct list link;               /* of the session */
     struct ended_entry kept;        /* once it has ended */
+    struct delivery *delivery;      /* of its end; NULL: none is under way */
     struct http_exchange *exchange; /* NULL: nobody listens now */
     struct pipe_lines *pipe;
     struct mcp_event *first, *last;
@@ -67,11 +68,12 @@ struct mcp_stream {
     bool array; /* the POST was an array */
     bool begun; /* server-sent events */
     bool ended;
-    bool written;                   /* its end was written to a connection */
+    bool arrived;                   /* the whole of it has arrived, as far as is known */
     bool unprimed;                  /* the first event of this connection, an id without data, is
                                        still to be written */
     bool lost;                      /* the client left before it had an id to come back with: it may
                                        send its request again */
+    struct id result_of;            /* its response is the result of this call; empty: of none */
     bool of_call;                   /* its name is the id of its only call */
     char name[STREAM_NAME_MAX + 1]; /* empty: its number */
 };
@@ -107,6 +109,9 @@ uint32_t mcp_stream_reserve(struct mcp_stream *stream);
 void mcp_stream_send_at(struct mcp_stream *stream, uint32_t seq, struct str message);
 /* What was sent with this seq no longer counts: whoever resumes the stream is not shown it. */
 void mcp_stream_forget(struct mcp_stream *stream, uint32_t seq);
+/* The next response is the result of this call, which the store has: it is told when a client was
+ * given it, on whatever connection. */
+void mcp_stream_hands(struct mcp_stream *stream, struct str call_id);
 /* The last of the awaited responses ends a held stream, and may free it. */
 void mcp_stream_respond(struct mcp_stream *stream, struct str message);
 /* The same, with the status 429 if nothing was sent yet and the POST was no array. */

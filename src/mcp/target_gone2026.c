@@ -10,6 +10,7 @@
 #include "core/catalog.h"
 #include "core/json_digest.h"
 #include "mcp/caller2026.h"
+#include "mcp/delivery.h"
 #include "mcp/failure.h"
 #include "mcp/gone.h"
 #include "mcp/pipe2026.h"
@@ -90,7 +91,8 @@ static int homeless_ended(struct homeless *homeless, const struct call_record *r
     if (outcome_read(&homeless->arena, record->result, &outcome) != NOD_OK ||
         outcome.status == NOD_E_CANCELLED)
         return homeless_refuse(homeless);
-    engine_fetched(server->opts.engine, record->id);
+    if (!homeless->response.over)
+        delivery_begin(server, homeless->response.exchange, record->id);
     if (record->state == CALL_STORED_CANCELLED)
         return homeless_over(homeless, &outcome);
     return result_respond(&server->out, &server->opts, homeless->id, homeless->part, &outcome);

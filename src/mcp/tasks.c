@@ -28,6 +28,7 @@ struct tasks {
     struct list ended; /* oldest first */
     struct heap due;
     size_t bytes; /* of what is kept */
+    size_t lost;  /* as in struct task_owner */
 };
 
 struct tasks *tasks_create(void)
@@ -97,24 +98,58 @@ static void owner_drop(struct tasks *tasks, struct task_owner *owner)
     mem_free(owner);
 }
 
-static void forget_first(struct list *ended, bool own)
+/* The oldest whose end was fetched, or that the store has. False: there is none. */
+static bool forget_first(struct list *ended, bool own, const struct task *but)
 {
-    struct list *at = list_first(ended);
-
-    if (at)
-        task_forget(own ? LIST_OF(at, struct task, own) : LIST_OF(at, struct task, ended));
+    LIST_EACH (at, ended) {
+        struct task *task = own ? LIST_OF(at, struct task, own) : LIST_OF(at, struct task, ended);
+        if (task->lost || task == but)
+            continue;
+        task_forget(task);
+        return true;
+    }
+    return false;
 }
 
-/* Tasks that have ended make room for the new one, which is already counted for its owner. */
+static void lost_count(struct task *task, bool lost)
+{
+    struct tasks *tasks = task->server->tasks;
+    size_t bytes = task->end.len;
+
+    if (task->lost == lost)
+        return;
+    task->lost = lost;
+    tasks->lost = lost ? tasks->lost + bytes : tasks->lost - bytes;
+    task->owner->lost = lost ? task->owner->lost + bytes : task->owner->lost - bytes;
+}
+
+void tasks_fetched(struct mcp_server *server, struct str id)
+{
+    struct task *task = map_get(&server->tasks->by_id, id);
+
+    if (task)
+        lost_count(task, false);
+}
+
+size_t tasks_lost(const struct mcp_server *server, struct str principal)
+{
+    const struct task_owner *owner =
+        principal.len ? map_get(&server->tasks->owners, principal) : NULL;
+
+    return !principal.len ? server->tasks->lost : owner ? owner->lost : 0;
+}
+
+/* Tasks whose ends were fetched make room for the new one, which is already counted for its owner.
+ */
 static bool make_room(struct mcp_server *server, struct task_owner *owner)
 {
     struct tasks *tasks = server->tasks;
     size_t most = server->opts.per_principal[MCP_SHARE_TASKS];
 
     if (owner->count > most)
-        forget_first(&owner->ended, true);
+        forget_first(&owner->ended, true, NULL);
     else if (tasks->by_id.count >= TASKS_MAX)
-        forget_first(&tasks->ended, false);
+        forget_first(&tasks->ended, false, NULL);
     return owner->count <= most && tasks->by_id.count < TASKS_MAX;
 }
 
@@ -194,6 +229,7 @@ void task_forget(struct task *task)
     heap_remove(&tasks->due, &task->due);
     list_remove(&task->ended);
     list_remove(&task->own);
+    lost_count(task, false);
     tasks->bytes -= task->end.len;
     owner->bytes -= task->end.len;
     mem_free((char *)task->end.at);
@@ -288,11 +324,13 @@ void task_end(struct task *task, enum task_status status, struct str end, struct
     list_append(&task->owner->ended, &task->own);
     task_store(task);
     subscriptions_task(task->server, task);
+    if (status != TASK_CANCELLED && !task->kept)
+        lost_count(task, true);
     while (task->owner->bytes > TASKS_BYTES_PER_PRINCIPAL_MAX &&
-           list_first(&task->owner->ended) != &task->own)
-        forget_first(&task->owner->ended, true);
-    while (tasks->bytes > TASKS_BYTES_MAX && list_first(&tasks->ended) != &task->ended)
-        forget_first(&tasks->ended, false);
+           forget_first(&task->owner->ended, true, task))
+        continue;
+    while (tasks->bytes > TASKS_BYTES_MAX && forget_first(&tasks->ended, false, task))
+        continue;
 }
 
 void task_restored(struct task *task, int64_t updated_ms)

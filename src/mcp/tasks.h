@@ -24,7 +24,7 @@
 #include "mcp/work.h"
 
 enum {
-    TASKS_MAX = 20000,                        /* in all; the oldest that have ended make room */
+    TASKS_MAX = 20000,                        /* in all; the oldest that were fetched make room */
     TASKS_PER_PRINCIPAL_MAX = 1000,           /* the same, of one principal */
     TASKS_BYTES_MAX = 256 << 20,              /* of results that are kept */
     TASKS_BYTES_PER_PRINCIPAL_MAX = 64 << 20, /* the same, of one principal: its oldest go first */
@@ -60,6 +60,7 @@ struct task_note { /* what is known of an ask beside its record */
 struct task_owner { /* a principal with tasks */
     size_t count;
     size_t bytes;      /* of what is kept of them */
+    size_t lost;       /* of these: nobody has fetched them, and only this process has them */
     struct list ended; /* oldest first */
     size_t len;
     char name[];
@@ -92,6 +93,7 @@ struct task {
     bool kept;    /* the store has a record of it */
     bool storing; /* a write of its record is under way */
     bool stale;   /* another write has to follow */
+    bool lost;    /* it has ended, nobody has fetched its end, and the store has no record of it */
     int64_t created_ms, updated_ms, ttl_ms;
     struct task_note *notes;
     size_t note_count;
@@ -107,6 +109,11 @@ struct tasks *tasks_create(void);
 void tasks_destroy(struct mcp_server *server);
 /* Has the principal as many tasks as it may have, including ended ones? */
 bool tasks_full(const struct mcp_server *server, struct str principal);
+/* A client was given the end of this task, if it is one. */
+void tasks_fetched(struct mcp_server *server, struct str id);
+/* Bytes of ends of this principal, or of all (empty), that nobody has fetched, and that only this
+ * process has. */
+size_t tasks_lost(const struct mcp_server *server, struct str principal);
 void tasks_sweep(struct mcp_server *server);
 /* Does some tool have tasks? */
 bool tasks_offered(const struct mcp_server *server);

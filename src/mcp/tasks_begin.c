@@ -131,12 +131,11 @@ static void begin_here(struct request *request, struct task *task, struct target
 /* As far as it is known at once; otherwise the store tells when the call is opened. */
 static bool no_room(struct request *request)
 {
-    struct store *store = engine_store(request->server->opts.engine);
+    struct engine *engine = request->server->opts.engine;
     uint64_t most = 0;
     struct arena arena;
 
-    enum store_quota quota =
-        store->ops->full ? store->ops->full(store, request->principal, &most) : STORE_QUOTA_NONE;
+    enum store_quota quota = engine_full(engine, request->principal, &most);
     if (!quota)
         return false;
     arena_init(&arena, NO_ROOM_ARENA_MAX);

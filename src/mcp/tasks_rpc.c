@@ -7,6 +7,7 @@
  */
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "mcp/delivery.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
 
@@ -148,16 +149,18 @@ struct task *task_of_request(struct request *request, const struct json *respons
 
 /* --- tasks/get --- */
 
-static void get_write(struct mcp_server *server, struct str request_id, struct task *task)
+static void get_write(struct mcp_server *server, struct http_exchange *exchange,
+                      struct str request_id, struct task *task)
 {
     task_write_detailed(server, request_id, task);
     if (task->status == TASK_COMPLETED || task->status == TASK_FAILED)
-        engine_fetched(server->opts.engine, id_str(&task->id));
+        delivery_begin(server, exchange, id_str(&task->id));
 }
 
 static void get_loaded(struct task_wait *wait, struct task *task)
 {
-    get_write(wait->work.server, wait->request_id, task);
+    if (!wait->response.over)
+        get_write(wait->work.server, wait->response.exchange, wait->request_id, task);
     task_wait_end(wait, 200);
 }
 
@@ -169,7 +172,7 @@ void tasks_get(struct request *request)
     }
     struct task *task = task_of_request(request, NULL, get_loaded);
     if (task)
-        get_write(request->server, request->id, task);
+        get_write(request->server, request->exchange, request->id, task);
 }
 
 /* --- tasks/cancel --- */

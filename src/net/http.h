@@ -195,6 +195,15 @@ static inline struct str http_named(const struct http_request *request, enum htt
 
 /* Called once, if the client goes away before the response is complete. */
 void http_on_gone(struct http_exchange *exchange, void (*gone)(void *data), void *data);
+/*
+ * Called once, after the response: did it arrive? It did if the client has sent something after the
+ * whole response was written, or has closed the connection and has all of it. It did not if the
+ * connection broke, or was closed by the client before that. A client that holds the connection
+ * open and silent is believed to have it when it is closed as idle. Never called from inside the
+ * reply. Several can be set for one exchange.
+ */
+void http_on_arrived(struct http_exchange *exchange, void (*arrived)(void *data, bool did),
+                     void *data);
 /* It is known now who is at the other end, as if on_head had returned HTTP_TRUST. False: that owner
  * has too many connections. */
 bool http_trust(struct http_exchange *exchange, struct str who);

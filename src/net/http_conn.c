@@ -289,6 +289,24 @@ static void conn_free(struct http_conn *conn)
     mem_free(conn);
 }
 
+void conn_arrived(struct http_arrival **arrivals, bool did)
+{
+    struct http_arrival *arrival;
+
+    while ((arrival = *arrivals)) {
+        *arrivals = arrival->next;
+        arrival->arrived(arrival->data, did);
+        mem_free(arrival);
+    }
+}
+
+/* A shut down of our own may be the one thing that is not acknowledged. */
+static bool has_all(const struct http_conn *conn)
+{
+    return !conn->broken && !cork_held(conn) && stream_queued(conn->stream) == 0 &&
+           stream_unacknowledged(conn->stream) <= (conn->ending ? 1 : 0);
+}
+
 static void exchange_gone(struct http_conn *conn)
 {
     struct http_exchange *exchange = conn->exchange;
@@ -298,6 +316,7 @@ static void exchange_gone(struct http_conn *conn)
     conn->exchange = NULL;
     if (exchange->gone)
         exchange->gone(exchange->gone_data);
+    conn_arrived(&exchange->arrivals, false);
     exchange_free(conn->server, exchange);
 }
 
@@ -307,9 +326,11 @@ void conn_close(struct http_conn *conn)
         return;
     cork_flush(conn);
     conn->closed = true;
+    bool arrived = conn->arrivals && has_all(conn);
     share_known(conn);
     timer_stop(conn->server->loop, &conn->timer);
     stream_close(conn->stream);
+    conn_arrived(&conn->arrivals, arrived);
     exchange_gone(conn);
     incoming_free(conn->server, conn->incoming);
     conn->incoming = NULL;
@@ -673,6 +694,8 @@ static void on_read(struct stream *stream, struct str bytes)
     struct http_conn *conn = stream->owner;
     struct str all = bytes;
 
+    if (conn->arrivals && !cork_held(conn) && stream_queued(stream) == 0)
+        conn_arrived(&conn->arrivals, true);
     if (conn->ending) {
         explicit_bzero((char *)bytes.at, bytes.len); /* nobody reads them, whatever they are */
         return;
@@ -697,6 +720,7 @@ static void on_end(struct stream *stream, int error)
     struct http_conn *conn = stream->owner;
 
     conn->ended = true;
+    conn->broken = error != 0;
     if (error == 0 && conn->ending && stream_queued(conn->stream) > 0)
         return; /* the last response is still being sent */
     conn_close(conn);
@@ -724,6 +748,7 @@ static void on_closed(struct stream *stream)
     struct http_server *server = conn->server;
 
     conn->closed = true;
+    conn_arrived(&conn->arrivals, false);
     server_forget(server, conn);
     conn_free(conn);
 }

@@ -110,6 +110,12 @@ struct http_ahead {
     size_t from; /* everything before it was taken */
 };
 
+struct http_arrival { /* somebody who wants to know whether a response has arrived */
+    struct http_arrival *next;
+    void (*arrived)(void *data, bool did);
+    void *data;
+};
+
 struct http_conn {
     struct list link;
     struct http_server *server;
@@ -124,7 +130,8 @@ struct http_conn {
     size_t put;     /* bytes handed to the stream so far; wraps */
     /* of these, how many had left the queue when the reader was last seen taking some */
     size_t taken;
-    uint32_t held; /* the number of its piece in the cork, from 1; 0: it has none */
+    struct http_arrival *arrivals; /* of responses that were written; NULL: nobody wants to know */
+    uint32_t held;                 /* the number of its piece in the cork, from 1; 0: it has none */
     struct peer peer;
     uint8_t wait;
     bool stranger;
@@ -133,6 +140,7 @@ struct http_conn {
     bool paused; /* not reading: too much came ahead, or too much is unsent */
     bool ending; /* no more requests are read; bytes are dropped */
     bool ended;  /* the client has closed its side */
+    bool broken; /* the connection broke */
     bool closed;
     bool resuming; /* a deferred call holds the connection */
     bool released; /* the stream is gone; free it when that call has run */
@@ -145,6 +153,7 @@ struct http_exchange {
     void *gone_data;
     void (*drained)(void *data);
     void *drained_data;
+    struct http_arrival *arrivals;
     struct str lines; /* from the ruling */
     size_t making;    /* bytes in use for the response, said by http_hold; in conn->counted */
     bool unhanded;    /* on_request was not called with it yet */
@@ -167,6 +176,8 @@ void cork_finish(struct http_cork *cork);
 void cork_put(struct http_conn *conn, const struct str *parts, size_t count);
 void cork_flush(struct http_conn *conn);
 size_t cork_held(const struct http_conn *conn);
+/* What is known of the responses so far: they have arrived, or they have not. */
+void conn_arrived(struct http_arrival **arrivals, bool did);
 /* The exchange was answered (and freed): goes on with the next request, or ends. */
 void conn_answered(struct http_conn *conn, bool keep_alive);
 /* Counts anew what the connection holds, and sets the deadline for what it waits for. */

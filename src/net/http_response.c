@@ -161,6 +161,15 @@ void http_on_gone(struct http_exchange *exchange, void (*gone)(void *data), void
     exchange->gone_data = data;
 }
 
+void http_on_arrived(struct http_exchange *exchange, void (*arrived)(void *data, bool did),
+                     void *data)
+{
+    struct http_arrival *arrival = MEM_NEW(struct http_arrival);
+
+    *arrival = (struct http_arrival){ exchange->arrivals, arrived, data };
+    exchange->arrivals = arrival;
+}
+
 void http_on_drain(struct http_exchange *exchange, void (*drained)(void *data), void *data)
 {
     exchange->drained = drained;
@@ -195,7 +204,11 @@ void http_release(struct http_exchange *exchange)
 static void exchange_finish(struct http_exchange *exchange, bool keep_alive)
 {
     struct http_conn *conn = exchange->conn;
+    struct http_arrival **last = &conn->arrivals;
 
+    while (*last)
+        last = &(*last)->next;
+    *last = exchange->arrivals;
     exchange_free(conn->server, exchange);
     conn_answered(conn, keep_alive);
 }

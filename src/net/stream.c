@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "net/file_stream.h"
 
 enum { WIRE_SHUTDOWN_NONE, WIRE_SHUTDOWN_WANTED, WIRE_SHUTDOWN_SENT };
@@ -277,11 +278,20 @@ static void wire_close(struct stream *stream)
     uv_close(&wire->handle.any, on_handle_closed);
 }
 
+static size_t wire_unacknowledged(const struct stream *stream)
+{
+    const struct wire *wire = (const struct wire *)(const void *)stream;
+    uv_os_fd_t fd;
+
+    return uv_fileno(&wire->handle.any, &fd) == 0 ? os_unacknowledged(fd) : 0;
+}
+
 static const struct stream_ops wire_ops = {
     .read_start = wire_read_start,
     .read_stop = wire_read_stop,
     .write = wire_write,
     .queued = wire_queued,
+    .unacknowledged = wire_unacknowledged,
     .shutdown = wire_shutdown,
     .close = wire_close,
 };

@@ -34,6 +34,7 @@ struct stream_ops {
     void (*read_stop)(struct stream *stream);
     void (*write)(struct stream *stream, const struct str *parts, size_t count);
     size_t (*queued)(const struct stream *stream);
+    size_t (*unacknowledged)(const struct stream *stream); /* may be NULL */
     void (*shutdown)(struct stream *stream);
     void (*close)(struct stream *stream);
 };
@@ -76,6 +77,12 @@ static inline void stream_write(struct stream *stream, const struct str *parts, 
 static inline size_t stream_queued(const struct stream *stream)
 {
     return stream->ops->queued(stream);
+}
+
+/* Bytes that have left the queue, and that the other end is not known to have. */
+static inline size_t stream_unacknowledged(const struct stream *stream)
+{
+    return stream->ops->unacknowledged ? stream->ops->unacknowledged(stream) : 0;
 }
 
 static inline void stream_shutdown(struct stream *stream)

@@ -344,11 +344,19 @@ static void tls_close(struct stream *stream)
     stream_close(tls->lower);
 }
 
+static size_t tls_unacknowledged(const struct stream *stream)
+{
+    const struct tls *tls = (const struct tls *)(const void *)stream;
+
+    return tls->lower_gone ? 0 : stream_unacknowledged(tls->lower);
+}
+
 static const struct stream_ops tls_ops = {
     .read_start = tls_read_start,
     .read_stop = tls_read_stop,
     .write = tls_write,
     .queued = tls_queued,
+    .unacknowledged = tls_unacknowledged,
     .shutdown = tls_shutdown,
     .close = tls_close,
 };

@@ -6,9 +6,10 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
-import { HttpPeer, startHttp, pause, withoutInbox } from './harness.js';
-import { Modern, deedsFile, retryOf, scratchFolder, word } from './modern.js';
+import { HttpPeer, defaultHeaders, startHttp, pause, withoutInbox } from './harness.js';
+import { Modern, VERSION, deedsFile, metaOf, retryOf, scratchFolder, word } from './modern.js';
 import { stores } from './stores.js';
 
 withoutInbox();
@@ -54,6 +55,20 @@ async function until(what) {
 async function served(bob) {
   const asked = await bob.asked('bulky', { pad: 'small' });
   assert.match(await bob.ended('bulky', { pad: 'small' }, retryOf(asked, { [Object.keys(asked.inputRequests)[0]]: word('bob') })), /^bob /);
+}
+
+// A client that sends a call and reads nothing: its response is written, and is cut off with the connection.
+function unread(url, name, args, params) {
+  const { hostname, port, pathname } = new URL(url);
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 'unread', method: 'tools/call',
+    params: { name, arguments: args, ...params, _meta: metaOf() } });
+  const head = { ...defaultHeaders, Host: `${hostname}:${port}`, 'MCP-Protocol-Version': VERSION, 'Mcp-Method': 'tools/call', 'Mcp-Name': name,
+    Authorization: `Bearer ${EVE}`, 'Content-Length': Buffer.byteLength(body) };
+  const socket = net.connect({ host: hostname, port: Number(port) });
+  socket.pause();
+  socket.on('error', () => {});
+  socket.write(`POST ${pathname} HTTP/1.1\r\n${Object.entries(head).map(([key, value]) => `${key}: ${value}\r\n`).join('')}\r\n${body}`);
+  return socket;
 }
 
 const answered = (asked, text) => retryOf(asked, { [Object.keys(asked.inputRequests)[0]]: word(text) });
@@ -139,6 +154,32 @@ for (const place of places) {
     const grown = rss() - before;
     t.diagnostic(`memory grew by ${(grown / MIB).toFixed(0)} MiB`);
     assert.ok(grown < RSS_MOST, `memory grew by ${grown}`);
+  });
+
+  test(`${place.name}: a result whose connection is cut at the end of its call waits for whoever comes back`, async (t) => {
+    const { server, deeds, metric, eve, bob } = await start(t, place);
+    const slow = { back: UNIT, ms: 50 }, CUT = 6; // of the eight that fit
+    const cut = [];
+    for (let i = 0; i < CUT; i++) {
+      const retry = answered(await eve.asked('bulky_slow', slow), `c${i}`);
+      const socket = unread(server.url, 'bulky_slow', slow, retry);
+      await until(() => deeds.lines().includes(`c${i}`));
+      await until(async () => (await metric('nod_calls_live')) === 0);
+      socket.resetAndDestroy();
+      cut.push(retry);
+    }
+    // The room that is left is taken, again and again, and what was cut off is not touched.
+    let full = 0;
+    for (let i = 0; i < TRIES; i++) {
+      const reply = await eve.call('bulky', { pad: LARGE });
+      if (reply.status !== 200) full++;
+    }
+    assert.ok(full > 0);
+    await served(bob);
+    for (const [i, retry] of cut.entries())
+      assert.equal((await eve.ended('bulky_slow', slow, retry)).length, UNIT + `c${i} `.length);
+    assert.equal(deeds.lines().filter((line) => line.startsWith('c')).length, CUT);
+    await until(async () => (await eve.call('bulky', { pad: LARGE })).status === 200); // they were fetched, and make room
   });
 
   test(`${place.name}: the calls of others while one token sends all it can`, async (t) => {

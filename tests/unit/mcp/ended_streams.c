@@ -176,7 +176,7 @@ static void line21_results_are_kept_for_their_time_however_many_there_are(void *
 }
 
 /* An ended stream of so many bytes, as a call would leave it. */
-static struct mcp_stream *ended_stream(struct session *session, size_t bytes, bool written)
+static struct mcp_stream *ended_stream(struct session *session, size_t bytes, bool arrived)
 {
     static char text[1 << 20];
     struct mcp_stream *stream = mem_zalloc(sizeof(*stream));
@@ -187,7 +187,7 @@ static struct mcp_stream *ended_stream(struct session *session, size_t bytes, bo
     stream->number = ++session->next_stream;
     stream->next_seq = 1;
     stream->awaited = 1;
-    stream->written = written;
+    stream->arrived = arrived;
     ended_entry_init(&stream->kept);
     list_append(&session->streams, &stream->link);
     mcp_stream_respond(stream, str_n(text, bytes));
@@ -207,15 +207,42 @@ static void line21_bytes_are_bounded_for_a_session_and_its_newest_stay(void **st
     struct mcp_stream *lost = ended_stream(session, BYTES, false);
     for (int i = 0; i < MANY; i++)
         last = ended_stream(session, BYTES, true);
-    assert_true(session->kept.bytes <= MCP_KEPT_BYTES_SESSION);
-    assert_true(session->kept.bytes > MCP_KEPT_BYTES_SESSION - 2 * BYTES);
-    assert_ptr_equal(LIST_OF(session->kept.written.prev, struct mcp_stream, kept.of_session), last);
-    /* What is known not to have arrived goes last. */
-    assert_ptr_equal(LIST_OF(session->kept.lost.next, struct mcp_stream, kept.of_session), lost);
-    for (int i = 0; i < MANY; i++)
+    size_t arrived = session->kept.bytes - session->kept.lost_bytes;
+    assert_true(arrived <= MCP_KEPT_BYTES_SESSION);
+    assert_true(arrived > MCP_KEPT_BYTES_SESSION - 2 * BYTES);
+    assert_ptr_equal(LIST_OF(session->kept.arrived.prev, struct mcp_stream, kept.of_session), last);
+    /* What is not known to have arrived does not go. */
+    for (int i = 1; i < MANY; i++)
         ended_stream(session, BYTES, false);
-    assert_true(session->kept.bytes <= MCP_KEPT_BYTES_SESSION);
-    assert_true(list_empty(&session->kept.written));
+    assert_ptr_equal(LIST_OF(session->kept.lost.next, struct mcp_stream, kept.of_session), lost);
+    assert_true(session->kept.lost_bytes > (size_t)MANY * BYTES);
+    assert_true(session->kept.bytes - session->kept.lost_bytes <= MCP_KEPT_BYTES_SESSION);
+    assert_false(list_empty(&session->kept.arrived));
+    world_stop(&world);
+}
+
+static void a_result_that_did_not_arrive_stays_and_counts_against_its_principal(void **state)
+{
+    enum { BYTES = 1000 << 10, MANY = 2 * (MCP_KEPT_BYTES_SESSION / BYTES) };
+    struct client client = { 0 };
+    uint64_t most = 0;
+
+    (void)state;
+    world_start(&world, &(struct world_opts){ .kept_bytes_per_principal = (uint64_t)MANY * BYTES });
+    client_begin(&client, &world, "2025-11-25", "{}");
+    struct session *session = session_of(&client);
+    struct str who = session_principal(session);
+    struct mcp_stream *first = ended_stream(session, BYTES, false);
+    for (int i = 1; i < MANY - 1; i++)
+        ended_stream(session, BYTES, false);
+    assert_int_equal(engine_full(world.engine, who, &most), STORE_QUOTA_NONE);
+    ended_stream(session, BYTES, false);
+    assert_int_equal(engine_full(world.engine, who, &most), STORE_QUOTA_BYTES_PRINCIPAL);
+    assert_int_equal(most, (uint64_t)MANY * BYTES);
+    assert_ptr_equal(LIST_OF(session->kept.lost.next, struct mcp_stream, kept.of_session), first);
+    first->arrived = true;
+    ended_streams_arrived(first);
+    assert_int_equal(engine_full(world.engine, who, &most), STORE_QUOTA_NONE);
     world_stop(&world);
 }
 
@@ -457,6 +484,7 @@ SUBJECT(ended_streams)
         cmocka_unit_test(line05_a_client_that_goes_before_its_array_is_stored_loses_nothing),
         cmocka_unit_test(line21_results_are_kept_for_their_time_however_many_there_are),
         cmocka_unit_test(line21_bytes_are_bounded_for_a_session_and_its_newest_stay),
+        cmocka_unit_test(a_result_that_did_not_arrive_stays_and_counts_against_its_principal),
         cmocka_unit_test(line21_bytes_are_bounded_for_a_principal_and_nobody_elses_go),
         cmocka_unit_test(line24_progress_and_logs_of_an_ended_call_are_told_again),
         cmocka_unit_test(line06_a_session_lives_as_long_as_a_question_waits_in_it),

@@ -524,11 +524,13 @@ void world_start(struct world *world, const struct world_opts *opts)
     world->opts = *opts;
     world->loop = loop_create();
     fake_clock_init(&world->clock, 1700000000000);
-    world->store = memory_store_create(&(struct memory_opts){ .clock = &world->clock.clock,
-                                                              .defer = defer,
-                                                              .defer_ctx = world->loop,
-                                                              .fault = store_fault,
-                                                              .fault_ctx = world });
+    world->store = memory_store_create(
+        &(struct memory_opts){ .clock = &world->clock.clock,
+                               .kept_bytes_per_principal = opts->kept_bytes_per_principal,
+                               .defer = defer,
+                               .defer_ctx = world->loop,
+                               .fault = store_fault,
+                               .fault_ctx = world });
     if (opts->survives) {
         world->ops = *world->store->ops;
         world->ops.durable = true;

@@ -37,7 +37,8 @@ struct world_opts {
     int64_t hold_ms;
     int64_t soft_ms; /* by the real clock */
     int64_t task_ttl_ms;
-    bool survives; /* the store says that it outlives the process, and does */
+    uint64_t kept_bytes_per_principal; /* the store keeps so many; 0: no bound */
+    bool survives;                     /* the store says that it outlives the process, and does */
     bool portable_states;
 };
 
