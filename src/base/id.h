@@ -7,6 +7,8 @@
 #ifndef NOD_BASE_ID_H
 #define NOD_BASE_ID_H
 
+#include <string.h>
+
 #include "base/str.h"
 
 enum { ID_LEN = 22 };
@@ -26,6 +28,16 @@ void id_unique(struct id *id);
 
 /* Random bytes from the kernel; ends the process if there are none. */
 void random_bytes(void *out, size_t len);
+
+/* The id that this text is; of a longer one, its beginning. */
+static inline struct id id_of(struct str text)
+{
+    struct id id = { 0 };
+
+    if (text.len)
+        memcpy(id.text, text.at, text.len < ID_LEN ? text.len : ID_LEN);
+    return id;
+}
 
 static inline struct str id_str(const struct id *id)
 {

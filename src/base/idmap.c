@@ -51,7 +51,7 @@ static bool same_id(const char a[ID_LEN], const char b[ID_LEN])
            word_at(a + ID_LEN - 8) == word_at(b + ID_LEN - 8);
 }
 
-static const char *id_of(const struct idmap *map, const void *object)
+static const char *id_in(const struct idmap *map, const void *object)
 {
     return ((const struct id *)(const void *)((const char *)object + map->id_at))->text;
 }
@@ -75,7 +75,7 @@ static struct idmap_slot *slot_of(const struct idmap *map, const char id[ID_LEN]
         struct idmap_slot *slot = &map->slots[i];
         if (!slot->object)
             return NULL;
-        if (slot->hash == hash && same_id(id_of(map, slot->object), id))
+        if (slot->hash == hash && same_id(id_in(map, slot->object), id))
             return slot;
     }
 }
@@ -134,12 +134,12 @@ static bool add(struct idmap *map, uint64_t hash, void *object)
 
 bool idmap_add(struct idmap *map, void *object)
 {
-    return add(map, hash_of(id_of(map, object)), object);
+    return add(map, hash_of(id_in(map, object)), object);
 }
 
 bool idmap_set(struct idmap *map, void *object)
 {
-    const char *id = id_of(map, object);
+    const char *id = id_in(map, object);
     uint64_t hash = hash_of(id);
     struct idmap_slot *slot = slot_of(map, id, hash);
 
@@ -151,7 +151,7 @@ bool idmap_set(struct idmap *map, void *object)
 
 void idmap_replace(struct idmap *map, const void *object, void *by)
 {
-    size_t i = hash_of(id_of(map, object)) & (map->room - 1);
+    size_t i = hash_of(id_in(map, object)) & (map->room - 1);
 
     while (map->slots[i].object && map->slots[i].object != object)
         i = (i + 1) & (map->room - 1);
@@ -177,7 +177,7 @@ void idmap_remove(struct idmap *map, const void *object)
 {
     if (map->count == 0)
         return;
-    size_t i = hash_of(id_of(map, object)) & (map->room - 1);
+    size_t i = hash_of(id_in(map, object)) & (map->room - 1);
     for (; map->slots[i].object != object; i = (i + 1) & (map->room - 1))
         if (!map->slots[i].object)
             return;
@@ -190,7 +190,7 @@ void idmap_remove(struct idmap *map, const void *object)
 void idmap_fetch(const struct idmap *map, const void *object)
 {
     if (map->room)
-        __builtin_prefetch(&map->slots[hash_of(id_of(map, object)) & (map->room - 1)], 1);
+        __builtin_prefetch(&map->slots[hash_of(id_in(map, object)) & (map->room - 1)], 1);
 }
 
 /* A walk begins after an empty slot: no object moves up past it. */

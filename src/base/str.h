@@ -106,4 +106,13 @@ struct str str_place(char **at, struct str s);
 /* A heap copy that ends with a NUL; free with free(). */
 char *str_dup(struct str s);
 
+/* The value of a hexadecimal digit; -1: it is none. */
+static inline int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 #endif

@@ -130,17 +130,6 @@ bool catalog_has(const struct catalog *catalog, struct str name)
     return false;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 static bool is_utf8(struct str text)
 {
     const char *at = text.at, *end = at + text.len;

@@ -87,6 +87,19 @@ struct str ask_action(enum ask_state state)
                                     : STR_NONE;
 }
 
+bool ask_action_read(struct str word, enum ask_state *out)
+{
+    static const enum ask_state states[] = { ASK_ACCEPTED, ASK_DECLINED, ASK_CANCELLED };
+
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        if (!str_eq(word, ask_action(states[i])))
+            continue;
+        *out = states[i];
+        return true;
+    }
+    return false;
+}
+
 struct str ask_via_shown(struct str via)
 {
     return !via.len ? STR("nod") : str_eq(via, STR("mrtr")) ? STR("client") : via;

@@ -134,6 +134,8 @@ bool args_are_cut(const struct ask_record *ask);
 struct str ask_via_shown(struct str via);
 /* The word of the protocol for how an ask ended: "accept", ...; empty if nobody answered. */
 struct str ask_action(enum ask_state state);
+/* The other way round. False: it is none of the three, and nothing is set. */
+bool ask_action_read(struct str word, enum ask_state *out);
 
 enum entry_class {
     ENTRY_ASK,    /* an ask has ended: state, content, by */

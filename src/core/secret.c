@@ -61,7 +61,7 @@ static struct str owner_of(struct str principal, char out[SECRET_OWNER_LEN])
     return str_n(out, SECRET_OWNER_LEN);
 }
 
-static struct str id_of(struct arena *arena, struct str principal, struct str name)
+static struct str key_of(struct arena *arena, struct str principal, struct str name)
 {
     char owner[SECRET_OWNER_LEN];
 
@@ -100,7 +100,7 @@ static bool secret_read(struct arena *arena, struct str id, struct str record, s
                             .sealed = json_get_str(v, STR(INNER_SEAL_MEMBER)) };
     return json_i64(json_get(v, STR("at")), &out->row.at_ms) &&
            json_i64(json_get(v, STR("until")), &out->row.until_ms) &&
-           str_eq(id_of(arena, out->row.principal, out->row.name), out->row.id);
+           str_eq(key_of(arena, out->row.principal, out->row.name), out->row.id);
 }
 
 static bool is_over(const struct engine *engine, const struct secret *secret)
@@ -250,7 +250,7 @@ static void source_fetch(struct need_source *source, struct need *need)
 
     work->need = need;
     need->data = work;
-    work->id = id_of(&work->arena, need->principal, need->spec.name);
+    work->id = key_of(&work->arena, need->principal, need->spec.name);
     op_start(secrets->engine, &work->op, get_send, fetch_done);
 }
 
@@ -367,7 +367,7 @@ void secret_give(struct engine *engine, const struct secret_given *given,
     struct secret_work *work = work_new(engine->secrets, data);
     work->done = done;
     work->keep_ms = given->keep_ms;
-    work->id = id_of(&work->arena, given->principal, given->name);
+    work->id = key_of(&work->arena, given->principal, given->name);
     work->secret.row.principal = arena_str(&work->arena, given->principal);
     work->secret.row.name = arena_str(&work->arena, given->name);
     work->secret.ask_id = arena_str(&work->arena, given->ask_id);
@@ -427,7 +427,7 @@ struct str secret_id(struct arena *arena, struct str principal, struct str calle
     for (size_t i = 0; is_id && i < SECRET_OWNER_LEN; i++)
         is_id = strchr("0123456789abcdef", called.at[i]) != NULL && called.at[i];
     return is_id || !secret_name_ok(called) ? arena_str(arena, called)
-                                            : id_of(arena, principal, called);
+                                            : key_of(arena, principal, called);
 }
 
 static void del_send(struct op *op)
@@ -485,7 +485,7 @@ void secret_take_back(struct engine *engine, struct str principal, struct str na
     if (!engine->secrets)
         return;
     struct secret_work *work = work_new(engine->secrets, NULL);
-    work->id = id_of(&work->arena, principal, name);
+    work->id = key_of(&work->arena, principal, name);
     work->principal = arena_str(&work->arena, principal);
     work->ask_id = arena_str(&work->arena, ask_id);
     op_start(engine, &work->op, get_send, delete_get_done);

@@ -158,14 +158,6 @@ void hex_encode(struct str bytes, char *out)
     }
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool hex_decode(struct str text, uint8_t *out, size_t len)
 {
     if (text.len % 2 != 0 || text.len / 2 != len)

@@ -200,7 +200,7 @@ static struct signin_op *begin_link(const struct front_request *request)
     struct str link = front_var(request, STR("link"));
 
     if (link.len == ID_LEN)
-        memcpy(op->secret.text, link.at, ID_LEN);
+        op->secret = id_of(link);
     return op;
 }
 

@@ -141,15 +141,10 @@ static bool hex4(const char *at, const char *end, uint32_t *out)
     if (end - at < 4)
         return false;
     for (int i = 0; i < 4; i++) {
-        char c = at[i];
-        uint32_t digit;
-        if (c >= '0' && c <= '9')
-            digit = (uint32_t)(c - '0');
-        else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-            digit = (uint32_t)((c | 0x20) - 'a' + 10);
-        else
+        int digit = hex_digit(at[i]);
+        if (digit < 0)
             return false;
-        n = n * 16 + digit;
+        n = n * 16 + (uint32_t)digit;
     }
     *out = n;
     return true;

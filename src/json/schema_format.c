@@ -36,7 +36,7 @@ static bool is_alnum(char c)
 
 static bool is_hex(char c)
 {
-    return is_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+    return hex_digit(c) >= 0;
 }
 
 static bool is_one_of(char c, const char *set)

@@ -140,14 +140,6 @@ static bool put(struct translation *t, const char *text, size_t skip)
     return buf_add(&t->out, str_of(text)) || refuse(t, "is too long");
 }
 
-static int hex_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The four digits of \uXXXX that begins `ahead` bytes from here, or -1. */
 static int32_t unit_at(const struct translation *t, size_t ahead)
 {
@@ -156,7 +148,7 @@ static int32_t unit_at(const struct translation *t, size_t ahead)
     if (peek(t, ahead) != '\\' || peek(t, ahead + 1) != 'u')
         return -1;
     for (size_t i = 2; i < 6; i++) {
-        int digit = hex_of(peek(t, ahead + i));
+        int digit = hex_digit(peek(t, ahead + i));
         if (digit < 0)
             return -1;
         unit = unit * 16 + digit;
@@ -168,7 +160,7 @@ static bool translate_unicode(struct translation *t)
 {
     if (peek(t, 2) == '{') {
         size_t n = 3;
-        while (hex_of(peek(t, n)) >= 0)
+        while (hex_digit(peek(t, n)) >= 0)
             n++;
         if (n == 3 || peek(t, n) != '}')
             return refuse(t, "has a \\u{ without hexadecimal digits and a closing brace");
@@ -232,7 +224,7 @@ static bool translate_escape(struct translation *t)
     case 'u':
         return translate_unicode(t);
     case 'x':
-        if (hex_of(peek(t, 2)) < 0 || hex_of(peek(t, 3)) < 0)
+        if (hex_digit(peek(t, 2)) < 0 || hex_digit(peek(t, 3)) < 0)
             return refuse(t, "has a \\x without two hexadecimal digits");
         return copy(t, 4);
     case 'c':

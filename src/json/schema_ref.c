@@ -200,22 +200,14 @@ bool ref_register(struct compiler *c, struct node *node)
 
 /* --- following a reference --- */
 
-static int hex_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static struct str percent_decoded(struct arena *arena, struct str text)
 {
     char *out = arena_alloc_aligned(arena, text.len + 1, 1);
     size_t len = 0;
 
     for (size_t i = 0; out && i < text.len; i++) {
-        int high = text.at[i] == '%' && i + 2 < text.len ? hex_of(text.at[i + 1]) : -1;
-        int low = high >= 0 ? hex_of(text.at[i + 2]) : -1;
+        int high = text.at[i] == '%' && i + 2 < text.len ? hex_digit(text.at[i + 1]) : -1;
+        int low = high >= 0 ? hex_digit(text.at[i + 2]) : -1;
         out[len++] = low >= 0 ? (char)(high * 16 + low) : text.at[i];
         i += low >= 0 ? 2 : 0;
     }

@@ -29,7 +29,7 @@ static struct kit_question *question_new(nod_test *test, const struct ask_record
     struct kit_question *question = &test->questions[test->question_count++];
     *question = (struct kit_question){ .key = arena_str(&test->said, record->key),
                                        .message = arena_str(&test->said, record->message) };
-    memcpy(question->id.text, record->id.at, record->id.len < ID_LEN ? record->id.len : ID_LEN);
+    question->id = id_of(record->id);
     return question;
 }
 

@@ -38,20 +38,15 @@ static struct response read_form(bool confirm, const struct json *content)
 static struct response read_elicitation(const struct ask_record *record, bool confirm,
                                         const struct json *result)
 {
-    struct str action = json_get_str(result, STR("action"));
     bool url = record->kind == ASK_URL;
+    enum ask_state action;
 
-    if (str_eq(action, STR("decline")))
-        return (struct response){ .action = ASK_DECLINED };
-    if (str_eq(action, STR("cancel")))
-        return (struct response){ .action = ASK_CANCELLED };
-    if (str_eq(action, STR("accept")) && url)
-        return (struct response){ .action = ASK_ACCEPTED };
-    if (str_eq(action, STR("accept")))
+    if (!ask_action_read(json_get_str(result, STR("action")), &action))
+        /* a URL has no content that could be invalid */
+        return url ? (struct response){ .reading = READ_NOTHING } : unfit;
+    if (action == ASK_ACCEPTED && !url)
         return read_form(confirm, content_of(result));
-    if (url) /* a URL has no content that could be invalid */
-        return (struct response){ .reading = READ_NOTHING };
-    return unfit;
+    return (struct response){ .action = action };
 }
 
 void ask2025_read_back(const struct ask_record *record, enum form_revision revision,

@@ -177,19 +177,6 @@ bool ask2026_write(struct json_writer *w, const struct mcp_server *server,
 
 /* --- reading --- */
 
-static bool read_action(struct str action, enum ask_state *out)
-{
-    if (str_eq(action, STR("accept")))
-        *out = ASK_ACCEPTED;
-    else if (str_eq(action, STR("decline")))
-        *out = ASK_DECLINED;
-    else if (str_eq(action, STR("cancel")))
-        *out = ASK_CANCELLED;
-    else
-        return false;
-    return true;
-}
-
 bool ask2026_read(const struct ask_record *ask, const struct json *response, struct answer *out)
 {
     *out = (struct answer){ .action = ASK_ACCEPTED, .by = ask->principal };
@@ -215,7 +202,8 @@ bool ask2026_read(const struct ask_record *ask, const struct json *response, str
         else if (str_eq(member->key, STR("content")))
             content = json_is(member, JSON_NULL) ? NULL : member; /* null counts as no content */
     }
-    if (!read_action(json_str(action), &out->action) || (content && !json_is(content, JSON_OBJECT)))
+    if (!ask_action_read(json_str(action), &out->action) ||
+        (content && !json_is(content, JSON_OBJECT)))
         return false;
     if (out->action == ASK_ACCEPTED && ask->kind != ASK_URL)
         out->content = content;
@@ -232,7 +220,8 @@ bool ask2026_same(const struct entry *entry, const struct json *response, struct
         str_eq(entry->by, STR("nod")))
         return true; /* no person answered: there is nothing to compare with */
     if (json_get(response, STR("action"))) {
-        if (!read_action(json_get_str(response, STR("action")), &action) || action != entry->state)
+        if (!ask_action_read(json_get_str(response, STR("action")), &action) ||
+            action != entry->state)
             return false;
         given = json_get(response, STR("content"));
     } else if (entry->state != ASK_ACCEPTED) {

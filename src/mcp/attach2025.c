@@ -313,7 +313,7 @@ bool attach_note_read(struct arena *arena, struct str text, struct attach_note *
     if (call.len != ID_LEN ||
         !hex_decode(json_get_str(note, STR("wish")), out->wish.bytes, DIGEST_LEN))
         return false;
-    memcpy(out->call.text, call.at, ID_LEN);
+    out->call = id_of(call);
     return out->by.len > 0;
 }
 

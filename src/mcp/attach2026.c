@@ -340,7 +340,7 @@ static void named_loaded(void *data, nod_status status, const struct store_reply
                    !str_eq(record->principal, caller->principal)) {
             say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
         } else {
-            memcpy(caller->attach->call.text, record->id.at, ID_LEN);
+            caller->attach->call = id_of(record->id);
             handle_key(record->principal, record->target, record->args, record->id, key);
             caller->busy++;
             handles_find(caller->server, str_of(key), found, caller);

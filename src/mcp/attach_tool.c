@@ -209,7 +209,7 @@ void attach_answer(struct mcp_server *server, const struct attach_wish *wish, st
 
     answering->done = done;
     answering->data = data;
-    memcpy(answering->ask.text, id.at, id.len < ID_LEN ? id.len : ID_LEN);
+    answering->ask = id_of(id);
     server_work_add(server, &answering->work);
     ask_answer(server->opts.engine, id,
                &(struct answer){ .action = wish->action,

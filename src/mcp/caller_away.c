@@ -241,7 +241,7 @@ static void orphan_became_task(struct mcp_server *server, const struct call_reco
 {
     struct becoming *becoming = MEM_NEW(struct becoming);
 
-    memcpy(becoming->call.text, record->id.at, ID_LEN);
+    becoming->call = id_of(record->id);
     server_work_add(server, &becoming->work);
     task_load(server, record->id, record->principal, ROLES_NONE, true, becoming_known, becoming);
 }

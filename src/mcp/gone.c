@@ -66,7 +66,7 @@ static struct unrun *watched(struct mcp_server *server, struct str call_id, int6
     }
     if (free) {
         *free = (struct unrun){ .first = now, .seen = now };
-        memcpy(free->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
+        free->call = id_of(call_id);
     }
     return free;
 }
@@ -142,7 +142,7 @@ void gone_orphan(struct mcp_server *server, const struct call_record *record)
     if (!gone_long(server, record))
         return;
     struct gone_orphan *orphan = MEM_NEW(struct gone_orphan);
-    memcpy(orphan->call.text, record->id.at, ID_LEN);
+    orphan->call = id_of(record->id);
     server_work_add(server, &orphan->work);
     store->ops->load_call(store, id_str(&orphan->call), orphan_loaded, orphan);
 }

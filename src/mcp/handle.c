@@ -134,7 +134,7 @@ struct finding {
 static void id_copy(struct id *out, struct str text)
 {
     if (text.len == ID_LEN)
-        memcpy(out->text, text.at, ID_LEN);
+        *out = id_of(text);
 }
 
 static void row(void *data, const struct store_row *row)

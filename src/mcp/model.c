@@ -122,26 +122,6 @@ static void problem(struct schema_problems *problems, struct str path, struct st
     problems->at[problems->count++] = (struct schema_problem){ path, message };
 }
 
-static bool read_action(const struct json *action, enum ask_state *out)
-{
-    static const struct {
-        struct str word;
-        enum ask_state state;
-    } words[] = {
-        { STR_INIT("accept"), ASK_ACCEPTED },
-        { STR_INIT("decline"), ASK_DECLINED },
-        { STR_INIT("cancel"), ASK_CANCELLED },
-    };
-
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (!str_eq(json_str(action), words[i].word))
-            continue;
-        *out = words[i].state;
-        return true;
-    }
-    return false;
-}
-
 static bool tool_read(const struct attach_tool *tool, const struct json *args, struct arena *arena,
                       struct attach_wish *out, struct schema_problems *problems)
 {
@@ -154,7 +134,7 @@ static bool tool_read(const struct attach_tool *tool, const struct json *args, s
         content = NULL;
     if (!out->ask_id.len)
         problem(problems, STR("/elicitId"), STR("must be the elicitId of a question"));
-    if (!read_action(json_get(args, STR("action")), &out->action))
+    if (!ask_action_read(json_get_str(args, STR("action")), &out->action))
         problem(problems, STR("/action"), STR("must be accept, decline or cancel"));
     if (content && !json_is(content, JSON_OBJECT))
         problem(problems, STR("/content"), STR("must be an object"));

@@ -347,7 +347,7 @@ void resume2025_stream(struct session *session, struct http_exchange *exchange, 
     struct waiting *waiting = wait_for(server, exchange);
 
     waiting->session = session->id;
-    memcpy(waiting->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
+    waiting->call = id_of(call_id);
     waiting->seq = seq;
     waiting->who = who;
     store->ops->load_call(store, id_str(&waiting->call), call_loaded, waiting);

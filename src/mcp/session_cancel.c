@@ -53,8 +53,7 @@ static void found(void *data, const struct store_row *row)
         if (str_eq(id_str(&ending->calls[i]), ask->call_id))
             return;
     struct id *call = &ending->calls[ending->count++];
-    memcpy(call->text, ask->call_id.at, ID_LEN);
-    call->text[ID_LEN] = '\0';
+    *call = id_of(ask->call_id);
 }
 
 static void next_page(struct ending *ending);

@@ -312,7 +312,7 @@ void session_fetch(struct mcp_server *server, struct str id, struct str principa
 {
     struct fetching *fetching = mem_zalloc(sizeof(*fetching) + principal.len);
 
-    memcpy(fetching->id.text, id.at, id.len < ID_LEN ? id.len : ID_LEN);
+    fetching->id = id_of(id);
     fetching->done = done;
     fetching->data = data;
     fetching->principal_len = principal.len;
@@ -355,7 +355,7 @@ void session_need_away(struct mcp_server *server, struct str scope, int64_t for_
         return;
     }
     struct needing *needing = MEM_NEW(struct needing);
-    memcpy(needing->id.text, id.at, ID_LEN);
+    needing->id = id_of(id);
     needing->for_ms = for_ms;
     session_fetch(server, id, principal, needed, needing);
 }

@@ -185,7 +185,7 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
     list_init(&task->ended);
     list_init(&task->own);
     if (spec->id.len == ID_LEN)
-        memcpy(task->id.text, spec->id.at, ID_LEN);
+        task->id = id_of(spec->id);
     else
         id_random(&task->id);
     arena_init(&task->arena, TASK_ARENA_MAX);
@@ -616,7 +616,7 @@ struct task_note *task_note_add(struct task *task, struct str ask_id)
     note = ARENA_NEW(&task->arena, struct task_note);
     if (!note)
         return NULL;
-    memcpy(note->ask.text, ask_id.at, ID_LEN);
+    note->ask = id_of(ask_id);
     note->next = task->notes;
     task->notes = note;
     task->note_count++;

@@ -162,7 +162,7 @@ static struct task *view_create(const struct loading *loading)
     view->view = true;
     view->server = server;
     view->version = loading->version;
-    memcpy(view->id.text, loading->id.at, ID_LEN);
+    view->id = id_of(loading->id);
     arena_init(&view->arena, VIEW_ARENA_MAX);
     view->principal = arena_str(&view->arena, loading->principal);
     view->tool = arena_str(&view->arena, json_get_str(record, STR("tool")));

@@ -293,7 +293,7 @@ static void feed_all(struct task_wait *wait, struct task *task)
         struct feed *feed = ask ? &feeds[known++] : &feeds[given - ++unknown];
         *feed = (struct feed){ .wait = wait, .key = response->key, .response = response };
         if (ask)
-            memcpy(feed->ask.text, ask->id.at, ask->id.len < ID_LEN ? ask->id.len : ID_LEN);
+            feed->ask = id_of(ask->id);
     }
     if (!feeds)
         wait->failed = NOD_E_LIMIT;

@@ -308,7 +308,7 @@ static struct view_offer *offer_make(struct views *views, struct ask *ask)
     view_key(record->principal, record->id, offer->record.key);
     memcpy(offer->record.nonce, view_ask_id(&offer->record).at, ID_LEN);
     memcpy(offer->record.nonce + ID_LEN, secret.text, ID_LEN);
-    memcpy(offer->record.call.text, record->call_id.at, ID_LEN);
+    offer->record.call = id_of(record->call_id);
     offer->record.tool = str_place(&text, record->target);
     offer->record.request = str_place(&text, request);
     args_of(ask_call(ask), offer->record.args);

@@ -477,24 +477,6 @@ static void record_known(struct mcp_server *server, void *data, nod_status statu
 
 /* --- requests --- */
 
-static bool read_action(struct str name, enum ask_state *out)
-{
-    static const struct {
-        struct str name;
-        enum ask_state action;
-    } actions[] = { { STR_INIT("accept"), ASK_ACCEPTED },
-                    { STR_INIT("decline"), ASK_DECLINED },
-                    { STR_INIT("cancel"), ASK_CANCELLED } };
-
-    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
-        if (str_eq(actions[i].name, name)) {
-            *out = actions[i].action;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* As an object, or as its text, in which numbers are as they were typed. */
 static bool read_content(struct answering *answering, const struct json *given)
 {
@@ -519,7 +501,7 @@ void view_answer_start(struct views *views, struct run *run)
     run->handle = answering;
     arena_init(&answering->arena, VIEW_ANSWER_BYTES);
     list_append(&views->answers, &answering->link);
-    if (!read_action(json_get_str(run->args, STR("action")), &answering->action)) {
+    if (!ask_action_read(json_get_str(run->args, STR("action")), &answering->action)) {
         answering_fail(answering, NOD_E_INVALID, NULL,
                        "nodAnswer: action must be accept, decline or cancel.");
     } else if (!read_content(answering, json_get(run->args, STR("content")))) {

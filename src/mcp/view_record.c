@@ -99,7 +99,7 @@ bool view_record_read(struct arena *arena, struct str key, struct str value, uin
         return false;
     memcpy(out->key, key.at, VIEW_KEY_LEN);
     memcpy(out->nonce, nonce.at, VIEW_NONCE_LEN);
-    memcpy(out->call.text, call.at, ID_LEN);
+    out->call = id_of(call);
     if (args.len == VIEW_ARGS_LEN)
         memcpy(out->args, args.at, VIEW_ARGS_LEN);
     if (chat.len == VIEW_CHAT_LEN)

@@ -486,17 +486,6 @@ static const char *step_head_lf(struct http1 *p, const char *at, const char *end
 
 /* --- chunks --- */
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 static void chunk_begin(struct http1 *p)
 {
     p->matched = 0;

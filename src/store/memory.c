@@ -13,15 +13,6 @@
 
 #include "base/mem.h"
 
-void memory_id_set(struct id *id, struct str s)
-{
-    *id = (struct id){ 0 };
-    if (s.len == ID_LEN)
-        memcpy(id->text, s.at, ID_LEN);
-    else if (s.len) /* not an id of ours: kept as it is */
-        memcpy(id->text, s.at, s.len < ID_LEN ? s.len : ID_LEN);
-}
-
 bool memory_id_is(const struct id *id, struct str s)
 {
     return s.len == ID_LEN && memcmp(id->text, s.at, ID_LEN) == 0;
@@ -42,7 +33,7 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     call->is.tally = tally ? tally : memory_tally_add(memory, open->principal);
     call->is.tally->calls++;
     call->is.refs = 1;
-    memory_id_set(&call->is.id, open->id);
+    call->is.id = id_of(open->id);
     call->is.kind = open->kind & KIND_BITS;
     call->is.notices = open->notices;
     call->is.state = CALL_STORED_RUNNING;
@@ -113,7 +104,7 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     struct stored_ask *ask = memory_ask_make(texts);
     struct ask_facts *is = &ask->is;
 
-    memory_id_set(&is->id, record->id);
+    is->id = id_of(record->id);
     is->number = call->is.ask_count++;
     is->kind = (unsigned char)record->kind;
     is->consent = record->consent;
@@ -302,7 +293,7 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
 static void running_move(struct memory_store *memory, struct stored_call *call,
                          const struct park_spec *park)
 {
-    memory_id_set(&call->is.token, park->token);
+    call->is.token = id_of(park->token);
     journal_add(memory, call, park->entries, park->entry_count);
     call->is.notices = park->notices;
     call->is.handed |= park->handed;
@@ -427,7 +418,7 @@ static void memory_take(struct store *store, const struct take_spec *take, store
             deaths = deaths_taken(deaths, take->why, lost);
             call->deaths = (uint16_t)deaths_pack(&deaths);
             memory_call_start(memory, memory_stored_call(call));
-            memory_id_set(&call->token, take->token);
+            call->token = id_of(take->token);
         }
     }
     struct reply *reply = memory_reply(memory, done, data, status);
@@ -458,7 +449,7 @@ static void memory_finish(struct store *store, const struct finish_spec *finish,
         if (ended || call->epoch != finish->epoch) {
             status = NOD_E_STALE;
         } else {
-            memory_id_set(&call->token, finish->token);
+            call->token = id_of(finish->token);
             memory_keep_for(memory, call, finish->keep_for_ms);
             call->handed |= finish->handed;
             call_close(memory, memory_stored_call(call), CALL_STORED_FINISHED, finish->result,
@@ -485,7 +476,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
         if (call->state == CALL_STORED_FINISHED || call->state == CALL_STORED_CANCELLED) {
             status = NOD_E_STALE;
         } else {
-            memory_id_set(&call->token, token);
+            call->token = id_of(token);
             call_close(memory, memory_stored_call(call), CALL_STORED_CANCELLED, why, true);
         }
     }

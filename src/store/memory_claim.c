@@ -34,7 +34,7 @@ static bool contradicts(struct ask_facts *ask, const struct claim_spec *claim,
 /* Gives the ask its place in the journal. */
 static void ask_journal(struct stored_ask *ask, struct str token)
 {
-    memory_id_set(&ask->end->is.token, token);
+    ask->end->is.token = id_of(token);
     ask->end->is.place = (uint32_t)memory_journal_count(ask->call) + 1;
     ask->call->claimed++;
 }
@@ -53,7 +53,7 @@ static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
         memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"), STR_NONE);
     } else if (item->again) {
         ask->is.attempt++;
-        memory_id_set(&ask->again, claim->token);
+        ask->again = id_of(claim->token);
         return true;
     } else if (item->outcome == ASK_EXPIRED && !due) {
         return false;

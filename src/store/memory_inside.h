@@ -361,8 +361,6 @@ void memory_finish_reply(struct reply *reply, enum memory_fault fault);
 
 /* --- memory.c --- */
 
-/* Sets a token or an id; and compares one. */
-void memory_id_set(struct id *id, struct str s);
 bool memory_id_is(const struct id *id, struct str s);
 /* The ask leaves pending. */
 void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,

@@ -135,7 +135,7 @@ void redis_take(struct store *base, const struct take_spec *take, store_done *do
         redis_op_end(op, redis_is_id(take->call_id) ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
         return;
     }
-    redis_id_set(&op->call, take->call_id);
+    op->call = id_of(take->call_id);
     *taking = (struct taking){ .token = redis_copy(op, take->token),
                                .node = redis_copy(op, take->node),
                                .why = take->why };
@@ -162,7 +162,7 @@ void redis_clear(struct store *base, const struct append_spec *append, store_don
         redis_op_end(op, NOD_E_NOT_FOUND);
         return;
     }
-    redis_id_set(&op->call, append->call_id);
+    op->call = id_of(append->call_id);
     redis_op_script(op, SCRIPT_CLEAR,
                     (struct str[]){ redis_key(op, append->call_id, "c:", append->call_id) }, 1,
                     (struct str[]){ redis_digits(op, (int64_t)append->epoch) }, 1);
@@ -244,7 +244,7 @@ static void end(struct store *base, const struct redis_verb *verb, struct str ca
         redis_op_end(op, redis_is_id(call_id) ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
         return;
     }
-    redis_id_set(&op->call, call_id);
+    op->call = id_of(call_id);
     op->result_bytes = ending->result.len;
     if (known) {
         end_say(op, ending, redis_known_scope(known));

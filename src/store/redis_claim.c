@@ -174,7 +174,7 @@ static void heard_pointer(struct redis_op *op, const struct claiming *claiming, 
         return;
     }
     if (at == 0)
-        redis_id_set(&op->call, call);
+        op->call = id_of(call);
     else if (!str_eq(call, id_str(&op->call)) && op->status == NOD_OK)
         op->status = NOD_E_USAGE;
     if (at + 1 < op->expected || op->status != NOD_OK)

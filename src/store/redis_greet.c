@@ -240,7 +240,7 @@ static bool heard_which(struct redis_link *link, unsigned which, const struct re
     if (value->type == REDIS_IS_ERROR || id.len != ID_LEN)
         return refuse(link, false, "it does not say which store it is",
                       value->type == REDIS_IS_ERROR ? value->text : STR(""));
-    memcpy(link->store_id.text, id.at, ID_LEN);
+    link->store_id = id_of(id);
     return true;
 }
 

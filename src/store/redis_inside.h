@@ -551,7 +551,6 @@ void redis_forget(struct redis_store *store, struct str id);
 void redis_forget_all(struct redis_store *store);
 /* Ids have one length, and nothing else is looked up. */
 bool redis_is_id(struct str id);
-void redis_id_set(struct id *id, struct str s);
 
 /* --- redis_scan.c --- */
 

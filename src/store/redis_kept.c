@@ -115,7 +115,7 @@ void redis_fetched(struct store *base, struct str call_id)
     if (!redis_is_id(call_id))
         return;
     op = redis_op_new(redis_of(base), &fetched_verb, not_minded, NULL);
-    redis_id_set(&op->call, call_id);
+    op->call = id_of(call_id);
     struct str keys[] = { redis_key(op, call_id, "c:", call_id),
                           redis_key(op, call_id, "r", STR_NONE) };
     struct str word = id_str(&op->call);

@@ -14,12 +14,6 @@ bool redis_is_id(struct str id)
     return id.len == ID_LEN && !memchr(id.at, '\0', ID_LEN);
 }
 
-void redis_id_set(struct id *id, struct str s)
-{
-    memset(id, 0, sizeof(*id));
-    memcpy(id->text, s.at, s.len < ID_LEN ? s.len : ID_LEN);
-}
-
 const struct known *redis_known(struct redis_store *store, struct str id)
 {
     return map_get(&store->known, id);
@@ -50,8 +44,8 @@ void redis_know(struct redis_store *store, struct str id, struct str call, struc
     if (store->known.count >= REDIS_KNOWN_MOST)
         known_drop(store, LIST_OF(list_first(&store->known_order), struct known, link));
     known = mem_zalloc(sizeof(*known) + scope.len);
-    redis_id_set(&known->id, id);
-    redis_id_set(&known->call, call);
+    known->id = id_of(id);
+    known->call = id_of(call);
     known->sensitive = sensitive;
     known->scope_len = scope.len;
     if (scope.len)

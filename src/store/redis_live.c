@@ -125,7 +125,7 @@ static void call_met(struct living *living, unsigned shard, struct str id, const
 {
     struct live_call met = { .shard = shard, .with = with };
 
-    redis_id_set(&met.id, id);
+    met.id = id_of(id);
     if ((living->paged && live_order(&met, &living->after) <= 0) ||
         (living->cut && live_order(&met, &living->last) > 0))
         return;
@@ -330,7 +330,7 @@ void redis_scan_live(struct store *base, const struct store_scan *scan, store_ro
     living->paged = cursor.given;
     if (cursor.given) {
         living->after.shard = (unsigned)cursor.at;
-        redis_id_set(&living->after.id, cursor.name);
+        living->after.id = id_of(cursor.name);
         for (unsigned i = 0; i < living->after.shard; i++)
             living->cursors[i] = UINT64_MAX; /* shown by earlier pages */
     }

@@ -337,7 +337,7 @@ static void save(struct store *base, const struct redis_verb *verb, struct str c
         redis_op_end(op, saving->open || !fits ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
         return;
     }
-    redis_id_set(&op->call, call_id);
+    op->call = id_of(call_id);
     struct str scope = saving->open ? saving->open->scope
                        : known      ? redis_known_scope(known)
                                     : STR_NONE;

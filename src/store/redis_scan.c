@@ -58,7 +58,7 @@ void redis_load_call(struct store *base, struct str call_id, store_done *done, v
         redis_op_end(op, NOD_E_NOT_FOUND);
         return;
     }
-    redis_id_set(&op->call, call_id);
+    op->call = id_of(call_id);
     say_call(op, call_id);
     redis_op_send(op);
 }
@@ -95,7 +95,7 @@ void redis_load_ask(struct store *base, struct str ask_id, store_done *done, voi
         redis_op_end(op, NOD_E_NOT_FOUND);
         return;
     }
-    redis_id_set(&op->ask, ask_id);
+    op->ask = id_of(ask_id);
     if (known) {
         op->phase = 1;
         redis_say_ask(op, id_str(&known->call), ask_id);
@@ -235,7 +235,7 @@ void redis_load_with_asks(struct store *base, struct str call_id, size_t most, s
     }
     scanning->most = most < REDIS_SCAN_MOST ? most : REDIS_SCAN_MOST;
     scanning->end = &scanning->first;
-    redis_id_set(&op->call, call_id);
+    op->call = id_of(call_id);
     say_call(op, call_id);
     redis_op_send(op);
 }

@@ -19,15 +19,6 @@ static bool refuse(char *why, const char *what, struct str which)
     return false;
 }
 
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* False: too long, badly encoded, or it contains a NUL. */
 static bool decode(struct str text, char *out, size_t room)
 {
@@ -36,8 +27,8 @@ static bool decode(struct str text, char *out, size_t room)
     for (size_t i = 0; i < text.len; i++) {
         char c = text.at[i];
         if (c == '%') {
-            int high = i + 2 < text.len ? hex(text.at[i + 1]) : -1;
-            int low = i + 2 < text.len ? hex(text.at[i + 2]) : -1;
+            int high = i + 2 < text.len ? hex_digit(text.at[i + 1]) : -1;
+            int low = i + 2 < text.len ? hex_digit(text.at[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return false;
             c = (char)(high * 16 + low);

@@ -217,14 +217,6 @@ bool api_time_read(struct str text, int64_t *ms)
 
 /* --- queries --- */
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool api_decode(struct arena *arena, struct str from, struct str *to)
 {
     char *text = arena_alloc_aligned(arena, from.len + 1, 1);

@@ -342,7 +342,7 @@ static void note_change(struct events *events, const struct ask_hint *hint, bool
     if (!changed) {
         changed = &events->changed[events->changed_count++];
         *changed = (struct changed){ .owner = hint->owner };
-        memcpy(changed->ask.text, hint->ask_id.at, ID_LEN);
+        changed->ask = id_of(hint->ask_id);
         map_set(&events->by_id, id_str(&changed->ask), changed);
     }
     changed->came |= !hint->ended && !only;
@@ -439,7 +439,7 @@ void events_await(struct events *events, const struct ask_record *ask)
     } else {
         struct later *later = MEM_NEW(struct later);
         *later = (struct later){ .owner = store_owner(ask->principal), .at = at };
-        memcpy(later->ask.text, ask->id.at, ID_LEN);
+        later->ask = id_of(ask->id);
         list_init(&later->link);
         list_append(&events->later, &later->link);
         map_set(&events->later_by_id, id_str(&later->ask), later);

@@ -270,16 +270,9 @@ static void resolve_find(struct resolve *resolve)
 static bool read_action(const struct json *body, struct answer *answer)
 {
     const struct json *approved = json_get(body, STR("approved"));
-    struct str action = json_get_str(body, STR("action"));
 
-    if (json_get(body, STR("action"))) {
-        for (enum ask_state state = ASK_ACCEPTED; state <= ASK_CANCELLED; state++)
-            if (str_eq(action, ask_action(state))) {
-                answer->action = state;
-                return !approved;
-            }
-        return false;
-    }
+    if (json_get(body, STR("action")))
+        return ask_action_read(json_get_str(body, STR("action")), &answer->action) && !approved;
     answer->action = json_true(approved) ? ASK_ACCEPTED : ASK_DECLINED;
     return json_is(approved, JSON_BOOL);
 }
