@@ -55,7 +55,7 @@ static void call_unload_held(struct call *call)
     struct call_record record = call_record_of(call);
 
     record.notices = call->notices;
-    if (!call->held || call->cancel_wanted)
+    if (call->steps != STEPS_HELD || call->cancel_wanted)
         return; /* it is already decided otherwise */
     call_give_back(call->engine, &record, call->epoch);
     call_unload(call);
@@ -72,7 +72,7 @@ void call_caller_left(struct call *call)
         call_cancel(call, STR("The caller is gone"));
     else if (call->state == LIVE_WAITING)
         call_rest(call);
-    else if (call->held && !call->handed && !call->cancel_wanted)
+    else if (call->steps == STEPS_HELD && !call->handed && !call->cancel_wanted)
         call_later(call, call_unload_held);
     else
         call_step_on(call);
@@ -161,7 +161,7 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
                                     record->args);
 
     memset(&call->id, 0, sizeof(call->id));
-    memcpy(call->id.text, record->id.at, record->id.len < ID_LEN ? record->id.len : ID_LEN);
+    call->id = id_of(record->id);
     call->notices = record->notices;
     call->epoch = record->epoch;
     call->version = record->version;
@@ -210,7 +210,7 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
         ask_find_turn(ask);
         call->saving[call->saving_asks++] = ask->record;
     }
-    call->state = LIVE_SAVING;
+    call_enter(call, LIVE_SAVING);
     op_start(engine, &call->op, import_send, imported);
     return true;
 }
@@ -227,8 +227,7 @@ struct call *engine_find(const struct engine *engine, struct str call_id)
 enum { CANCELLED_MAX = 64 << 10 }; /* bytes of the outcome of a call that is not live here */
 
 struct cancelling {
-    struct list link; /* in engine->cancels */
-    struct op op;
+    struct engine_work work;
     struct id call;
     struct buf result; /* the outcome as the store keeps it */
     void (*done)(void *data, nod_status status);
@@ -237,28 +236,21 @@ struct cancelling {
 
 static void cancelling_over(struct cancelling *cancelling, nod_status status)
 {
-    op_abandon(&cancelling->op);
-    list_remove(&cancelling->link);
+    engine_work_end(&cancelling->work);
     buf_finish(&cancelling->result);
     if (cancelling->done)
         cancelling->done(cancelling->data, status);
     mem_free(cancelling);
 }
 
-void cancels_drop(struct engine *engine)
+static void cancelling_drop(struct engine_work *work)
 {
-    struct idmap_walk walk = { 0 };
-    struct list *at;
-
-    while ((at = list_first(&engine->cancels)))
-        cancelling_over(LIST_OF(at, struct cancelling, link), NOD_E_STORE);
-    for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
-        call_end_told(call, NOD_E_STORE);
+    cancelling_over(OP_OF(work, struct cancelling, work), NOD_E_STORE);
 }
 
 static void cancelling_send(struct op *op)
 {
-    struct cancelling *cancelling = OP_OF(op, struct cancelling, op);
+    struct cancelling *cancelling = OP_OF(op, struct cancelling, work.op);
     struct store *store = op->engine->store;
 
     store->ops->cancel(store, id_str(&op->token), id_str(&cancelling->call),
@@ -267,7 +259,7 @@ static void cancelling_send(struct op *op)
 
 static void cancelling_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct cancelling *cancelling = OP_OF(op, struct cancelling, op);
+    struct cancelling *cancelling = OP_OF(op, struct cancelling, work.op);
     struct engine *engine = op->engine;
     struct outcome outcome;
     struct arena arena;
@@ -285,16 +277,15 @@ void engine_end_stored(struct engine *engine, struct str call_id, const struct o
                        void (*done)(void *data, nod_status status), void *data)
 {
     struct cancelling *cancelling = MEM_NEW(struct cancelling);
-    memcpy(cancelling->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
-    list_init(&cancelling->link);
-    list_append(&engine->cancels, &cancelling->link);
+    cancelling->call = id_of(call_id);
+    engine_work_begin(engine, &cancelling->work, cancelling_drop);
     buf_init(&cancelling->result, CANCELLED_MAX);
     outcome_write(&cancelling->result, outcome);
     cancelling->done = done;
     cancelling->data = data;
-    op_start(engine, &cancelling->op, cancelling_send, cancelling_done);
+    op_start(engine, &cancelling->work.op, cancelling_send, cancelling_done);
     if (engine_survives(engine))
-        cancelling->op.most = INT_MAX; /* until then nobody can run it, or find it ended */
+        cancelling->work.op.most = INT_MAX; /* until then nobody can run it, or find it ended */
 }
 
 void engine_end_later(struct engine *engine, struct str call_id, struct str why)
@@ -409,7 +400,7 @@ static void end_without_target(struct due *due)
         caller->ops->unloaded(caller);
         return;
     }
-    call->state = LIVE_TAKING;
+    call_enter(call, LIVE_TAKING);
     op_start(call->engine, &call->op, gone_send, gone_seen);
     call->op.most = INT_MAX; /* without the record nobody could say what was done */
 }

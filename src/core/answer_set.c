@@ -17,8 +17,7 @@
 
 struct answer_set {
     struct engine *engine;
-    struct list link; /* in engine->sets */
-    struct op op;
+    struct engine_work work;
     size_t open;        /* answers that are still to come; answers_end counts as one */
     size_t count;       /* answers that are ready */
     nod_status spoiled; /* not NOD_OK: one answer cannot count, so none does */
@@ -27,15 +26,13 @@ struct answer_set {
 
 static void set_free(struct answer_set *set)
 {
-    op_abandon(&set->op);
-    list_remove(&set->link);
+    engine_work_end(&set->work);
     mem_free(set);
 }
 
-void answer_sets_drop(struct engine *engine)
+static void set_drop(struct engine_work *work)
 {
-    LIST_EACH (at, &engine->sets)
-        set_free(LIST_OF(at, struct answer_set, link));
+    set_free(OP_OF(work, struct answer_set, work));
 }
 
 void answer_set_more(struct answer_set *set)
@@ -50,7 +47,7 @@ void answer_set_spoil(struct answer_set *set, nod_status status)
 
 static void set_send(struct op *op)
 {
-    struct answer_set *set = OP_OF(op, struct answer_set, op);
+    struct answer_set *set = OP_OF(op, struct answer_set, work.op);
     struct engine *engine = set->engine;
     struct claim_item items[STORE_CLAIM_MOST];
     struct claim_spec spec = { .token = id_str(&op->token),
@@ -75,7 +72,7 @@ static void set_send(struct op *op)
 
 static void set_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct answer_set *set = OP_OF(op, struct answer_set, op);
+    struct answer_set *set = OP_OF(op, struct answer_set, work.op);
     struct engine *engine = set->engine;
     struct claim *claims[STORE_CLAIM_MOST];
     size_t count = set->count;
@@ -127,7 +124,7 @@ void answer_set_less(struct answer_set *set)
         set_free(set);
         return;
     }
-    op_start(set->engine, &set->op, set_send, set_done);
+    op_start(set->engine, &set->work.op, set_send, set_done);
 }
 
 void answer_set_join(struct claim *claim)
@@ -149,8 +146,7 @@ struct answer_set *answers_begin(struct engine *engine)
 
     set->engine = engine;
     set->open = 1;
-    list_init(&set->link);
-    list_append(&engine->sets, &set->link);
+    engine_work_begin(engine, &set->work, set_drop);
     return set;
 }
 

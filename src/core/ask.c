@@ -57,7 +57,7 @@ void ask_adopt(struct call *call, const struct ask_record *record)
 
     *ask = (struct ask){ .call = call, .size = sizeof(*ask) + text };
     list_init(&ask->link);
-    memcpy(ask->id.text, record->id.at, record->id.len < ID_LEN ? record->id.len : ID_LEN);
+    ask->id = id_of(record->id);
     ask->record = *record;
     ask->record.id = id_str(&ask->id);
     ask->record.call_id = id_str(&call->id);

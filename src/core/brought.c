@@ -9,7 +9,7 @@
  * caller is told of what is left.
  *
  * Holds always: while answers are on their way the call is LIVE_TAKING, and neither runs nor asks.
- * A claim that takes the call leaves that to the end of the set (`taken_early`), so a call runs
+ * A claim that takes the call leaves that to the end of the set (CAME_EPOCH), so a call runs
  * once for all that was brought. The caller hears of each answer before it hears anything else.
  */
 #include "core/inside.h"
@@ -137,7 +137,7 @@ static struct brought *brought_create(struct call *call)
     list_append(&engine->brought, &brought->link);
     brought->set = answers_begin(engine);
     call->brought = brought;
-    call->state = LIVE_TAKING;
+    call_enter(call, LIVE_TAKING);
     call_put_up(call, true);
     return brought;
 }

@@ -41,7 +41,7 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
 
     *call = (struct call){ .engine = engine, .size = sizeof(*call) + text };
     if (spec->id.len == ID_LEN)
-        memcpy(call->id.text, spec->id.at, ID_LEN);
+        call->id = id_of(spec->id);
     else
         id_random(&call->id);
     call->target = spec->target;
@@ -57,7 +57,7 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->keep_asked_ms = spec->keep_asked_ms;
     call->handed = spec->handed;
     call->portable = spec->portable;
-    call->hold_steps = spec->hold_steps;
+    call->steps = spec->hold_steps ? STEPS_STOP : STEPS_FREE;
     call->named = spec->named;
     call->carries = spec->caller->ops->carries;
     list_init(&call->asks);
@@ -441,7 +441,7 @@ static void finish_begin(struct call *call,
 {
     struct ending *ending = call_ending(call);
 
-    call->state = LIVE_FINISHING;
+    call_enter(call, LIVE_FINISHING);
     if (!ending->written) {
         buf_clear(&ending->result);
         outcome_write(&ending->result, &ending->outcome);
@@ -480,7 +480,7 @@ void call_finish(struct flow *flow, void *subject)
                                                                 "tool, and gave no result") });
     check_asked(call);
     if (!call->stored) {
-        call->state = LIVE_FINISHING;
+        call_enter(call, LIVE_FINISHING);
         flow_next(flow);
         return;
     }
@@ -553,7 +553,7 @@ void call_deliver(struct call *call)
                          ? call_ending(call)->cancel_why
                          : STR("The call has ended");
 
-    call->state = LIVE_FINISHING;
+    call_enter(call, LIVE_FINISHING);
     call_tell_waiting(call, false);
     count_end(call);
     LIST_EACH (at, &call->asks)
@@ -610,7 +610,7 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
 
 void call_end_cancelled(struct call *call)
 {
-    call->state = LIVE_CANCELLING;
+    call_enter(call, LIVE_CANCELLING);
     if (!call_ending(call)->decided)
         call_ending(call)->outcome = (struct outcome){ .status = NOD_E_CANCELLED,
                                                        .code = outcome_code(NOD_E_CANCELLED),
@@ -629,7 +629,7 @@ void call_end_cancelled(struct call *call)
 
 void call_cancel_later(struct call *call)
 {
-    call->state = LIVE_CANCELLING;
+    call_enter(call, LIVE_CANCELLING);
     call_later(call, call_end_cancelled);
 }
 

@@ -32,12 +32,12 @@ void call_tell_waiting(struct call *call, bool waiting)
 static void call_told(struct call *call, enum caller_way way)
 {
     CRASH_POINT(told_after);
-    call->state = LIVE_WAITING;
+    call_enter(call, LIVE_WAITING);
     if (call->cancel_wanted)
         call_end_cancelled(call);
     else if (way == CALLER_LEAVES || call_is_alone(call))
         call_rest(call);
-    else if (call->woken)
+    else if (call->came)
         call_take(call);
     else if (call->unsure || call_is_foreign(call)) /* no hint comes of a call that was not tried */
         call_make_sure(call);
@@ -60,7 +60,7 @@ void call_tell(struct call *call)
     enum caller_way way = CALLER_HOLDS;
 
     /* the caller may cancel the call or leave it: that is checked below */
-    call->state = LIVE_TELLING;
+    call_enter(call, LIVE_TELLING);
     if (call->caller->ops->asked)
         way = call->caller->ops->asked(call->caller, call);
     if (way == CALLER_LEAVES || call_is_alone(call) || call->cancel_wanted) {
@@ -76,7 +76,7 @@ void call_asked(struct call *call)
     struct caller *caller = call->caller;
 
     call->untold = false;
-    call->state = LIVE_TELLING;
+    call_enter(call, LIVE_TELLING);
     call->client_kinds = call_supports(call);
     scope_asked(call);
     if (!call->cancel_wanted && caller->ops->brings && !caller->ops->brings(caller, call))
@@ -112,11 +112,11 @@ void call_asks_settled(struct call *call)
         return;
     if (call->cancel_wanted || call->asks_failed != NOD_OK) {
         if (call->cancel_wanted)
-            call->state = LIVE_CANCELLING;
+            call_enter(call, LIVE_CANCELLING);
         call_later(call, round_dropped); /* later, because the last of its asks is inside a stage */
         return;
     }
-    call->woken = false;
+    call->came = CAME_NOTHING;
     call_save(call);
 }
 
@@ -139,7 +139,7 @@ static void ids_in_order(struct list *asks)
 
 void call_asks_begin(struct call *call)
 {
-    call->state = LIVE_ASKING;
+    call_enter(call, LIVE_ASKING);
     call->asks_settled = 0;
     call->asks_failed = NOD_OK;
     call->asks_quota = STORE_QUOTA_NONE;

@@ -127,7 +127,7 @@ struct run *run_create(struct call *call)
     run->carried = call->carries;
     run->notices_sent = call->notices;
     run->needed = needed_hold(call->needed);
-    run->hold_steps = call->hold_steps;
+    run->hold_steps = call->steps == STEPS_STOP;
     if (!call->stored && engine_ready(engine, &run->store_away))
         run->store_away = STR_NONE;
     run->ask_ttl_ms = ask_ttl_of(call);
@@ -181,7 +181,7 @@ static void timeout_fired(struct due *due)
     struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
 
     call_run_drop(call);
-    call->state = LIVE_ASKING; /* no longer with the provider */
+    call_enter(call, LIVE_ASKING); /* no longer with the provider */
     timed_out(call);
 }
 
@@ -197,7 +197,7 @@ void call_run_begin(struct call *call)
         return;
     }
     call->run = run_create(call);
-    call->state = LIVE_RUNNING;
+    call_enter(call, LIVE_RUNNING);
     if (call->run->arena.exhausted) { /* a handler must not run without its whole journal */
         run_done(call->run, NOD_E_LIMIT, STR_NONE);
         return;
@@ -266,7 +266,7 @@ void run_done(struct run *run, nod_status status, struct str body)
     call->worked_ms += clock_mono(call->engine->clock) - call->run_began;
     if (run->notice_ordinal > call->notices)
         call->notices = run->notice_ordinal;
-    call->state = LIVE_ASKING; /* no longer with the provider */
+    call_enter(call, LIVE_ASKING); /* no longer with the provider */
 
     call_unasked(call, run);
     if (run->bug.at) {

@@ -219,8 +219,7 @@ static void steps_tell(struct call *call)
 {
     struct caller *caller = call->caller;
 
-    call->hold_steps = false;
-    call->held = true;
+    call->steps = STEPS_HELD;
     if (caller->ops->stepping)
         caller->ops->stepping(caller, call);
     else
@@ -454,7 +453,7 @@ static void places_done(struct op *op, nod_status status, const struct store_rep
 
 void call_save(struct call *call)
 {
-    call->state = LIVE_SAVING;
+    call_enter(call, LIVE_SAVING);
     if (!call->run->news.asks || !call->stored || !engine_survives(call->engine) ||
         !client_is_away(call)) {
         save_start(call);
@@ -478,14 +477,14 @@ void call_hold_steps(struct call *call)
         return;
     }
     call_saving_free(call);
-    call->state = LIVE_SAVING;
+    call_enter(call, LIVE_SAVING);
     op_start(call->engine, &call->op, save_send, save_done);
 }
 
 void call_step_on(struct call *call)
 {
-    if (!call->held)
+    if (call->steps != STEPS_HELD)
         return;
-    call->held = false;
+    call->steps = STEPS_FREE;
     due_set(call->engine, &call->timeout, 0, steps_go); /* the stack is clear then */
 }

@@ -75,8 +75,6 @@ void claims_drop(struct engine *engine)
 {
     struct list *at;
 
-    answer_sets_drop(engine);
-    hands_drop(engine);
     while ((at = list_first(&engine->claims))) {
         struct claim *claim = LIST_OF(at, struct claim, link);
         claim->result = (struct answer_result){ .status = NOD_E_STORE, .pending = true };

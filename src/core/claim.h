@@ -113,7 +113,6 @@ void claim_put_off_joined(struct claim *claim);
 void claim_enter(struct claim *claim);
 /* The answer has ended, and this node is still there. */
 void claim_let_go(struct claim *claim);
-void hands_drop(struct engine *engine);
 /* No hook is called for this answer any more. */
 bool claim_is_crashed(const void *subject);
 
@@ -163,6 +162,5 @@ void answer_set_less(struct answer_set *set);
 void answer_set_spoil(struct answer_set *set, nod_status status);
 /* The answer is ready, and waits for the others of its set. */
 void answer_set_join(struct claim *claim);
-void answer_sets_drop(struct engine *engine);
 
 #endif

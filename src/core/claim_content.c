@@ -300,7 +300,7 @@ static void room_keep(struct claim *claim, const struct ask_record *record)
             return;
         }
     }
-    memcpy(claim->call.text, record->call_id.at, ID_LEN);
+    claim->call = id_of(record->call_id);
     claim->coming = bytes;
 }
 

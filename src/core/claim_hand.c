@@ -151,8 +151,7 @@ static void hand_ask_seen(struct op *op, nod_status status, const struct store_r
         hand_failed(claim, status);
         return;
     }
-    memcpy(claim->asker.text, reply->ask->call_id.at,
-           reply->ask->call_id.len < ID_LEN ? reply->ask->call_id.len : ID_LEN);
+    claim->asker = id_of(reply->ask->call_id);
     hand_op(claim, hand_call_send, hand_call_seen);
 }
 
@@ -270,8 +269,7 @@ static void hand_look(struct claim *claim)
 /* --- letting it go --- */
 
 struct letting_go {
-    struct list link; /* in engine->letting_go */
-    struct op op;
+    struct engine_work work;
     struct id ask;
     struct buf hands; /* the names that stay */
     uint64_t version; /* of the record that they are from */
@@ -280,16 +278,14 @@ struct letting_go {
 
 static void letting_go_free(struct letting_go *letting)
 {
-    op_abandon(&letting->op);
-    list_remove(&letting->link);
+    engine_work_end(&letting->work);
     buf_finish(&letting->hands);
     mem_free(letting);
 }
 
-void hands_drop(struct engine *engine)
+static void letting_go_drop(struct engine_work *work)
 {
-    LIST_EACH (at, &engine->letting_go)
-        letting_go_free(LIST_OF(at, struct letting_go, link));
+    letting_go_free(OP_OF(work, struct letting_go, work));
 }
 
 /* Another answer to the ask is in hand at this node. */
@@ -307,7 +303,7 @@ static void letting_go_look(struct letting_go *letting);
 
 static void less_send(struct op *op)
 {
-    struct letting_go *letting = OP_OF(op, struct letting_go, op);
+    struct letting_go *letting = OP_OF(op, struct letting_go, work.op);
     struct store *store = op->engine->store;
 
     store->ops->put(store, HAND_KIND, id_str(&letting->ask), buf_str(&letting->hands), STR_NONE,
@@ -317,7 +313,7 @@ static void less_send(struct op *op)
 
 static void less_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct letting_go *letting = OP_OF(op, struct letting_go, op);
+    struct letting_go *letting = OP_OF(op, struct letting_go, work.op);
 
     (void)reply;
     if (status == NOD_E_STALE && ++letting->puts < HAND_PUTS_MOST)
@@ -328,13 +324,13 @@ static void less_done(struct op *op, nod_status status, const struct store_reply
 
 static void letting_go_put(struct letting_go *letting)
 {
-    op_start(letting->op.engine, &letting->op, less_send, less_done);
-    letting->op.most = INT_MAX; /* a name that stays counts as a death when this node ends */
+    op_start(letting->work.op.engine, &letting->work.op, less_send, less_done);
+    letting->work.op.most = INT_MAX; /* a name that stays counts as a death when this node ends */
 }
 
 static void rest_send(struct op *op)
 {
-    struct letting_go *letting = OP_OF(op, struct letting_go, op);
+    struct letting_go *letting = OP_OF(op, struct letting_go, work.op);
     struct store *store = op->engine->store;
 
     store->ops->get(store, HAND_KIND, id_str(&letting->ask), op_completed, op);
@@ -342,7 +338,7 @@ static void rest_send(struct op *op)
 
 static void rest_seen(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct letting_go *letting = OP_OF(op, struct letting_go, op);
+    struct letting_go *letting = OP_OF(op, struct letting_go, work.op);
     struct str rest = status == NOD_OK ? reply->value : STR_NONE, name;
     bool ours = false;
 
@@ -363,8 +359,8 @@ static void rest_seen(struct op *op, nod_status status, const struct store_reply
 
 static void letting_go_look(struct letting_go *letting)
 {
-    op_start(letting->op.engine, &letting->op, rest_send, rest_seen);
-    letting->op.most = INT_MAX;
+    op_start(letting->work.op.engine, &letting->work.op, rest_send, rest_seen);
+    letting->work.op.most = INT_MAX;
 }
 
 static void hand_is_over(void *data, nod_status status, const struct store_reply *reply)
@@ -387,13 +383,12 @@ void claim_let_go(struct claim *claim)
     if (hand_is_held(engine, claim->ask_id))
         return;
     struct letting_go *letting = MEM_NEW(struct letting_go);
-    letting->op.engine = engine;
-    memcpy(letting->ask.text, claim->ask_id.at, ID_LEN);
+    letting->work.op.engine = engine;
+    letting->ask = id_of(claim->ask_id);
     letting->version = claim->hand_version;
     buf_init(&letting->hands, HANDS_MAX);
     buf_add(&letting->hands, claim->hands);
-    list_init(&letting->link);
-    list_append(&engine->letting_go, &letting->link);
+    engine_work_begin(engine, &letting->work, letting_go_drop);
     if (claim->hand_version)
         letting_go_put(letting);
     else

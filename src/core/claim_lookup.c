@@ -164,8 +164,7 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
         claim_reject(claim, NOD_E_NOT_FOUND); /* others must not learn that this ask exists */
         return;
     }
-    memcpy(claim->asker.text, record->call_id.at,
-           record->call_id.len < ID_LEN ? record->call_id.len : ID_LEN);
+    claim->asker = id_of(record->call_id);
     claim->result.call_id = id_str(&claim->asker);
     if (record->state == ASK_PENDING && target_is_gone(claim->engine, record->target)) {
         claim->gone = arena_str(&claim->arena, record->target);

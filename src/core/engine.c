@@ -162,17 +162,9 @@ struct engine *engine_create(const struct engine_opts *opts)
     counts_init(&engine->counts);
     list_init(&engine->watches);
     list_init(&engine->claims);
-    list_init(&engine->grant_works);
-    list_init(&engine->letting_go);
-    list_init(&engine->sets);
+    list_init(&engine->works);
     list_init(&engine->brought);
-    list_init(&engine->returns);
-    list_init(&engine->looks);
-    list_init(&engine->cancels);
-    list_init(&engine->openings);
     homes_init(engine);
-    list_init(&engine->turn_ops);
-    list_init(&engine->scopings);
     nobody_init(&engine->nobody);
     engine_use_store(engine, opts->store);
     nodes_init(engine);
@@ -197,17 +189,15 @@ void engine_destroy(struct engine *engine)
 
     if (!engine)
         return;
-    cancels_drop(engine); /* first: an answer may wait for the end of a cancel */
-    claims_drop(engine);
-    grant_works_drop(engine);
-    recovery_free(engine); /* it is told of the claims that it made */
-    looks_drop(engine);
-    returns_drop(engine);
-    openings_drop(engine);
-    turn_ops_drop(engine);
-    scopings_drop(engine);
-    suspects_drop(engine);
     struct idmap_walk walk = { 0 };
+    engine_works_drop(engine); /* first: an answer may wait for the end of a call */
+    for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
+        call_end_told(call, NOD_E_STORE);
+    claims_drop(engine);
+    engine_works_drop(engine); /* those that the answers left */
+    recovery_free(engine);     /* it is told of the claims that it made */
+    suspects_drop(engine);
+    walk = (struct idmap_walk){ 0 };
     for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
         call_free(call);
     brought_drop(engine); /* of calls that went before */

@@ -150,9 +150,8 @@ void grant_put(struct engine *engine, const struct grant *grant, uint64_t versio
 /* --- operations that no call waits for --- */
 
 struct grant_work {
-    struct list link; /* in engine->grant_works */
+    struct engine_work work;
     struct engine *engine;
-    struct op op;
     struct arena arena;
     struct grant grant;
     char id[GRANT_KEY_LEN];
@@ -171,6 +170,8 @@ struct grant_work {
     void *data;
 };
 
+static void grant_work_drop(struct engine_work *dropped);
+
 static struct grant_work *work_new(struct engine *engine, struct str principal, void *data)
 {
     struct grant_work *work = MEM_NEW(struct grant_work);
@@ -179,15 +180,13 @@ static struct grant_work *work_new(struct engine *engine, struct str principal, 
     work->principal = str_dup(principal);
     work->data = data;
     arena_init(&work->arena, WORK_ARENA);
-    list_init(&work->link);
-    list_append(&engine->grant_works, &work->link);
+    engine_work_begin(engine, &work->work, grant_work_drop);
     return work;
 }
 
 static void work_free(struct grant_work *work)
 {
-    op_abandon(&work->op);
-    list_remove(&work->link);
+    engine_work_end(&work->work);
     arena_finish(&work->arena);
     mem_free(work->principal);
     MEM_DELETE(work);
@@ -216,17 +215,14 @@ static void list_over(struct grant_work *work, nod_status status, struct str cur
     listed(data, status, str_n(kept, len));
 }
 
-void grant_works_drop(struct engine *engine)
+static void grant_work_drop(struct engine_work *dropped)
 {
-    struct list *at;
+    struct grant_work *work = OP_OF(dropped, struct grant_work, work);
 
-    while ((at = list_first(&engine->grant_works))) {
-        struct grant_work *work = LIST_OF(at, struct grant_work, link);
-        if (work->listed)
-            list_over(work, NOD_E_STORE, STR_NONE);
-        else
-            work_over(work, NOD_E_STORE);
-    }
+    if (work->listed)
+        list_over(work, NOD_E_STORE, STR_NONE);
+    else
+        work_over(work, NOD_E_STORE);
 }
 
 /* --- revoking --- */
@@ -235,7 +231,7 @@ void grant_works_drop(struct engine *engine)
  * that has read the record before finds another version there, and reads it again. */
 static void revoke_put_send(struct op *op)
 {
-    struct grant_work *work = OP_OF(op, struct grant_work, op);
+    struct grant_work *work = OP_OF(op, struct grant_work, work.op);
     int64_t now = engine_now(work->engine);
 
     if (now > work->grant.at_ms)
@@ -245,7 +241,7 @@ static void revoke_put_send(struct op *op)
 
 static void revoke_put_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct grant_work *work = OP_OF(op, struct grant_work, op);
+    struct grant_work *work = OP_OF(op, struct grant_work, work.op);
 
     (void)reply;
     if (status == NOD_OK)
@@ -256,7 +252,7 @@ static void revoke_put_done(struct op *op, nod_status status, const struct store
 
 static void revoke_get_send(struct op *op)
 {
-    struct grant_work *work = OP_OF(op, struct grant_work, op);
+    struct grant_work *work = OP_OF(op, struct grant_work, work.op);
     struct store *store = work->engine->store;
 
     store->ops->get(store, STR(GRANT_KIND), str_n(work->id, work->id_len), op_completed, op);
@@ -264,7 +260,7 @@ static void revoke_get_send(struct op *op)
 
 static void revoke_get_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct grant_work *work = OP_OF(op, struct grant_work, op);
+    struct grant_work *work = OP_OF(op, struct grant_work, work.op);
     struct str whose = str_of(work->principal);
     struct grant *grant = &work->grant;
 
@@ -280,7 +276,7 @@ static void revoke_get_done(struct op *op, nod_status status, const struct store
         return;
     }
     grant->revoked = true;
-    op_start(work->engine, &work->op, revoke_put_send, revoke_put_done);
+    op_start(work->engine, &work->work.op, revoke_put_send, revoke_put_done);
 }
 
 void grants_revoke(struct engine *engine, struct str id, struct str principal,
@@ -291,7 +287,7 @@ void grants_revoke(struct engine *engine, struct str id, struct str principal,
     work->done = done;
     work->id_len = id.len == GRANT_KEY_LEN ? id.len : 1; /* of another length there is none */
     memcpy(work->id, id.len == GRANT_KEY_LEN ? id.at : "-", work->id_len);
-    op_start(engine, &work->op, revoke_get_send, revoke_get_done);
+    op_start(engine, &work->work.op, revoke_get_send, revoke_get_done);
 }
 
 /* --- listing --- */

@@ -67,7 +67,6 @@ bool grant_is_over(const struct grant *grant, int64_t now_ms);
 /* Stores it under its id, for as long as it counts. `version` as in store_ops.put. */
 void grant_put(struct engine *engine, const struct grant *grant, uint64_t version, store_done *done,
                void *data);
-void grant_works_drop(struct engine *engine);
 
 /* --- calls --- */
 

@@ -227,7 +227,7 @@ bool grants_made(struct call *call)
             granting_free(call);
             continue;
         }
-        call->state = LIVE_SAVING;
+        call_enter(call, LIVE_SAVING);
         make_begin(call);
         return false;
     }

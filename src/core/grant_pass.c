@@ -279,7 +279,7 @@ void grants_look(struct call *call)
             refuse_path(call, one->spec.path);
             return;
         }
-    call->state = LIVE_SAVING;
+    call_enter(call, LIVE_SAVING);
     if (call->cancel_wanted)
         looked(call);
     else

@@ -92,18 +92,11 @@ struct engine {
     struct map claims_of_ask; /* ask -> the newest struct claim on its way to the store */
     size_t pending;           /* asks on their way to the store, or waiting */
     struct list claims;       /* answers under way */
-    struct list letting_go;   /* asks that this node has no longer in hand: see claim_hand.c */
-    struct list sets;         /* answers that are given together */
+    struct list works;        /* struct engine_work: what else is under way in the store */
     struct list brought;      /* answers that callers have brought */
-    struct list returns;      /* calls that are being given back to the store */
-    struct list looks;        /* at calls that run here, and may have been ended elsewhere */
-    struct list cancels;      /* of calls that are not live here, under way */
-    struct list openings;     /* of calls that have not begun, under way */
     struct idmap homes;       /* struct home: calls that providers here have begun; home.c */
     struct list homes_order;  /* the same, least recently looked at first */
     struct due homes_look;    /* the next look at those that are not live here */
-    struct list turn_ops;     /* on their way to the store: see turns_early.c */
-    struct list scopings;     /* questions that replace older ones: see scope.c */
     struct counts counts;
     struct list watches;  /* struct ask_watch: see watch.c */
     struct caller nobody; /* the caller of calls whose caller is gone */
@@ -122,7 +115,6 @@ struct engine {
     struct need_source *need_sources[NEED_SOURCES_MAX];
     size_t need_source_count;
     bool confirm_destructive; /* see engine_confirm_destructive */
-    struct list grant_works;  /* operations on grants that no call waits for: see grant.c */
 };
 
 struct tally { /* pending asks of a principal */
@@ -246,10 +238,23 @@ void op_start(struct engine *engine, struct op *op, void (*send)(struct op *op),
 store_done op_completed; /* data is the op */
 void op_abandon(struct op *op);
 
+/* An operation with a life of its own: nothing else would end it when the engine goes. */
+struct engine_work {
+    struct list link; /* in engine->works */
+    struct op op;
+    /* The engine goes: frees it, with what it is a part of, and tells whoever waits for it. */
+    void (*drop)(struct engine_work *work);
+};
+
+void engine_work_begin(struct engine *engine, struct engine_work *work,
+                       void (*drop)(struct engine_work *work));
+void engine_work_end(struct engine_work *work);
+void engine_works_drop(struct engine *engine);
+
 /* --- call --- */
 
 /* docs/inside/core.md, "The states of a live call", says who sets each state and flag, and which of
- * them occur together. Change it together with this. */
+ * them occur together. Change it, and the table in call_state.c, together with this. */
 enum live_state {
     LIVE_NEW,
     LIVE_RUNNING,    /* with the provider */
@@ -261,6 +266,19 @@ enum live_state {
     LIVE_TAKING,     /* take under way */
     LIVE_FINISHING,  /* finish under way */
     LIVE_CANCELLING, /* cancel under way */
+};
+
+/* What has come while something else was under way: it is looked at after that. */
+enum call_came {
+    CAME_NOTHING,
+    CAME_HINT,  /* the store has hinted that it can be taken */
+    CAME_EPOCH, /* a claim has taken it */
+};
+
+enum call_steps {
+    STEPS_FREE,
+    STEPS_STOP, /* it stops before its first step: its client could not come back for it */
+    STEPS_HELD, /* it has come to that step, and goes on when its caller says so */
 };
 
 struct ending {         /* what a call needs at its end, but not while it waits */
@@ -294,13 +312,13 @@ struct call {
     char *args_now; /* the arguments as hooks have written them for its runs; NULL: unchanged */
     size_t args_now_len;
     enum live_state state;
+    enum call_came came;
+    enum call_steps steps;
     bool stored; /* the store knows it */
     bool listed; /* found by its id */
     bool cancel_wanted;
     bool fresh_intent;
     bool told_waiting; /* the caller was told that the call waits */
-    bool taken_early;  /* a claim has taken it before we could go on */
-    bool woken;        /* the store has hinted while the call was busy */
     bool carried;      /* the client has the asks, and brings the answers */
     bool carries;      /* see caller_ops; kept while the caller is away */
     bool resting;      /* it waits without a caller: see resting.c */
@@ -308,8 +326,6 @@ struct call {
     bool portable;
     bool named;              /* see call_spec */
     bool unsure;             /* the store may not know that this node waits for the call */
-    bool hold_steps;         /* it is to stop before its first step */
-    bool held;               /* it has come to that step, and goes on when its caller says so */
     bool orphaned;           /* the last take was refused: its node is gone (store_reply.suspect) */
     unsigned char way;       /* of the take under way: enum take_why */
     uint16_t deaths;         /* of its run here: see deaths_pack */
@@ -354,6 +370,9 @@ struct call {
     struct granting *granting; /* while grants are made or looked for: see grant_inside.h */
     size_t granted;            /* entries of the journal whose grants are made */
 };
+
+/* Sets its state: nothing else does. */
+void call_enter(struct call *call, enum live_state state);
 
 /* --- its stages (call.c), and what hooks see and write of it (call_hooks.c) --- */
 
@@ -413,10 +432,6 @@ void call_go_on(struct call *call);
 void call_give_back(struct engine *engine, const struct call_record *record, uint64_t epoch);
 /* A hint has come for a call that runs here: if it was ended elsewhere, its run is dropped. */
 void call_look(struct call *call);
-void looks_drop(struct engine *engine);
-void returns_drop(struct engine *engine);
-void cancels_drop(struct engine *engine);
-void openings_drop(struct engine *engine);
 /* Writes the arguments as JSON. False: they are too large, and nothing is written. */
 bool args_write(struct buf *out, const struct json *args);
 void call_free(struct call *call);
@@ -669,12 +684,10 @@ void brought_drop(struct engine *engine);
 
 /* The call's questions are stored, and its client will carry them: older ones of its scope end. */
 void scope_asked(struct call *call);
-void scopings_drop(struct engine *engine);
 
 /* An ask that came back: has its next turn come early, while it was on another node or on none? If
  * that is being looked up it is offered after that. False: it is not looked up. */
 bool ask_look_for_turn(struct ask *ask);
-void turn_ops_drop(struct engine *engine);
 
 /* Who follows if the client has refused, as far as that can be known without the call. */
 struct turn_after {

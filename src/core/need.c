@@ -223,7 +223,7 @@ void call_need_fetch(struct call *call)
 
     run_free(call->run);
     call->run = NULL;
-    call->state = LIVE_NEEDING;
+    call_enter(call, LIVE_NEEDING);
     call->need = need;
     need->source = source_of(call->engine, need->spec.source);
     if (need->source)

@@ -5,6 +5,8 @@
  * twice. The pauses double, up to PAUSE_MOST_MS. After op->most tries the owner is told
  * NOD_E_STORE, and at once if the record is of a secret that this node lacks. An operation that
  * goes on past ENGINE_STORE_TRIES tells its owner so once (op->tired).
+ *
+ * Holds always: a work is in the engine's list from engine_work_begin to engine_work_end.
  */
 #include "core/inside.h"
 
@@ -54,4 +56,30 @@ void op_abandon(struct op *op)
 {
     if (op->engine)
         due_stop(op->engine, &op->due);
+}
+
+/* --- works --- */
+
+void engine_work_begin(struct engine *engine, struct engine_work *work,
+                       void (*drop)(struct engine_work *work))
+{
+    work->drop = drop;
+    list_init(&work->link);
+    list_append(&engine->works, &work->link);
+}
+
+void engine_work_end(struct engine_work *work)
+{
+    op_abandon(&work->op);
+    list_remove(&work->link);
+}
+
+void engine_works_drop(struct engine *engine)
+{
+    struct list *at;
+
+    while ((at = list_first(&engine->works))) {
+        struct engine_work *work = LIST_OF(at, struct engine_work, link);
+        work->drop(work);
+    }
 }

@@ -14,8 +14,7 @@
 enum { OPEN_ARGS_MAX = 16 << 20 }; /* bytes of the arguments as JSON */
 
 struct opening {
-    struct list link; /* in engine->openings */
-    struct op op;
+    struct engine_work work;
     struct arena arena; /* of the record's text */
     struct call_record record;
     int64_t keep_ms;
@@ -26,15 +25,14 @@ struct opening {
 
 static void opening_free(struct opening *opening)
 {
-    op_abandon(&opening->op);
-    list_remove(&opening->link);
+    engine_work_end(&opening->work);
     arena_finish(&opening->arena);
     mem_free(opening);
 }
 
 static void open_send(struct op *op)
 {
-    struct opening *opening = OP_OF(op, struct opening, op);
+    struct opening *opening = OP_OF(op, struct opening, work.op);
     struct store *store = op->engine->store;
 
     CRASH_POINT(open_before);
@@ -51,7 +49,7 @@ static void open_send(struct op *op)
 
 static void open_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct opening *opening = OP_OF(op, struct opening, op);
+    struct opening *opening = OP_OF(op, struct opening, work.op);
     store_done *done = opening->done;
     void *data = opening->data;
 
@@ -59,14 +57,9 @@ static void open_done(struct op *op, nod_status status, const struct store_reply
     done(data, status, reply);
 }
 
-void openings_drop(struct engine *engine)
+static void opening_drop(struct engine_work *work)
 {
-    struct list *at;
-
-    while ((at = list_first(&engine->openings))) {
-        struct opening *opening = LIST_OF(at, struct opening, link);
-        open_done(&opening->op, NOD_E_STORE, &(struct store_reply){ 0 });
-    }
+    open_done(&work->op, NOD_E_STORE, &(struct store_reply){ 0 });
 }
 
 void engine_open(struct engine *engine, const struct call_spec *spec, store_done *done, void *data)
@@ -93,7 +86,6 @@ void engine_open(struct engine *engine, const struct call_spec *spec, store_done
     opening->handed = spec->handed;
     opening->done = done;
     opening->data = data;
-    list_init(&opening->link);
-    list_append(&engine->openings, &opening->link);
-    op_start(engine, &opening->op, open_send, open_done);
+    engine_work_begin(engine, &opening->work, opening_drop);
+    op_start(engine, &opening->work.op, open_send, open_done);
 }

@@ -73,7 +73,7 @@ void call_rest(struct call *call)
         call_unload(call);
         return;
     }
-    call->state = LIVE_WAITING;
+    call_enter(call, LIVE_WAITING);
     call->carried = true; /* the client has the questions, even if they are up elsewhere too */
     if (call->journal.bytes)
         call->learned = call->journal.bytes;
@@ -88,7 +88,7 @@ void call_rest(struct call *call)
     }
     if (!up)
         call_unload(call); /* they are up nowhere, and will not be */
-    else if (call->woken)
+    else if (call->came)
         call_take(call);
     else if (call->unsure)
         call_make_sure(call);
@@ -116,14 +116,14 @@ bool call_take_over(struct call *call, const struct adopt_spec *spec)
     call->caller = spec->caller;
     call->caller->call = call;
     call->carries = spec->caller->ops->carries;
-    call->hold_steps = spec->hold_steps;
+    call->steps = spec->hold_steps ? STEPS_STOP : STEPS_FREE;
     call->keep_ms = spec->keep_ms;
     call->keep_asked_ms = spec->keep_asked_ms;
     call->portable = spec->portable;
     call->handed |= spec->handed;
     due_stop(call->engine, &call->timeout);
     if (call->state == LIVE_WAITING) {
-        call->state = LIVE_NEW;
+        call_enter(call, LIVE_NEW);
         call_later(call, call_go_on);
     } else {
         call->untold = true; /* after the store operation that is under way */

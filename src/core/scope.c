@@ -21,8 +21,7 @@ enum {
 };
 
 struct scoping {
-    struct list link; /* in engine->scopings */
-    struct op op;
+    struct engine_work work;
     struct engine *engine;
     uint64_t version; /* of the record that was read; STORE_NEW: there was none */
     int64_t ttl_ms;
@@ -34,23 +33,21 @@ struct scoping {
 
 static void scoping_free(struct scoping *scoping)
 {
-    op_abandon(&scoping->op);
-    list_remove(&scoping->link);
+    engine_work_end(&scoping->work);
     buf_finish(&scoping->value);
     mem_free(scoping);
 }
 
-void scopings_drop(struct engine *engine)
+static void scoping_drop(struct engine_work *work)
 {
-    LIST_EACH (at, &engine->scopings)
-        scoping_free(LIST_OF(at, struct scoping, link));
+    scoping_free(OP_OF(work, struct scoping, work));
 }
 
 static void scoping_read(struct scoping *scoping);
 
 static void written(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct scoping *scoping = OP_OF(op, struct scoping, op);
+    struct scoping *scoping = OP_OF(op, struct scoping, work.op);
 
     (void)reply;
     if (status == NOD_E_STALE && ++scoping->tries < SCOPE_TRIES) {
@@ -65,7 +62,7 @@ static void written(struct op *op, nod_status status, const struct store_reply *
 
 static void write_send(struct op *op)
 {
-    struct scoping *scoping = OP_OF(op, struct scoping, op);
+    struct scoping *scoping = OP_OF(op, struct scoping, work.op);
     struct store *store = scoping->engine->store;
 
     store->ops->put(store, STR("scope"), scoping->scope, buf_str(&scoping->value),
@@ -83,7 +80,7 @@ static void end_older(struct engine *engine, struct str own, struct str older)
 
 static void read_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct scoping *scoping = OP_OF(op, struct scoping, op);
+    struct scoping *scoping = OP_OF(op, struct scoping, work.op);
 
     if (status != NOD_OK && status != NOD_E_NOT_FOUND) {
         written(op, status, NULL);
@@ -92,12 +89,12 @@ static void read_done(struct op *op, nod_status status, const struct store_reply
     scoping->version = status == NOD_OK ? reply->version : STORE_NEW;
     if (status == NOD_OK)
         end_older(scoping->engine, buf_str(&scoping->value), reply->value);
-    op_start(scoping->engine, &scoping->op, write_send, written);
+    op_start(scoping->engine, &scoping->work.op, write_send, written);
 }
 
 static void read_send(struct op *op)
 {
-    struct scoping *scoping = OP_OF(op, struct scoping, op);
+    struct scoping *scoping = OP_OF(op, struct scoping, work.op);
     struct store *store = scoping->engine->store;
 
     store->ops->get(store, STR("scope"), scoping->scope, op_completed, op);
@@ -105,7 +102,7 @@ static void read_send(struct op *op)
 
 static void scoping_read(struct scoping *scoping)
 {
-    op_start(scoping->engine, &scoping->op, read_send, read_done);
+    op_start(scoping->engine, &scoping->work.op, read_send, read_done);
 }
 
 void scope_asked(struct call *call)
@@ -123,8 +120,7 @@ void scope_asked(struct call *call)
     scoping->engine = engine;
     scoping->scope = str_place(&at, call->scope);
     scoping->principal = str_place(&at, call->principal);
-    list_init(&scoping->link);
-    list_append(&engine->scopings, &scoping->link);
+    engine_work_begin(engine, &scoping->work, scoping_drop);
     buf_init(&scoping->value, (SCOPE_ASKS_MAX + 1) * ID_LEN);
     buf_add(&scoping->value, id_str(&call->id));
     LIST_EACH (link, &call->asks) {

@@ -34,7 +34,7 @@ static void unload_or_cancel(struct call *call)
 
 void call_stand_down(struct call *call)
 {
-    call->state = LIVE_SAVING;
+    call_enter(call, LIVE_SAVING);
     call_later(call, unload_or_cancel); /* later, because we may be inside its stages */
 }
 
@@ -81,6 +81,5 @@ bool engine_settled(const struct engine *engine)
     for (struct idmap_walk walk = { 0 }; (call = idmap_next(&engine->calls, &walk));)
         if (storing(call))
             return false;
-    return list_empty(&engine->returns) && list_empty(&engine->cancels) &&
-           list_empty(&engine->claims) && list_empty(&engine->openings) && !node_is_leaving(engine);
+    return list_empty(&engine->works) && list_empty(&engine->claims) && !node_is_leaving(engine);
 }

@@ -119,7 +119,7 @@ void suspect_end(struct call *call)
                         steps_are_open(call->journal.entries, call->journal.count));
     call_ending(call)->told = suspect_ended;
     call_ending(call)->told_data = call;
-    call->state = LIVE_WAITING;
+    call_enter(call, LIVE_WAITING);
     call_end_as(call, &outcome);
     arena_finish(&arena);
 }

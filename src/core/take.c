@@ -30,8 +30,7 @@ enum {
 /* --- calls that this node cannot run --- */
 
 struct giving_back {
-    struct list link; /* in engine->returns */
-    struct op op;
+    struct engine_work work;
     struct id call;
     uint64_t epoch;
     uint32_t notices;
@@ -39,15 +38,19 @@ struct giving_back {
 
 static void giving_free(struct giving_back *giving)
 {
-    op_abandon(&giving->op);
-    list_remove(&giving->link);
+    engine_work_end(&giving->work);
     mem_free(giving);
+}
+
+static void giving_drop(struct engine_work *work)
+{
+    giving_free(OP_OF(work, struct giving_back, work));
 }
 
 /* A park without asks makes it runnable. */
 static void give_send(struct op *op)
 {
-    struct giving_back *giving = OP_OF(op, struct giving_back, op);
+    struct giving_back *giving = OP_OF(op, struct giving_back, work.op);
     struct store *store = op->engine->store;
 
     store->ops->park(store,
@@ -63,26 +66,19 @@ static void give_done(struct op *op, nod_status status, const struct store_reply
 {
     (void)status; /* if it was refused, the call has gone on elsewhere */
     (void)reply;
-    giving_free(OP_OF(op, struct giving_back, op));
+    giving_free(OP_OF(op, struct giving_back, work.op));
 }
 
 void call_give_back(struct engine *engine, const struct call_record *record, uint64_t epoch)
 {
     struct giving_back *giving = MEM_NEW(struct giving_back);
 
-    memcpy(giving->call.text, record->id.at, record->id.len < ID_LEN ? record->id.len : ID_LEN);
+    giving->call = id_of(record->id);
     giving->epoch = epoch;
     giving->notices = record->notices;
-    list_init(&giving->link);
-    list_append(&engine->returns, &giving->link);
-    op_start(engine, &giving->op, give_send, give_done);
-    giving->op.most = INT_MAX; /* until then nobody can run the call */
-}
-
-void returns_drop(struct engine *engine)
-{
-    LIST_EACH (at, &engine->returns)
-        giving_free(LIST_OF(at, struct giving_back, link));
+    engine_work_begin(engine, &giving->work, giving_drop);
+    op_start(engine, &giving->work.op, give_send, give_done);
+    giving->work.op.most = INT_MAX; /* until then nobody can run the call */
 }
 
 /* --- going on --- */
@@ -100,8 +96,8 @@ static void resume(struct call *call)
     bool alone = call_is_alone(call) && !call_is_resting(call);
     bool elsewhere = version == VERSION_THERE || version == VERSION_UNSURE;
 
-    call->state = LIVE_TELLING;
-    call->taken_early = call->woken = false;
+    call_enter(call, LIVE_TELLING);
+    call->came = CAME_NOTHING;
     asks_end(call); /* there are none left, unless what we knew was old */
     call->untold = false;
     if (suspect_must_end(call) && !call->cancel_wanted && !elsewhere) {
@@ -118,7 +114,7 @@ static void resume(struct call *call)
             return;
         }
         suspect_over(call); /* others have their turn */
-        call->state = LIVE_WAITING;
+        call_enter(call, LIVE_WAITING);
         call_take_later(call, TAKE_AGAIN_MS);
         return;
     }
@@ -157,16 +153,16 @@ bool call_taken(struct call *call, const struct store_reply *reply)
         resume(call);
     else
         /* the operation under way comes back first, and then the call resumes */
-        call->taken_early = true;
+        call->came = CAME_EPOCH;
     return true;
 }
 
 bool call_decided(struct call *call)
 {
-    call->state = LIVE_WAITING;
+    call_enter(call, LIVE_WAITING);
     if (call->cancel_wanted)
         call_end_cancelled(call);
-    else if (call->taken_early)
+    else if (call->came == CAME_EPOCH)
         resume(call);
     else
         return false;
@@ -251,27 +247,24 @@ static void deliver_stored(struct call *call, const struct call_record *record)
 /* --- a call that runs here, and was ended elsewhere --- */
 
 struct ended_look {
-    struct list link; /* in engine->looks */
-    struct op op;
+    struct engine_work work;
     struct id call;
 };
 
 static void ended_look_free(struct ended_look *look)
 {
-    op_abandon(&look->op);
-    list_remove(&look->link);
+    engine_work_end(&look->work);
     mem_free(look);
 }
 
-void looks_drop(struct engine *engine)
+static void ended_look_drop(struct engine_work *work)
 {
-    LIST_EACH (at, &engine->looks)
-        ended_look_free(LIST_OF(at, struct ended_look, link));
+    ended_look_free(OP_OF(work, struct ended_look, work));
 }
 
 static void ended_look_send(struct op *op)
 {
-    struct ended_look *look = OP_OF(op, struct ended_look, op);
+    struct ended_look *look = OP_OF(op, struct ended_look, work.op);
     struct store *store = op->engine->store;
 
     store->ops->load_call(store, id_str(&look->call), op_completed, op);
@@ -285,7 +278,7 @@ static void say_taken_over(const struct call *call)
 /* Nothing that the run does from now on would be stored. */
 static void ended_looked(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct ended_look *look = OP_OF(op, struct ended_look, op);
+    struct ended_look *look = OP_OF(op, struct ended_look, work.op);
     struct call *call = engine_call_at(op->engine, id_str(&look->call));
     bool ended = status == NOD_OK && (reply->call->state == CALL_STORED_CANCELLED ||
                                       reply->call->state == CALL_STORED_FINISHED);
@@ -308,9 +301,8 @@ void call_look(struct call *call)
     struct ended_look *look = MEM_NEW(struct ended_look);
 
     look->call = call->id;
-    list_init(&look->link);
-    list_append(&call->engine->looks, &look->link);
-    op_start(call->engine, &look->op, ended_look_send, ended_looked);
+    engine_work_begin(call->engine, &look->work, ended_look_drop);
+    op_start(call->engine, &look->work.op, ended_look_send, ended_looked);
 }
 
 /* --- a call that cannot be read --- */
@@ -351,7 +343,7 @@ static void not_taken(struct call *call, nod_status status)
 
 static void look_later(struct call *call)
 {
-    if (call->woken)
+    if (call->came)
         call_take(call);
     else
         call_take_later(call, TAKE_AGAIN_MS);
@@ -415,7 +407,7 @@ static void waits_again(struct call *call, const struct call_record *record)
     call->epoch = record->epoch;
     call->notices = record->notices;
     call->unsure = call->engine->store->ops->shared;
-    call->state = LIVE_TAKING;
+    call_enter(call, LIVE_TAKING);
     op_start(call->engine, &call->op, asks_send, asks_done);
 }
 
@@ -470,7 +462,7 @@ static void seen_done(struct op *op, nod_status status, const struct store_reply
         else if (status == NOD_OK)
             ask_offered_anew(ask, ask->seen + ask->ahead, STR_NONE);
     }
-    if (call->woken || list_empty(&call->asks))
+    if (call->came || list_empty(&call->asks))
         look_later(call);
     else if (call->untold)
         call_asked(call);
@@ -502,7 +494,7 @@ static void waits(struct call *call, const struct call_record *record)
         waits_again(call, record);
         return;
     }
-    call->state = LIVE_TAKING;
+    call_enter(call, LIVE_TAKING);
     op_start(call->engine, &call->op, seen_send, seen_done);
     call->op.most = INT_MAX;
 }
@@ -610,7 +602,7 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
     struct call *call = OP_OF(op, struct call, op);
 
     CRASH_POINT(take_after);
-    if (status == NOD_OK && call->taken_early)
+    if (status == NOD_OK && call->came == CAME_EPOCH)
         call_taken(call, reply); /* a claim took it too; the newer epoch counts */
     if (call_decided(call))
         return;
@@ -624,7 +616,7 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
     if (call_is_alone(call) && !call_is_resting(call)) {
         call_unload(call);
     } else if (status == NOD_E_STALE) {
-        call->state = LIVE_TAKING;
+        call_enter(call, LIVE_TAKING);
         op_start(call->engine, &call->op, look_send, look_done);
         call->op.most = INT_MAX;
     } else {
@@ -635,14 +627,15 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
 void call_take(struct call *call)
 {
     if (call->state != LIVE_WAITING) {
-        call->woken = true;
+        if (!call->came)
+            call->came = CAME_HINT;
         return;
     }
     if (call->engine->stopping) /* other nodes will take it */
         return;
     due_stop(call->engine, &call->timeout);
-    call->woken = false;
-    call->state = LIVE_TAKING;
+    call->came = CAME_NOTHING;
+    call_enter(call, LIVE_TAKING);
     enum version_at version = call_version_at(call);
     if (version == VERSION_HERE || version == VERSION_NOWHERE) {
         op_start(call->engine, &call->op, take_send, take_done);
@@ -680,7 +673,7 @@ void call_lost(struct call *call)
         ask_free(LIST_OF(at, struct ask, link));
     journal_finish(&call->journal);
     flow_place(&call->flow, &call_flow, &call->engine->hooks, "gate", call, call_flow_done);
-    call->state = LIVE_WAITING;
+    call_enter(call, LIVE_WAITING);
     if (call_is_alone(call))
         call_unload(call);
     else
@@ -741,7 +734,7 @@ void call_known(struct call *call)
     LIST_EACH (at, &call->asks)
         ask_free(LIST_OF(at, struct ask, link));
     journal_finish(&call->journal);
-    call->state = LIVE_TAKING;
+    call_enter(call, LIVE_TAKING);
     op_start(call->engine, &call->op, look_send, known_found);
     call->op.most = INT_MAX;
 }

@@ -54,8 +54,7 @@ static void tell_others(struct engine *engine, const struct ask_hint *hint)
 /* --- an operation of the store on the turn of an ask --- */
 
 struct turn_op {
-    struct list link; /* in engine->turn_ops */
-    struct op op;
+    struct engine_work work;
     struct id ask;
     /* What is written. */
     char value[TURN_VALUE_LEN];
@@ -63,34 +62,31 @@ struct turn_op {
     int64_t until_ms; /* the store's clock: when the turn comes by itself */
 };
 
+static void turn_op_free(struct turn_op *turn)
+{
+    engine_work_end(&turn->work);
+    mem_free(turn);
+}
+
+static void turn_op_drop(struct engine_work *work)
+{
+    turn_op_free(OP_OF(work, struct turn_op, work));
+}
+
 static struct turn_op *turn_op_make(struct ask *ask)
 {
     struct turn_op *turn = MEM_NEW(struct turn_op);
 
     turn->ask = ask->id;
-    list_init(&turn->link);
-    list_append(&ask->call->engine->turn_ops, &turn->link);
+    engine_work_begin(ask->call->engine, &turn->work, turn_op_drop);
     return turn;
-}
-
-static void turn_op_free(struct turn_op *turn)
-{
-    op_abandon(&turn->op);
-    list_remove(&turn->link);
-    mem_free(turn);
-}
-
-void turn_ops_drop(struct engine *engine)
-{
-    LIST_EACH (at, &engine->turn_ops)
-        turn_op_free(LIST_OF(at, struct turn_op, link));
 }
 
 /* --- everybody in a turn has refused --- */
 
 static void keep_send(struct op *op)
 {
-    struct turn_op *turn = OP_OF(op, struct turn_op, op);
+    struct turn_op *turn = OP_OF(op, struct turn_op, work.op);
     struct store *store = op->engine->store;
     int64_t left = turn->until_ms - engine_now(op->engine) + TURNS_SLACK_MS;
 
@@ -100,7 +96,7 @@ static void keep_send(struct op *op)
 
 static void kept(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct turn_op *turn = OP_OF(op, struct turn_op, op);
+    struct turn_op *turn = OP_OF(op, struct turn_op, work.op);
 
     (void)reply;
     if (status == NOD_OK)
@@ -124,7 +120,7 @@ void ask_turn_early(struct ask *ask, int64_t clock_ms)
     turn_value(turn->value, ask->turn, ask->record.listed == LISTED);
     turn->owner = store_owner(ask->record.principal);
     turn->until_ms = clock_ms;
-    op_start(engine, &turn->op, keep_send, kept);
+    op_start(engine, &turn->work.op, keep_send, kept);
 }
 
 /* --- what was refused at another node than the one that asked --- */
@@ -202,14 +198,14 @@ void ask_record_turn(struct ask_record *record, struct str value)
 
 static void look_send(struct op *op)
 {
-    struct turn_op *look = OP_OF(op, struct turn_op, op);
+    struct turn_op *look = OP_OF(op, struct turn_op, work.op);
 
     engine_turn_load(op->engine, id_str(&look->ask), op_completed, op);
 }
 
 static void looked(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct turn_op *look = OP_OF(op, struct turn_op, op);
+    struct turn_op *look = OP_OF(op, struct turn_op, work.op);
     struct ask *ask = engine_ask(op->engine, id_str(&look->ask));
 
     if (ask)
@@ -235,6 +231,6 @@ bool ask_look_for_turn(struct ask *ask)
         call_plan(call)->count < 2 || !engine_asks_elsewhere(engine, call->target))
         return false;
     ask->turn_sought = true;
-    op_start(engine, &turn_op_make(ask)->op, look_send, looked);
+    op_start(engine, &turn_op_make(ask)->work.op, look_send, looked);
     return true;
 }
