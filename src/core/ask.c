@@ -48,7 +48,7 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
     return ask;
 }
 
-void ask_adopt(struct call *call, const struct ask_record *record)
+struct ask *ask_adopt(struct call *call, const struct ask_record *record)
 {
     size_t text = record->key.len + record->message.len + record->detail.len + record->url.len +
                   record->remember.len + 5;
@@ -74,6 +74,7 @@ void ask_adopt(struct call *call, const struct ask_record *record)
         ask->record.attempt = 1;
     ask->tally = tally_add(call->engine, call->principal);
     list_append(&call->asks, &ask->link);
+    return ask;
 }
 
 /* The question leaves its scope. If another question of the call still waits, that one stands for

@@ -558,6 +558,12 @@ void run_free(struct run *run);
 
 /* --- ask --- */
 
+enum turn_look {
+    LOOK_NONE,   /* it is known, or nobody asks */
+    LOOK_SOUGHT, /* it is being looked up */
+    LOOK_FOUND,  /* it is known, and the question comes up behind those that were asked before it */
+};
+
 struct ask {
     struct call *call;
     struct list link; /* in call->asks */
@@ -569,7 +575,7 @@ struct ask {
     uint8_t turn;           /* of the plan; as many as it has: none is left */
     int64_t since_ms;       /* when it was asked, by the store's clock; 0: not offered yet */
     struct due move;        /* the next turn, if the clock decides */
-    bool turn_sought;       /* whether a later turn has come early is being looked up */
+    enum turn_look look;    /* whether a later turn has come early */
     bool offering;          /* it is being put up right now */
     struct tally *tally;    /* where it is counted for its principal, or NULL */
     bool opened;            /* a URL that was opened; it ends when its page is done */
@@ -589,7 +595,7 @@ struct ask *ask_create(struct call *call, const struct run_item *item);
 /* What hooks may see of it. */
 void ask_record_describe(const struct ask_record *record, struct hook_view *view);
 /* An ask that was pending before its call came to this node. */
-void ask_adopt(struct call *call, const struct ask_record *record);
+struct ask *ask_adopt(struct call *call, const struct ask_record *record);
 void ask_free(struct ask *ask);
 /* Begins the request stages. They end in call_asks_settled or, after the commit, in the offer. */
 void ask_begin(struct ask *ask);

@@ -349,45 +349,6 @@ static void look_later(struct call *call)
         call_take_later(call, TAKE_AGAIN_MS);
 }
 
-static void ask_found(void *data, const struct store_row *row)
-{
-    struct call *call = OP_OF(data, struct call, op);
-
-    if (row->ask->state == ASK_PENDING)
-        ask_adopt(call, row->ask);
-}
-
-static void asks_send(struct op *op)
-{
-    struct call *call = OP_OF(op, struct call, op);
-    struct store *store = call->engine->store;
-
-    LIST_EACH (at, &call->asks) /* a scan may have failed half-way */
-        ask_free(LIST_OF(at, struct ask, link));
-    store->ops->scan(store,
-                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
-                                           .key = id_str(&call->id),
-                                           .limit = RUN_ROUND_MAX },
-                     ask_found, op_completed, op);
-}
-
-static void asks_done(struct op *op, nod_status status, const struct store_reply *reply)
-{
-    struct call *call = OP_OF(op, struct call, op);
-
-    if (call_decided(call))
-        return;
-    if (call_is_alone(call))
-        call_unload(call);
-    else if (status == NOD_OK && !list_empty(&call->asks))
-        call_asked(call);
-    else if (status == NOD_E_REFUSED || status == NOD_E_PARSE || (reply && reply->lacks))
-        /* nor can it be read later */
-        not_taken(call, status);
-    else
-        look_later(call);
-}
-
 /*
  * When we tried to take the call it may have been running elsewhere, and may have asked only since
  * then. The store tells us of its end only after a take that found it waiting.
@@ -398,34 +359,34 @@ void call_make_sure(struct call *call)
     call_take_later(call, TAKE_AGAIN_MS);
 }
 
-/* The call asked again while our caller was on the way: these are its questions now. */
-static void waits_again(struct call *call, const struct call_record *record)
+/* --- its questions, as the store has them --- */
+
+static struct ask *ask_of(const struct call *call, struct str id)
 {
-    asks_end(call);
-    journal_finish(&call->journal);
-    journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
-    call->epoch = record->epoch;
-    call->notices = record->notices;
-    call->unsure = call->engine->store->ops->shared;
-    call_enter(call, LIVE_TAKING);
-    op_start(call->engine, &call->op, asks_send, asks_done);
+    LIST_EACH (at, &call->asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        if (str_eq(id_str(&ask->id), id))
+            return ask;
+    }
+    return NULL;
 }
 
 /*
- * The call waits as we know it. One of its questions may still have been answered elsewhere, while
- * another is open.
+ * The record that says that the call waits may be older than this row: what is pending now is what
+ * its client is asked, and what the client was asked already stays up.
  */
 static void ask_seen(void *data, const struct store_row *row)
 {
     struct call *call = OP_OF(data, struct call, op);
-    struct ask *ask = engine_ask(call->engine, row->ask->id);
+    struct ask *ask = ask_of(call, row->ask->id);
 
-    if (!ask || ask->call != call)
-        return;
     if (row->ask->state != ASK_PENDING) {
-        ask_seen_ended(ask, row->ask);
+        if (ask)
+            ask_seen_ended(ask, row->ask);
         return;
     }
+    if (!ask)
+        ask = ask_adopt(call, row->ask);
     ask->still = true;
     ask->seen = row->ask->attempt;
 }
@@ -444,30 +405,51 @@ static void seen_send(struct op *op)
                      ask_seen, op_completed, op);
 }
 
+/* What is no longer pending has ended elsewhere. If that is not known, only what somebody here has
+ * heard of stays. True: there are some that nobody here has heard of. */
+static bool asks_are_now(struct call *call, bool known)
+{
+    bool fresh = false;
+
+    LIST_EACH (at, &call->asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        bool heard = ask->listed;
+        if (!known && !heard)
+            ask_free(ask);
+        else if (known && !ask->still)
+            ask_ended_elsewhere(ask);
+        else if (known && heard)
+            ask_offered_anew(ask, ask->seen + ask->ahead, STR_NONE);
+        else
+            fresh |= !heard;
+    }
+    return fresh;
+}
+
 static void seen_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
+    bool unreadable = status == NOD_E_REFUSED || status == NOD_E_PARSE || (reply && reply->lacks);
 
-    (void)reply;
     if (call_decided(call))
         return;
+    bool fresh = asks_are_now(call, status == NOD_OK);
     if (call_is_alone(call) && !call_is_resting(call)) {
-        call_rest(call);
-        return;
-    }
-    LIST_EACH (at, &call->asks) {
-        struct ask *ask = LIST_OF(at, struct ask, link);
-        if (status == NOD_OK && !ask->still)
-            ask_ended_elsewhere(ask);
-        else if (status == NOD_OK)
-            ask_offered_anew(ask, ask->seen + ask->ahead, STR_NONE);
-    }
-    if (call->came || list_empty(&call->asks))
-        look_later(call);
-    else if (call->untold)
+        if (fresh)
+            call_unload(call);
+        else
+            call_rest(call);
+    } else if (list_empty(&call->asks) && unreadable) {
+        not_taken(call, status); /* nor can it be read later */
+    } else if (fresh) {
         call_asked(call);
-    else if (call_is_foreign(call))
+    } else if (call->came || list_empty(&call->asks)) {
+        look_later(call);
+    } else if (call->untold) {
+        call_asked(call);
+    } else if (call_is_foreign(call)) {
         call_make_sure(call);
+    }
 }
 
 static void look_send(struct op *op)
@@ -490,9 +472,12 @@ static void waits(struct call *call, const struct call_record *record)
         call_take_later(call, UNSURE_AGAIN_MS);
         return;
     }
-    if (list_empty(&call->asks) || record->epoch != call->epoch) {
-        waits_again(call, record);
-        return;
+    if (list_empty(&call->asks) || record->epoch != call->epoch) { /* it has asked again */
+        journal_finish(&call->journal);
+        journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
+        call->epoch = record->epoch;
+        call->notices = record->notices;
+        call->unsure = call->engine->store->ops->shared;
     }
     call_enter(call, LIVE_TAKING);
     op_start(call->engine, &call->op, seen_send, seen_done);

@@ -55,7 +55,7 @@ static void tell_others(struct engine *engine, const struct ask_hint *hint)
 
 struct turn_op {
     struct engine_work work;
-    struct id ask;
+    struct id ask, call;
     /* What is written. */
     char value[TURN_VALUE_LEN];
     uint64_t owner;   /* see store_owner */
@@ -78,6 +78,7 @@ static struct turn_op *turn_op_make(struct ask *ask)
     struct turn_op *turn = MEM_NEW(struct turn_op);
 
     turn->ask = ask->id;
+    turn->call = ask->call->id;
     engine_work_begin(ask->call->engine, &turn->work, turn_op_drop);
     return turn;
 }
@@ -175,7 +176,8 @@ bool engine_turn_may_be_early(struct engine *engine, const struct ask_record *re
     const struct ask *ask = engine_ask(engine, record->id);
 
     return comes != TURN_HAS_COME && comes != TURN_NEVER && engine_survives(engine) &&
-           (!ask || ask->turn_sought); /* of what is live here, we know, once it was looked up */
+           (!ask ||
+            ask->look == LOOK_SOUGHT); /* of what is live here, we know, once it was looked up */
 }
 
 void engine_turn_load(struct engine *engine, struct str ask_id, store_done *done, void *data)
@@ -203,21 +205,38 @@ static void look_send(struct op *op)
     engine_turn_load(op->engine, id_str(&look->ask), op_completed, op);
 }
 
+/* In the order in which they were asked, whatever the order of the replies: whoever comes back for
+ * a stream has all that is before the last that it has seen. */
+static void offer_found(struct call *call)
+{
+    LIST_EACH (at, &call->asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        if (ask->look == LOOK_SOUGHT)
+            return;
+        if (ask->look == LOOK_NONE)
+            continue;
+        ask->look = LOOK_NONE;
+        if (ask->claiming)
+            continue;
+        ask_turn_to(ask, ask->record.turn);
+        ask_offer_unless_carried(ask);
+    }
+}
+
 static void looked(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct turn_op *look = OP_OF(op, struct turn_op, work.op);
     struct ask *ask = engine_ask(op->engine, id_str(&look->ask));
 
+    struct call *call = engine_call_at(op->engine, id_str(&look->call));
+
+    if (ask && status == NOD_OK && !ask->claiming)
+        ask_record_turn(&ask->record, reply->value);
     if (ask)
-        ask->turn_sought = false;
-    if (ask && !ask->claiming) {
-        if (status == NOD_OK) {
-            ask_record_turn(&ask->record, reply->value);
-            ask_turn_to(ask, ask->record.turn);
-        }
-        ask_offer_unless_carried(ask);
-    }
+        ask->look = LOOK_FOUND;
     turn_op_free(look);
+    if (call)
+        offer_found(call);
 }
 
 bool ask_look_for_turn(struct ask *ask)
@@ -230,7 +249,7 @@ bool ask_look_for_turn(struct ask *ask)
     if (call_is_alone(call) || call->carries || !engine_survives(engine) ||
         call_plan(call)->count < 2 || !engine_asks_elsewhere(engine, call->target))
         return false;
-    ask->turn_sought = true;
+    ask->look = LOOK_SOUGHT;
     op_start(engine, &turn_op_make(ask)->work.op, look_send, looked);
     return true;
 }

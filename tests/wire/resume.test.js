@@ -230,6 +230,31 @@ for (const [client, open] of Object.entries(officials))
       assert.equal(session.asked.length, 3, 'nobody was asked twice');
     });
 
+test('redis: a round that is taken up at another node comes in the order in which it was asked, however often its stream breaks', async (t) => {
+  const { address } = await stores.find(({ name }) => name === 'redis').create(t);
+  const servers = [];
+  for (let i = 0; i < 2; i++) servers.push(await startHttp(t, 'probe', { env: { MCP_ELICITATION_SECRET: 'a secret that is surely long enough for this' }, args: ['--store', address] }));
+  const place = ({ id }) => Number(/_(\d+)$/.exec(id)[1]);
+  const questions = (events) => events.filter(({ data }) => data?.includes('elicitation/create'));
+  for (let i = 0; i < 10; i++) {
+    const peer = await rawPeer(t, 'http', 'probe', { server: servers[0] });
+    const call = await callTool(peer, 'tickets');
+    for (let asked = 0; asked < 6; asked++) await nextAsk(peer);
+    call.handle.drop();
+    peer.url = servers[1].url;
+    const again = await resume(peer, call.handle.events[0].id);
+    for (let asked = 0; asked < 6; asked++) await nextAsk(peer);
+    const places = questions(again.events).map(place);
+    assert.deepEqual(places, [...places].sort((a, b) => a - b), 'in the order of their places');
+    again.drop();
+    peer.url = servers[0].url;
+    const third = await resume(peer, questions(again.events)[1].id);
+    for (let asked = 0; asked < 4; asked++) await nextAsk(peer);
+    assert.deepEqual(questions(third.events).map(place), places.slice(2), 'what is behind the last that was seen, and all of it');
+    await peer.send({ method: 'notifications/cancelled', params: { requestId: call.id } });
+  }
+});
+
 test('a stream that was taken up begins with the last id, without data, unless the client has everything', async (t) => {
   const peer = await rawPeer(t, 'http', 'probe');
   const call = await callTool(peer, 'three');
