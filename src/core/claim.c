@@ -64,6 +64,7 @@ static void claim_free(struct claim *claim)
         claim_arrive(claim);
     mem_free(claim->joined);
     op_abandon(&claim->op);
+    suspects_answer_over(claim->engine, claim);
     list_remove(&claim->link);
     buf_finish(&claim->text);
     mem_free(claim->record);

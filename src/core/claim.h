@@ -66,13 +66,14 @@ struct claim {
     struct answer_result result;
     answered_fn *done;
     void *data;
-    bool in_hand;          /* the store knows, or may know, that this node has the ask in hand */
-    bool crashed;          /* too many nodes have died with the ask in hand, and it has ended */
-    int hand_looks;        /* at who has the ask in hand */
-    uint64_t hand_version; /* of the record that says so; 0: not known */
-    struct str hands;      /* what that record said, without this node and those told to stop */
-    struct claim *next_of_ask;   /* another answer to the same ask, also on its way */
-    bool published;              /* it is on its way to the store by itself */
+    bool in_hand;      /* the store knows, or may know, that this node has the ask in hand */
+    bool crashed;      /* too many nodes have died with the ask in hand, and it has ended */
+    int hand_looks;    /* at who has the ask in hand */
+    int64_t hand_seen; /* monotonic: when it was first seen that nodes died with it; 0: none did */
+    uint64_t hand_version;     /* of the record that says so; 0: not known */
+    struct str hands;          /* what that record said, without this node and those told to stop */
+    struct claim *next_of_ask; /* another answer to the same ask, also on its way */
+    bool published;            /* it is on its way to the store by itself */
     struct claim_joined *joined; /* room for CLAIM_JOINED_MOST, once there is one */
     size_t joined_count;
 };

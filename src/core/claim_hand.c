@@ -6,7 +6,9 @@
  * answer to the ask in hand: a small record of the ask has the names of such nodes. When the answer
  * has ended, in whatever way, the node takes its name out again. A name that stays is that of a
  * node which has died meanwhile, or was told to stop (node.c), which counts for nothing. The third
- * death ends the call, as for a handler that crashes (suspect.c).
+ * death ends the call, as for a handler that crashes (suspect.c). An answer that processes have
+ * died with is taken in hand after a while, and by itself, as suspects are run: so one that came
+ * beside what crashes is not counted with it three times.
  *
  * If other nodes have an answer to the ask in hand, and would be too many if they died, this one
  * waits until they are done or gone. So one ask takes down HAND_DEATHS_MOST processes at most.
@@ -34,7 +36,7 @@
 enum {
     HAND_DEATHS_MOST = 3, /* nodes that died with an answer to the ask in hand: they end the call */
     HAND_AGAIN_MS = 100,  /* until it is looked again at who has the ask in hand */
-    HAND_LOOKS_MOST = 150, /* looks until the answerer is told to come later */
+    HAND_LOOKS_MOST = 400, /* looks until the answerer is told to come later */
     HAND_PUTS_MOST = 64,   /* times that other nodes may be faster, until a name stays */
     HAND_EMPTY_MS = 1000,  /* how long a record is kept that has no names */
     HANDS_MAX = 64 << 10,  /* bytes of the names of one record */
@@ -226,6 +228,12 @@ static void hand_weigh(struct claim *claim)
         return;
     }
     if (dead + alive >= HAND_DEATHS_MOST) {
+        hand_wait(claim, hand_look_again);
+        return;
+    }
+    if (dead && !claim->hand_seen)
+        claim->hand_seen = clock_mono(engine->clock);
+    if (dead && !suspects_try_answer(engine, claim, dead, claim->hand_seen)) {
         hand_wait(claim, hand_look_again);
         return;
     }

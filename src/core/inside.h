@@ -64,6 +64,8 @@ struct due { /* something that happens at a set time, unless it is stopped */
     void (*fire)(struct due *due);
 };
 
+struct claim;
+
 struct engine {
     struct engine_opts opts;
     const struct clock *clock;
@@ -178,6 +180,11 @@ bool nodes_have_target(const struct engine *engine, const struct call_record *re
 /* --- calls that were running when their node died (suspect.c) --- */
 
 void suspects_init(struct engine *engine);
+/* An answer that so many processes died with, as was first seen then (monotonic): may its hooks be
+ * called now? If so, it is tried until it is over. */
+bool suspects_try_answer(struct engine *engine, const struct claim *claim, size_t deaths,
+                         int64_t seen_ms);
+void suspects_answer_over(struct engine *engine, const struct claim *claim);
 void suspects_drop(struct engine *engine);
 /* Something has changed: perhaps it is the turn of one. */
 void suspects_next(struct engine *engine);

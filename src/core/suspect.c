@@ -22,7 +22,12 @@
  * came back, or the look for orphans (recover.c). This file decides when it is taken, and in which
  * way.
  *
- * Holds always: at most one run on probation was begun here and is not cleared (`trial`).
+ * An answer that processes died with, in one of its hooks (claim_hand.c), is tried in the same
+ * lane: no suspect is run meanwhile, and its turn comes before theirs. Otherwise what crashes would
+ * take whatever is tried beside it with it, again and again, until that has three deaths too.
+ *
+ * Holds always: at most one run on probation was begun here and is not cleared (`trial`), or one
+ * answer is tried.
  */
 #include "core/inside.h"
 
@@ -74,6 +79,9 @@ struct suspects {
     uint64_t clear_epoch;
     struct sighting sightings[SIGHTINGS];
     size_t sighted;
+    const struct claim *answer; /* one that is tried */
+    int64_t answer_until;       /* monotonic: then it counts no more, however long its hooks take */
+    int64_t answers_first;      /* monotonic: until then one waits, whose turn comes first */
 };
 
 /* --- the end of a call that crashes --- */
@@ -166,15 +174,24 @@ static void next_due(struct due *due)
     suspects_next(HEAP_OF(&due->node, struct suspects, next.node)->engine);
 }
 
+/* Until when no suspect is run, because an answer is tried or is about to be. */
+static int64_t answers_until(const struct suspects *suspects, int64_t now)
+{
+    int64_t tried = suspects->answer ? suspects->answer_until : now;
+
+    return tried > suspects->answers_first ? tried : suspects->answers_first;
+}
+
 void suspects_next(struct engine *engine)
 {
     struct suspects *suspects = engine->suspects;
     struct suspect *first = NULL;
     int64_t now = clock_mono(engine->clock), at = INT64_MAX;
-    bool free = suspects && !suspects->trial && !suspects->clearing && recovery_has_looked(engine);
 
     if (!suspects || engine->stopping || node_is_told_to_stop(engine))
         return;
+    bool free = !suspects->trial && !suspects->clearing && recovery_has_looked(engine);
+    int64_t answers = answers_until(suspects, now);
     if (suspects_are_few(engine))
         recovery_on(engine);
     LIST_EACH (link, &suspects->waiting) {
@@ -201,6 +218,7 @@ void suspects_next(struct engine *engine)
     }
     if (!first || !free)
         return;
+    at = at > answers ? at : answers;
     if (at > now) {
         due_set(engine, &suspects->next, at - now, next_due);
         return;
@@ -252,6 +270,37 @@ void suspect_meet(struct call *call, const struct call_record *record)
 enum take_why suspect_way(const struct call *call)
 {
     return call->suspect ? call->suspect->why : TAKE_PLAIN;
+}
+
+/* --- answers --- */
+
+bool suspects_try_answer(struct engine *engine, const struct claim *claim, size_t deaths,
+                         int64_t seen_ms)
+{
+    struct suspects *suspects = engine->suspects;
+    int64_t now = clock_mono(engine->clock);
+
+    if (!suspects || suspects->answer == claim)
+        return true;
+    if (now < seen_ms + (deaths < 2 ? SUSPECT_SECOND_MS : SUSPECT_THIRD_MS))
+        return false;
+    suspects->answers_first = now + SUSPECT_AGAIN_MS;
+    if (suspects->trial || suspects->clearing || (suspects->answer && now < suspects->answer_until))
+        return false;
+    suspects->answer = claim;
+    suspects->answer_until = now + SUSPECT_CLEARED_MS;
+    return true;
+}
+
+void suspects_answer_over(struct engine *engine, const struct claim *claim)
+{
+    struct suspects *suspects = engine->suspects;
+
+    if (!suspects || suspects->answer != claim)
+        return;
+    suspects->answer = NULL;
+    suspects->answers_first = 0;
+    due_set(engine, &suspects->next, 0, next_due);
 }
 
 /* --- the trial --- */
