@@ -10,8 +10,9 @@
  * died with is taken in hand after a while, and by itself, as suspects are run: so one that came
  * beside what crashes is not counted with it three times.
  *
- * If other nodes have an answer to the ask in hand, and would be too many if they died, this one
- * waits until they are done or gone. So one ask takes down HAND_DEATHS_MOST processes at most.
+ * While another node has an answer to the ask in hand, this one waits: that node may be done soon,
+ * or dead already, which is not known at once. So one ask takes down HAND_DEATHS_MOST processes at
+ * most, one after the other.
  *
  * Nothing of this happens if no hook can want the answer, or if nothing outlives the process.
  *
@@ -209,7 +210,8 @@ static void hand_weigh(struct claim *claim)
 {
     struct engine *engine = claim->engine;
     struct str rest = claim->hands, name, kept = STR_NONE;
-    size_t dead = 0, alive = 0;
+    size_t dead = 0;
+    bool alive = false;
 
     if (rest.len && !nodes_known(engine, claim->since)) {
         hand_wait(claim, hand_weigh_again);
@@ -218,8 +220,9 @@ static void hand_weigh(struct claim *claim)
     while (str_cut(rest, '\n', &name, &rest)) {
         if (str_eq(name, engine->node) || node_has_left(engine, name))
             continue;
-        alive += node_is_there(engine, name);
-        dead += !node_is_there(engine, name);
+        bool there = node_is_there(engine, name);
+        alive |= there;
+        dead += !there;
         kept = arena_fmt(&claim->arena, STR_FMT STR_FMT "\n", STR_ARG(kept), STR_ARG(name));
     }
     claim->hands = kept;
@@ -227,7 +230,7 @@ static void hand_weigh(struct claim *claim)
         hand_op(claim, hand_ask_send, hand_ask_seen);
         return;
     }
-    if (dead + alive >= HAND_DEATHS_MOST) {
+    if (alive) {
         hand_wait(claim, hand_look_again);
         return;
     }

@@ -152,10 +152,14 @@ for (const house of stores)
       await waiting(server, some(24, 12), { tool: 'gated', args: () => `{"pad":"${pad}"}` });
       const base = new URL('/', server.url);
       const lengths = await Promise.all(Array.from({ length: READERS }, async (_, i) => {
-        const response = await fetch(new URL('/api/elicitation?limit=200', base), { headers: bearer(`reader${i}`) });
-        return response.status === 200 ? (await response.arrayBuffer()).byteLength : 0;
+        for (;;) {
+          const response = await fetch(new URL('/api/elicitation?limit=200', base), { headers: bearer(`reader${i}`) });
+          const { byteLength } = await response.arrayBuffer();
+          if (response.status === 200) return byteLength;
+          await pause(100); // there is room for some of them at a time
+        }
       }));
-      assert.ok(lengths.filter((length) => length > 5e6).length > READERS / 2, `${lengths}`);
+      assert.ok(lengths.every((length) => length > 5e6), `${lengths}`);
       const longest = await server.longest();
       await server.stop();
       return longest;
@@ -196,7 +200,7 @@ for (const house of stores)
       const server = await open(t, await house.create(t), { args: ['--keep', '2s'] });
       for (let round = 0; round < some(10, 1); round++) {
         const at = Date.now() + some(12000, 3000);
-        await waiting(server, MANY, { args: () => `{"ttl":${at - Date.now()}}` });
+        await waiting(server, MANY, { args: () => `{"ttl":${Math.max(at - Date.now(), 1000)}}` });
         await server.until('nod_asks_pending', (left) => left === 0, 'all have ended');
       }
       await pause(some(10000, 3000));
