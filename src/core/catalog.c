@@ -265,11 +265,11 @@ int64_t version_number(const unsigned char digest[DIGEST_BYTES])
     return (int64_t)(number & (CALL_VERSION_LEAST - 1)) | CALL_VERSION_LEAST;
 }
 
-bool target_has_changed(const struct target *target, const struct call_record *record)
+bool target_has_changed(const struct target *target, int64_t version)
 {
-    int64_t now = target_version(target);
+    int64_t now = version ? target_version(target) : 0;
 
-    return record->version && now && record->version != now;
+    return now && version != now;
 }
 
 void target_hold(struct target *target)

@@ -58,8 +58,8 @@ void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum tar
 int64_t target_version(const struct target *target);
 /* The same, of that digest. */
 int64_t version_number(const unsigned char digest[DIGEST_BYTES]);
-/* Was the call of this record begun with another version of the target? */
-bool target_has_changed(const struct target *target, const struct call_record *record);
+/* Was a call that began with this version (0: not known) begun with another one of the target? */
+bool target_has_changed(const struct target *target, int64_t version);
 
 void target_hold(struct target *target);
 void target_release(struct target *target);

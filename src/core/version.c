@@ -45,21 +45,22 @@ enum version_at engine_version_elsewhere(struct engine *engine, const struct cal
 enum version_at version_at(struct engine *engine, const struct target *target,
                            const struct call_record *record, int64_t since)
 {
-    return target_has_changed(target, record) ? at_others(engine, record, since) : VERSION_HERE;
+    return target_has_changed(target, record->version) ? at_others(engine, record, since)
+                                                       : VERSION_HERE;
 }
 
 enum version_at call_version_at(const struct call *call)
 {
+    if (!call_is_foreign(call))
+        return VERSION_HERE;
     struct call_record record = call_record_of(call);
-
-    return version_at(call->engine, call->target, &record, call->back_at);
+    return at_others(call->engine, &record, call->back_at);
 }
 
+/* Without a version of its own, the call has that of its target. */
 bool call_is_foreign(const struct call *call)
 {
-    struct call_record record = call_record_of(call);
-
-    return target_has_changed(call->target, &record);
+    return target_has_changed(call->target, call->version);
 }
 
 /* The call is ours, in call->epoch: its end is stored in that epoch. */

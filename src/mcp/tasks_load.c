@@ -359,7 +359,7 @@ static void adopt(struct loading *loading)
         return;
     }
     bool waits = loading->call.state == CALL_STORED_WAITING;
-    if (!target || (waits && target_has_changed(target, &loading->call))) {
+    if (!target || (waits && target_has_changed(target, loading->call.version))) {
         struct outcome outcome = why_ended(loading);
         engine_end(server->opts.engine, loading->id, &outcome, end_stored, loading);
         return;
