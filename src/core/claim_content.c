@@ -113,7 +113,7 @@ nod_status claim_write_content(void *subject, size_t stage, enum hook_field fiel
     }
     claim->content = copy;
     claim->answer.content = tree;
-    claim->answer.too_large = claim->too_large = claim->lent = false;
+    claim->answer.fits = claim->answer.too_large = claim->too_large = claim->lent = false;
     return NOD_OK;
 }
 
@@ -249,6 +249,8 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
             content = json_new_object(&claim->arena);
             claim->content = STR("{}");
         }
+        if (claim->answer.fits)
+            return STR_NONE;
         return form_problems(claim->engine, &claim->arena, record->detail, content);
     case ASK_URL:
         claim->content = STR_NONE; /* what a person enters on the page does not come through here */

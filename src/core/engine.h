@@ -498,6 +498,7 @@ struct answer {
     role_set roles;         /* the roles of `by`, on the token that brings it: core/consent.h */
     bool handed;            /* the answerer has shown that the call's client can come back */
     int attempt;            /* the offer it answers; 0: whichever is up */
+    bool fits;              /* ask_fits_form has said so of the content: it is not checked again */
     struct answer_set *set; /* the answers it is given with; NULL: it is given by itself */
     bool too_large;         /* the content was larger than an answer may be: it fits nothing */
     /* the answerer will not send it again, and the surface is done with this ask. Also set if

@@ -442,16 +442,18 @@ static bool is_malformed(struct caller2026 *caller, const struct call *call)
 
 /* What does not fit counts once, for the offer that it answers. What fits answers the question,
  * whichever offer of it the client has. A portable state has counted elsewhere. */
-static int of_offer(const struct caller2026 *caller, const struct ask_record *ask,
-                    const struct answer *answer)
+static void of_offer(const struct caller2026 *caller, const struct ask_record *ask,
+                     struct answer *answer)
 {
+    bool form = ask->kind == ASK_FORM || ask->kind == ASK_APPROVAL;
+    bool filled = form && answer->action == ASK_ACCEPTED && ask->detail.len;
+
     if (!caller->resumed || !caller->state.store.len)
-        return 0;
-    if ((ask->kind == ASK_FORM || ask->kind == ASK_APPROVAL) &&
-        (answer->action != ASK_ACCEPTED || !ask->detail.len ||
-         (answer->content && ask_fits_form(caller->server->opts.engine, ask, answer->content))))
-        return 0;
-    return offer_of(caller, ask->id);
+        return;
+    answer->fits = filled && answer->content &&
+                   ask_fits_form(caller->server->opts.engine, ask, answer->content);
+    if (!form || (filled && !answer->fits))
+        answer->attempt = offer_of(caller, ask->id);
 }
 
 static bool answer_of(struct caller2026 *caller, struct ask *ask, const struct json *response,
@@ -463,7 +465,7 @@ static bool answer_of(struct caller2026 *caller, struct ask *ask, const struct j
     answer->by = caller->principal;
     answer->roles = caller->caller.roles;
     answer->surface = caller->server->mrtr;
-    answer->attempt = of_offer(caller, ask_record(ask), answer);
+    of_offer(caller, ask_record(ask), answer);
     return true;
 }
 

@@ -664,6 +664,32 @@ static void written_content_is_validated_like_any_other(void **state)
     nothing_left();
 }
 
+static void content_that_was_checked_is_validated_anew_if_it_is_written(void **state)
+{
+    struct place place = places(11);
+    struct arena arena;
+
+    begin(asks_once);
+    (void)state;
+    add(&place, NOD_WILL, 0, writes_content, "{\"n\":\"many\"}");
+    struct world_caller *caller = call_it();
+    struct shown *up = world_up(&world);
+    arena_init(&arena, 1 << 20);
+    up->up = false;
+    world_answer_by(&world, up->id,
+                    &(struct answer){ .action = ASK_ACCEPTED,
+                                      .content = json_parse(&arena, STR(ACCEPT_3), NULL, NULL),
+                                      .by = STR("ann"),
+                                      .surface = &world.surface,
+                                      .attempt = 1,
+                                      .fits = true });
+    arena_finish(&arena);
+    assert_int_equal(world.last.status, NOD_E_INVALID);
+    call_cancel(caller->caller.call, STR("enough"));
+    world_settle(&world);
+    nothing_left();
+}
+
 static nod_status then_changes(nod_hook_run *hook, nod_status status, void *data)
 {
     struct hook_view view;
@@ -957,6 +983,7 @@ SUBJECT(hooks)
         cmocka_unit_test(a_message_that_asks_for_a_secret_is_not_written),
         cmocka_unit_test(the_content_of_an_answer_is_written_before_it_is_validated),
         cmocka_unit_test(written_content_is_validated_like_any_other),
+        cmocka_unit_test(content_that_was_checked_is_validated_anew_if_it_is_written),
         cmocka_unit_test(a_result_is_changed_around_start_and_before_finish),
         cmocka_unit_test(a_hook_instead_of_start_gives_the_result),
         cmocka_unit_test(what_is_stored_stands),
