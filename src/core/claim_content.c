@@ -307,17 +307,19 @@ static void room_keep(struct claim *claim, const struct ask_record *record)
 }
 
 /* The limits of the call that asks. Only tools have limits of their own. */
-static struct journal_limits limits_of(const struct claim *claim, const struct ask_record *record)
+static struct journal_limits limits_of(struct claim *claim, const struct ask_record *record)
 {
     const struct engine *engine = claim->engine;
+    const struct ask *ask = claim_ask(claim);
+    const struct target *target = ask ? ask->call->target : NULL;
 
-    return engine_journal_limits(
-        engine,
-        engine->catalog ? catalog_find(engine->catalog, TARGET_TOOL, record->target) : NULL);
+    if (!ask && engine->catalog)
+        target = catalog_find(engine->catalog, TARGET_TOOL, record->target);
+    return engine_journal_limits(engine, target);
 }
 
 /* Bytes that an answer may add to a journal of this size: a part stays free for steps. */
-static size_t room_left(const struct claim *claim, const struct ask_record *record, size_t learned)
+static size_t room_left(struct claim *claim, const struct ask_record *record, size_t learned)
 {
     size_t most = limits_of(claim, record).bytes;
     size_t taken = learned + sizeof(struct entry) + record->key.len + claim->answer.by.len +
@@ -327,7 +329,7 @@ static size_t room_left(const struct claim *claim, const struct ask_record *reco
 }
 
 /* Any journal has room for as many of these as it may have entries. */
-static bool is_small(const struct claim *claim, const struct ask_record *record)
+static bool is_small(struct claim *claim, const struct ask_record *record)
 {
     struct journal_limits limits = limits_of(claim, record);
 

@@ -147,6 +147,14 @@ static bool check_turn(struct claim *claim, const struct ask_record *record)
     return false;
 }
 
+/* A call that is live here has its target at hand. */
+static bool has_lost_target(struct claim *claim, const struct ask_record *record)
+{
+    const struct ask *ask = claim_ask(claim);
+
+    return (!ask || ask->call->target->removed) && target_is_gone(claim->engine, record->target);
+}
+
 /* May this answerer answer this ask? */
 static void check_answerer(struct claim *claim, const struct ask_record *record)
 {
@@ -166,7 +174,7 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     }
     claim->asker = id_of(record->call_id);
     claim->result.call_id = id_str(&claim->asker);
-    if (record->state == ASK_PENDING && target_is_gone(claim->engine, record->target)) {
+    if (record->state == ASK_PENDING && has_lost_target(claim, record)) {
         claim->gone = arena_str(&claim->arena, record->target);
         doubt_look(claim, record->call_id); /* its end says what was done */
     } else if (record->state != ASK_PENDING) {
