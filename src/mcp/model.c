@@ -56,13 +56,20 @@ static bool declared(const struct call *call, unsigned *can)
     return true;
 }
 
-static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+static unsigned surface_kinds(struct surface *surface, const struct call *call)
 {
     unsigned can;
 
     (void)surface;
-    return (kind == ASK_FORM || kind == ASK_APPROVAL) && call_target(call)->kind == TARGET_TOOL &&
-           declared(call, &can) && !(can & (CLIENT_CAN_FORM | CLIENT_CAN_URL));
+    if (call_target(call)->kind != TARGET_TOOL || !declared(call, &can) ||
+        can & (CLIENT_CAN_FORM | CLIENT_CAN_URL))
+        return 0;
+    return 1u << ASK_FORM | 1u << ASK_APPROVAL;
+}
+
+static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+{
+    return surface_kinds(surface, call) & 1u << kind;
 }
 
 static void surface_offer(struct surface *surface, struct ask *ask, int attempt,
@@ -80,6 +87,7 @@ static void surface_withdraw(struct surface *surface, struct ask *ask, struct st
 
 static const struct surface_ops surface_ops = { .name = "model",
                                                 .can = surface_can,
+                                                .kinds = surface_kinds,
                                                 .offer = surface_offer,
                                                 .withdraw = surface_withdraw,
                                                 .model = true,

@@ -14,15 +14,18 @@
 
 /* --- the surface --- */
 
-static bool is_shown_kind(enum ask_kind kind)
-{
-    return kind == ASK_FORM || kind == ASK_APPROVAL || kind == ASK_URL;
-}
+enum { INBOX_KINDS = 1u << ASK_FORM | 1u << ASK_APPROVAL | 1u << ASK_URL };
 
 static bool inbox_can(struct surface *surface, const struct call *call, enum ask_kind kind)
 {
     (void)surface, (void)call;
-    return is_shown_kind(kind);
+    return INBOX_KINDS & 1u << kind;
+}
+
+static unsigned inbox_kinds(struct surface *surface, const struct call *call)
+{
+    (void)surface, (void)call;
+    return INBOX_KINDS;
 }
 
 /* It may have been at the client before, so the store has told of it when it was not up here. */
@@ -46,6 +49,7 @@ static void inbox_withdraw(struct surface *surface, struct ask *ask, struct str 
 static const struct surface_ops inbox_ops = {
     .name = "inbox",
     .can = inbox_can,
+    .kinds = inbox_kinds,
     .offer = inbox_offer,
     .withdraw = inbox_withdraw,
     .every = true,
@@ -60,7 +64,7 @@ struct viewer viewer_of(const struct inbox *inbox, const struct front_request *r
 
 static bool is_for(const struct viewer *viewer, const struct ask_record *ask)
 {
-    return is_shown_kind(ask->kind) && answerable_by(ask, viewer->principal, viewer->roles);
+    return INBOX_KINDS & 1u << ask->kind && answerable_by(ask, viewer->principal, viewer->roles);
 }
 
 bool viewer_sees(const struct viewer *viewer, const struct ask_record *ask)
