@@ -327,8 +327,8 @@ struct turn_after engine_turn_after_client(struct engine *engine, const struct a
 static bool client_is_asked(struct engine *engine, struct target *target,
                             const struct ask_record *record, role_set roles)
 {
-    return engine_asks_client(engine, target) && (!ask_is_consent(engine, record, target) ||
-                                                  engine_client_consents(engine, target, roles));
+    return engine_asks_client(engine, target) && (engine_client_consents(engine, target, roles) ||
+                                                  !ask_is_consent(engine, record, target));
 }
 
 bool ask_is_for_client(const struct ask *ask)
