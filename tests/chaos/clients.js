@@ -222,8 +222,17 @@ export class TaskClient extends Client2026 {
     }
   }
 
+  // While the store is away, it is said that nothing was done, and to come later.
+  async patient(story, method, params) {
+    for (;;) {
+      const reply = await this.request(story, method, params, { capabilities: TASKS });
+      if (!/store cannot be reached/.test(reply.error?.message) || Date.now() > story.until) return reply;
+      await pause(POLL_MS);
+    }
+  }
+
   get(story, taskId) {
-    return this.request(story, 'tasks/get', { taskId }, { capabilities: TASKS });
+    return this.patient(story, 'tasks/get', { taskId });
   }
 
   async call(tool, tag, { ms, over, slow_ms, crashes, meanwhile } = {}) {
@@ -243,7 +252,7 @@ export class TaskClient extends Client2026 {
       if (task.status === 'input_required') {
         await meanwhile?.(task);
         const inputResponses = Object.fromEntries(Object.keys(task.inputRequests).map((key) => [key, story.wordFor(key)]));
-        const updated = await this.request(story, 'tasks/update', { taskId, inputResponses }, { capabilities: TASKS });
+        const updated = await this.patient(story, 'tasks/update', { taskId, inputResponses });
         if (!updated.result) throw story.lost(`tasks/update: ${updated.text}`);
       } else {
         await pause(POLL_MS);
