@@ -5,10 +5,26 @@
 // signs in, is kept in the storage of this origin, for all its tabs, and sent as a header. A page goes on with the key that it
 // began with: if somebody else signs in in another tab, nothing of this page is sent in their name.
 import { parse, write } from './json.js';
-import { setNow } from './dom.js';
+import { button, el, setNow } from './dom.js';
 
 // Where our paths begin: behind a proxy the server may live below one.
-export const base = new URL('..', import.meta.url).pathname.slice(0, -1);
+const top = new URL('../..', import.meta.url);
+export const base = top.pathname.slice(0, -1);
+
+// This server has no service worker. One that is here was left by a program that had this address before, and sees all that is
+// sent: nothing is sent with it. The page does not wait for this before it listens to keys and clicks.
+const clean = (async () => {
+  const workers = await navigator.serviceWorker?.getRegistrations().catch(() => []) ?? [];
+  const strange = workers.filter(({ scope }) => scope.startsWith(top.href) || top.href.startsWith(scope));
+  if (!strange.length) return;
+  await Promise.all(strange.map((one) => one.unregister()));
+  const again = () => location.reload();
+  const notice = el('dialog', { role: 'alertdialog', 'aria-label': 'A script was removed', onclose: again }, el('p', 'Another program that had this address has left a script in this browser (a service worker), which could see what you do here. It is removed now. If you have signed in since then, sign out and sign in again.'), button('Go on', again));
+  document.body.append(notice);
+  notice.showModal();
+  await new Promise(() => {});
+})();
+
 export const askPath = (id) => `/ask/${encodeURIComponent(id)}`;
 const apiPath = (id) => `/api/elicitation/${encodeURIComponent(id)}`;
 const KEY = `nod-key${base}`;
@@ -27,6 +43,7 @@ export const onOther = (heard) => addEventListener('storage', ({ key: name }) =>
 // A reply is { ok, status, body }; status 0: the server cannot be reached.
 export async function request(path, method = 'GET', body, headers = keyed(key)) {
   if (body) headers = { ...headers, 'Content-Type': 'application/json' };
+  await clean;
   try {
     const reply = await fetch(base + path, { method, headers, body: body && write(body) });
     const text = await reply.text();

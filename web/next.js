@@ -1,6 +1,6 @@
 // Where somebody wanted to go when they were led to the sign-in, for which there may be a link that opens in another tab. So it
 // is kept in this browser, as long as such a link works.
-const base = new URL('..', import.meta.url);
+const base = new URL('../..', import.meta.url);
 const LASTS_MS = 600_000;
 
 // Only these pages are followed; with anything else it goes on to the inbox. No link that signs in is among them, nor what

@@ -1,11 +1,11 @@
 /*
  * front/admit: decides about a request when its head has arrived.
  *
- * In this order: may it come from there (Host, Origin), is the name in Host ours alone, does the
- * path exist, is it a preflight request (which never carries a token), who is it (a bearer token,
- * the cookie of a sign-in, or the local user on loopback and on a Unix socket), does the path have
- * the method, may this principal use it. Nothing of the body has been read by then, and for
- * requests that are refused nothing of it is kept.
+ * In this order: may it come from there (Host, Origin), is it a browser that asks for a service
+ * worker, is the name in Host ours alone, does the path exist, is it a preflight request (which
+ * never carries a token), who is it (a bearer token, the cookie of a sign-in, or the local user on
+ * loopback and on a Unix socket), does the path have the method, may this principal use it. Nothing
+ * of the body has been read by then, and for requests that are refused nothing of it is kept.
  */
 #include "base/log.h"
 #include "front/front_inside.h"
@@ -469,6 +469,8 @@ enum http_verdict gate_head(const struct http_request *http, struct http_ruling 
         return admit_refuse(front, http, found.path, ruling, 403,
                             STR("This Host is not allowed; use a loopback name, or allow it with "
                                 "--allow-host."));
+    if (worker_answer(front, http, ruling))
+        return HTTP_ANSWER;
     if (is_shared_name(front, http, found.path, &port))
         return name_address(front, http, found.path, port, ruling);
     if (origin_allowed(&front->origins, origin, &place))

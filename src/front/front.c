@@ -173,6 +173,7 @@ struct front *front_create(const struct front_opts *opts)
     front->opts = *opts;
     front->routes = routes_create();
     slow_open(front);
+    id_random(&front->salt);
     arena_init(&front->texts, FRONT_TEXTS_MAX);
     buf_init(&front->allowed, FRONT_PREFLIGHT_MAX);
     buf_init(&front->refusal, FRONT_REFUSAL_MAX);
@@ -196,6 +197,11 @@ bool front_route(struct front *front, const struct route *route)
     LOG_ERROR("a route cannot be added", LOG_STR("method", route->method),
               LOG_STR("path", route->pattern), LOG_CSTR("why", why));
     return false;
+}
+
+struct str front_salt(const struct front *front)
+{
+    return id_str(&front->salt);
 }
 
 void front_client(const struct front_request *request, struct peer *client)

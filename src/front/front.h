@@ -59,6 +59,9 @@ struct front_request {
 /* The decoded value of a variable of the route's pattern; empty if it has no such variable. */
 struct str front_var(const struct front_request *request, struct str name);
 
+/* 128 random bits of this front door as text, for addresses that nobody could know before. */
+struct str front_salt(const struct front *front);
+
 /* The address of the client: the peer's, or what a trusted proxy says (front/address). */
 void front_client(const struct front_request *request, struct peer *client);
 

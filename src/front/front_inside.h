@@ -20,12 +20,14 @@
  * watch.c        what is open for long ends with its credential
  * sweep.c        a sign-in whose token is gone ends for good
  * pages.c        what browsers are told with our pages
+ * worker.c       service workers that others have left in a browser
  * health.c       /healthz and /readyz
  * metrics.c      /metrics
  */
 #ifndef NOD_FRONT_INSIDE_H
 #define NOD_FRONT_INSIDE_H
 
+#include "base/id.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "front/address.h"
@@ -81,6 +83,9 @@ struct front {
     struct buf allowed; /* of a preflight or an Allow header */
     struct buf refusal;
 
+    struct id salt;     /* see front_salt */
+    bool worker_logged; /* that a browser has a service worker: worker.c */
+
     struct signins *signins; /* NULL: nobody signs in here */
     struct slow *slow;       /* who has failed to get in */
 
@@ -130,6 +135,11 @@ void slow_answer(struct front *front, struct http_exchange *exchange,
 
 /* pages.c */
 extern const struct str page_lines; /* header lines of every response of a page and its API */
+
+/* worker.c */
+/* Does a browser ask for a service worker? Then the ruling is the answer: one that goes. */
+bool worker_answer(struct front *front, const struct http_request *http,
+                   struct http_ruling *ruling);
 
 /* front.c: gives a request that was let in to its handler. */
 void front_hand(struct front_request *request, const struct route *route);

@@ -12,6 +12,10 @@
  * the reply, this once, the page key. To open a link signs nobody in and uses nothing up: whoever
  * has a token can make one and put it where another person's browser opens it, so that person is
  * asked first. The page may not be in a frame, and is no picture: it is opened as a document.
+ *
+ * A program that had this address before may have left pages in the browser's cache. The reply that
+ * signs in takes them out (Clear-Site-Data), before the browser goes on to one of them. It takes
+ * out nothing else: the cookie, and what our pages have stored, stay.
  */
 #include "core/store.h"
 #include "front/signin.h"
@@ -103,8 +107,9 @@ static void say_in(struct signin_op *op, nod_status status)
         const struct http_header headers[] = {
             { STR("Set-Cookie"), cookie_line(op->front, id_str(&op->cookie), &arena) },
             { STR("Content-Type"), STR("application/json") },
+            { STR("Clear-Site-Data"), STR("\"cache\"") },
         };
-        http_reply(op->exchange, 200, headers, 2, write_in(&body, op));
+        http_reply(op->exchange, 200, headers, 3, write_in(&body, op));
         buf_finish(&body);
         arena_finish(&arena);
         op->exchange = NULL;

@@ -463,7 +463,7 @@ static void page_serve(const struct front_request *request, void *data)
 
     arena_init(&arena, PAGE_MAX);
     const struct place places[] = {
-        { STR("base"), page_base(opts->front, &arena) },
+        { STR("assets"), page_assets(opts->front, &arena) },
         { STR("title"),
           page_as_text(&arena, opts->title.len ? opts->title : opts->name, PAGE_TITLE_MAX) },
     };

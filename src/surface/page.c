@@ -113,6 +113,12 @@ struct str page_base(const struct front *front, struct arena *arena)
     return arena_fmt(arena, "/" STR_FMT, (int)(path.len - 1), path.at);
 }
 
+struct str page_assets(const struct front *front, struct arena *arena)
+{
+    return arena_fmt(arena, STR_FMT "/assets/" STR_FMT, STR_ARG(page_base(front, arena)),
+                     STR_ARG(front_salt(front)));
+}
+
 /* --- the page --- */
 
 static struct str how_to_connect(const struct inbox *inbox, struct arena *arena)
@@ -137,6 +143,7 @@ static void page_serve(const struct front_request *request, void *data)
     struct str title = title_of(inbox, &arena);
     const struct place places[] = {
         { STR("base"), page_base(inbox->opts.front, &arena) },
+        { STR("assets"), page_assets(inbox->opts.front, &arena) },
         { STR("title"), title },
         { STR("name"), title },
         { STR("connect"), how_to_connect(inbox, &arena) },
@@ -171,8 +178,10 @@ static void refusal_draw(void *data, struct buf *body, int status, struct str wh
                          STR_ARG(base));
     }
     const struct place places[] = {
-        { STR("base"), base },       { STR("title"), title_of(inbox, &arena) },
-        { STR("heading"), heading }, { STR("why"), page_as_text(&arena, why, PAGE_WHY_MAX) },
+        { STR("assets"), page_assets(inbox->opts.front, &arena) },
+        { STR("title"), title_of(inbox, &arena) },
+        { STR("heading"), heading },
+        { STR("why"), page_as_text(&arena, why, PAGE_WHY_MAX) },
         { STR("ways"), ways },
     };
     page_fill(body, STR("refused.html"), places, sizeof(places) / sizeof(places[0]));
@@ -187,7 +196,7 @@ static void link_draw(void *data, struct buf *body, struct str whose)
 
     arena_init(&arena, PAGE_MAX);
     const struct place places[] = {
-        { STR("base"), page_base(inbox->opts.front, &arena) },
+        { STR("assets"), page_assets(inbox->opts.front, &arena) },
         { STR("title"), title_of(inbox, &arena) },
         { STR("whose"), as_text(&arena, whose) },
     };
@@ -204,7 +213,7 @@ static void login_serve(const struct front_request *request, void *data)
     arena_init(&arena, PAGE_MAX);
     struct str title = title_of(inbox, &arena);
     const struct place places[] = {
-        { STR("base"), page_base(inbox->opts.front, &arena) },
+        { STR("assets"), page_assets(inbox->opts.front, &arena) },
         { STR("title"), title },
         { STR("name"), title },
         { STR("with"), tokens ? STR_NONE : STR(" hidden") },
@@ -216,6 +225,8 @@ static void login_serve(const struct front_request *request, void *data)
     arena_finish(&arena);
 }
 
+/* The salt in the address is only for the browser: a page may come from one node, and what it loads
+ * from another, which has another salt. */
 static void asset_serve(const struct front_request *request, void *data)
 {
     static const struct {
@@ -272,7 +283,7 @@ bool page_routes(struct inbox *inbox)
                                                  .handle = login_serve,
                                                  .data = inbox });
     added &= front_route(front, &(struct route){ .method = STR("GET"),
-                                                 .pattern = STR("/assets/{file}"),
+                                                 .pattern = STR("/assets/{salt}/{file}"),
                                                  .anyone = true,
                                                  .page = true,
                                                  .handle = asset_serve });

@@ -37,6 +37,9 @@ void page_reply(struct http_exchange *exchange, int status, struct str file,
 struct str page_as_text(struct arena *arena, struct str text, size_t limit);
 /* Where our paths begin, seen from the browser: the path of the public URL, without its slash. */
 struct str page_base(const struct front *front, struct arena *arena);
+/* Where the files of web/ are, seen from the browser. Nobody could know this address before the
+ * server had started, so no cache has anything for it. */
+struct str page_assets(const struct front *front, struct arena *arena);
 
 /* False, logged: a route cannot be added. */
 bool page_routes(struct inbox *inbox);

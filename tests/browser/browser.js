@@ -56,9 +56,9 @@ export function pagesOf(t) {
   return t.pages;
 }
 
-export async function startServer(t, args = [], program = 'browser-server') {
+export async function startServer(t, args = [], program = 'browser-server', options = {}) {
   pagesOf(t);
-  const server = await startHttp(t, program, { args: ['--token-file', tokenFile(t, PEOPLE), ...args] });
+  const server = await startHttp(t, program, { args: ['--token-file', tokenFile(t, PEOPLE), ...args], ...options });
   server.origin = new URL(server.url).origin;
   return server;
 }
@@ -107,7 +107,7 @@ export async function person(t, server, name = 'ada', { path: where = '/', link,
 export async function signIn(page, server, name) {
   await page.goto(`${server.origin}/login`);
   const status = await page.evaluate(async (token) => {
-    const { signIn } = await import('/assets/live.js');
+    const { signIn } = await import('/assets/any/live.js');
     return (await signIn('/api/login', { Authorization: `Bearer ${token}` })).status;
   }, tokenOf(name));
   assert.equal(status, 200);

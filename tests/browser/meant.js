@@ -135,7 +135,7 @@ describe('what a person meant', { concurrency: 2 }, () => {
   test('a message that an agent made long and awkward is read in no time', async (t) => {
     const { page } = await stage(t);
     const read = (ends) => page.evaluate(async (end) => {
-      const { messageOf } = await import('/assets/ask.js');
+      const { messageOf } = await import('/assets/any/ask.js');
       const message = `x${'\n\n{'.repeat(100_000)}${end}`, begun = performance.now();
       return { same: messageOf({ message, arguments: { text: message } }) === message, ms: performance.now() - begun };
     }, ends);

@@ -7,6 +7,7 @@ import './reading.js';
 import './living.js';
 import './elsewhere.js';
 import './doors.js';
+import './planted.js';
 import './hosted.js';
 import './accounts.js';
 import './looks.js';
