@@ -27,10 +27,10 @@ export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 const controls =
   'NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US'.split(' ');
 const turns = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
-// The table of src/json/unseen.c, without the end of a line. What joins pictures, or chooses how one is drawn, is left alone behind one, once. So is one wide space (U+3000). Of accents
+// The table of src/json/unseen.c, without the end of a line. What joins pictures, or chooses how one is drawn, is left alone behind one, once. So is one wide space (U+3000) behind Chinese, Japanese or Korean writing, under a dotted line. Of accents
 // and the like (src/json/piles.c) the first four on one character are left alone, too: more would cover the lines around it.
 export const unseen =
-  /((?<=[\p{Mn}\p{Me}]{4})[\p{Mn}\p{Me}]|(?<!\p{Extended_Pictographic})[\ufe0e\ufe0f]|(?<!\p{Extended_Pictographic}[\ufe0e\ufe0f]?)\u200d|(?<=\u3000)\u3000|[\0-\x09\x0b-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200c\u200e\u200f\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|\p{Cs})\1*/gu;
+  /((?<=[\p{Mn}\p{Me}]{4})[\p{Mn}\p{Me}]|(?<!\p{Extended_Pictographic})[\ufe0e\ufe0f]|(?<!\p{Extended_Pictographic}[\ufe0e\ufe0f]?)\u200d|(?<![\u3001-\u3163\u3165-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff9f\u{20000}-\u{3ffff}])\u3000|[\0-\x09\x0b-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200c\u200e\u200f\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffc\u{13430}-\u{1343f}\u{13441}\u{13442}\u{16fe4}\u{1bca0}-\u{1bca3}\u{1d159}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|\p{Cs})\1*/gu;
 
 function mark(run) {
   const code = run.codePointAt(0), times = [...run].length;
@@ -38,14 +38,16 @@ function mark(run) {
   return el('span.mark', { title: `${turns.test(run) ? 'changes the direction of text' : /(?!\p{DI})[\p{Mn}\p{Me}]/u.test(run) ? 'one accent too many' : 'cannot be seen'}, ${hex}` }, controls[code] ?? hex, times > 1 && `×${count(times)}`);
 }
 
+const seen = (text) => text.split(/(\u3000)/).map((part) => (part === '\u3000' ? el('span.wide', { title: 'a wide space, U+3000' }, part) : part));
+
 export function visible(text) {
   const nodes = [];
   let from = 0;
   for (const { 0: run, index } of text.matchAll(unseen)) {
-    nodes.push(text.slice(from, index), mark(run));
+    nodes.push(...seen(text.slice(from, index)), mark(run));
     from = index + run.length;
   }
-  return [...nodes, text.slice(from)];
+  return [...nodes, ...seen(text.slice(from))];
 }
 
 // Short text from outside, in one line and in its own direction.

@@ -30,22 +30,26 @@ struct piece {
     uint32_t code;
     bool broken;
     bool piled; /* on as many others that take no column as one character has at most */
+    bool blank; /* a space that is not seen where it stands */
 };
 
-static struct piece piece_at(const char *at, const char *end)
+static struct piece piece_at(const char *at, const char *end, uint32_t *before)
 {
     size_t len = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
 
     if (!len)
-        return (struct piece){ 1, (unsigned char)*at, true, false };
-    return (struct piece){ len, utf8_code(at, len), false, false };
+        return (struct piece){ .len = 1, .code = *before = (unsigned char)*at, .broken = true };
+    uint32_t code = utf8_code(at, len);
+    bool blank = unseen_blank(*before, code);
+    *before = code;
+    return (struct piece){ .len = len, .code = code, .blank = blank };
 }
 
 static bool needs_mark(struct piece piece)
 {
     if (piece.code >= ' ' && piece.code <= '~')
         return false;
-    return piece.broken || piece.piled || !is_utf8_terminal || unseen(piece.code) ||
+    return piece.broken || piece.piled || piece.blank || !is_utf8_terminal || unseen(piece.code) ||
            wcwidth((wchar_t)piece.code) < 0;
 }
 
@@ -70,9 +74,10 @@ static size_t draw_within(FILE *out, struct str text, size_t columns, bool *fits
 {
     const char *at = text.at, *end = text.at + text.len;
     size_t used = 0, pile = 0;
+    uint32_t before = 0;
 
     while (at < end) {
-        struct piece piece = piece_at(at, end);
+        struct piece piece = piece_at(at, end, &before);
         size_t more = draw(NULL, at, piece);
         pile = more ? 0 : pile + 1;
         if (pile > PILES_MAX) {
@@ -128,9 +133,10 @@ void safe_block(FILE *out, struct str text, const char *margin)
 void safe_json(FILE *out, struct str json)
 {
     const char *at = json.at, *end = json.at + json.len;
+    uint32_t before = 0;
 
     while (at < end) {
-        struct piece piece = piece_at(at, end);
+        struct piece piece = piece_at(at, end, &before);
         if (piece.code < 0x7f || !needs_mark(piece))
             fwrite(at, 1, piece.len, out);
         else if (piece.code < 0x10000)

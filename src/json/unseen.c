@@ -32,8 +32,12 @@ bool unseen(uint32_t code)
         { 0xfe00, 0xfe0f },   /* variation selectors */
         { 0xfeff, 0xfeff },   /* byte order mark */
         { 0xffa0, 0xffa0 },   /* filler, Hangul */
-        { 0xfff0, 0xfffb },   /* annotations */
+        { 0xfff0, 0xfffc },   /* annotations, and what stands for an object */
+        { 0x13430, 0x1343f }, /* joins of hieroglyphs */
+        { 0x13441, 0x13442 }, /* blanks among them */
+        { 0x16fe4, 0x16fe4 }, /* filler, Khitan */
         { 0x1bca0, 0x1bca3 }, /* shorthand format */
+        { 0x1d159, 0x1d159 }, /* a note without a head, music */
         { 0x1d173, 0x1d17a }, /* beams and slurs, music */
         { 0xe0000, 0xe0fff }, /* tags, and more selectors */
     };
@@ -65,15 +69,28 @@ static bool is_part(struct unseen_place *place, uint32_t code)
     return part;
 }
 
+/* Chinese, Japanese and Korean, whose characters are as wide as that space. */
+static bool is_wide(uint32_t code)
+{
+    return !unseen(code) &&
+           ((code > WIDE_SPACE && code < 0xa000) || (code >= 0xac00 && code < 0xd7a4) ||
+            (code >= 0xf900 && code < 0xfb00) || (code > 0xff00 && code < 0xffa0) ||
+            (code >= 0x20000 && code < 0x40000));
+}
+
+bool unseen_blank(uint32_t before, uint32_t code)
+{
+    return code == WIDE_SPACE && !is_wide(before);
+}
+
 bool unseen_here(struct unseen_place *place, uint32_t code)
 {
     bool part = is_part(place, code);
-    bool wide = code == WIDE_SPACE;
-    bool again = wide && place->wide; /* one is how Chinese and Japanese are written */
+    bool blank = unseen_blank(place->before, code);
 
-    place->wide = wide;
+    place->before = code;
     place->pile = code >= 0x300 && piles(code) ? place->pile + 1 : 0;
-    return place->pile > PILES_MAX || again || (unseen(code) && !part);
+    return place->pile > PILES_MAX || blank || (unseen(code) && !part);
 }
 
 const char *unseen_name(uint32_t code)

@@ -18,10 +18,14 @@ bool unseen(uint32_t code);
  * is a part of it, anywhere else it is unseen. */
 bool unseen_joins(uint32_t code);
 
+/* The space that is as wide as a Chinese character (U+3000) is how Chinese, Japanese and Korean are
+ * written: one behind such a character is seen. Is this another one? */
+bool unseen_blank(uint32_t before, uint32_t code);
+
 /* Where somebody is who goes through a text, character by character; zero at its beginning. */
 struct unseen_place {
     unsigned picture; /* 2: right behind one; 1: behind what chooses how it is drawn */
-    bool wide;        /* behind a space as wide as a Chinese character */
+    uint32_t before;  /* the last character */
     unsigned pile;    /* so many accents are on the last character */
 };
 /* Is this next character drawn as a mark here? Also if it is one accent too many (json/piles.h). */

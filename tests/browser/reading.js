@@ -22,6 +22,19 @@ describe('reading', { concurrency: 2 }, () => {
     await shot(page, 'hostile');
   });
 
+  test('a blank that is no space is a mark; one wide space behind Japanese has a dotted line', async (t) => {
+    const { peer, page } = await stage(t);
+    await peer.call('say', { text: 'rm\u3000-r \u5c71\u7530\u3000\u592a\u90ce', target: '\u3000', more: '\u4eac\u3000\u3000\u2800\u3164\u00a0\u{1d159}\u{13441}\ufffc' });
+    const message = ask(page).locator('.message');
+    await message.waitFor();
+    assert.deepEqual([await message.locator('.mark').allTextContents(), await message.locator('.wide').allTextContents()], [['U+3000'], ['\u3000']]);
+    assert.equal(await message.locator('.wide').getAttribute('title'), 'a wide space, U+3000');
+    const tree = ask(page).locator('.tree');
+    await tree.getByText('U+13441').waitFor();
+    assert.deepEqual([await tree.locator('.mark').allTextContents(), await tree.locator('.wide').count()], [['U+3000', 'U+3000', 'U+3000', 'U+2800', 'U+3164', 'U+00A0', 'U+1D159', 'U+13441', 'U+FFFC'], 2]);
+    await shot(page, 'blanks');
+  });
+
   test('accents beyond the fourth on one letter are marks, and cover nothing', async (t) => {
     const { peer, page } = await stage(t);
     const pile = (count) => `e${'\u0301'.repeat(count)}`;

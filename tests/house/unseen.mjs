@@ -11,7 +11,7 @@ const wrong = [];
 let marks = 0;
 
 for (let code = 0; code <= 0x10ffff; code++) {
-    const there = ranges.some(([from, to]) => code >= from && code <= to);
+    const there = code === 0x3000 || ranges.some(([from, to]) => code >= from && code <= to); // a wide space: where it stands alone
     unseen.lastIndex = 0;
     const drawn = unseen.test(String.fromCodePoint(code));
     marks += drawn;
@@ -20,9 +20,9 @@ for (let code = 0; code <= 0x10ffff; code++) {
     if (there && code !== 10 && unseen.test(`\u{1f468}${String.fromCodePoint(code)}`) === joins.includes(code)) wrong.push(`U+${code.toString(16)} behind a picture`);
 }
 const marked = (text) => ((unseen.lastIndex = 0), unseen.test(text));
-for (const text of [...joins.map((code) => `\u{1f468}${String.fromCodePoint(code, code)}`), "\u{1f468}\ufe0f\ufe0e", "\u{1f468}\u200d\ufe0f", "\u3000\u3000"])
+for (const text of [...joins.map((code) => `\u{1f468}${String.fromCodePoint(code, code)}`), "\u{1f468}\ufe0f\ufe0e", "\u{1f468}\u200d\ufe0f", "\u3000", "a\u3000b", " \u3000", "\u4eac\u3000\u3000", "\u3164\u3000", "\uffa0\u3000"])
     if (!marked(text)) wrong.push(`${JSON.stringify(text)} without a mark`);
-for (const text of ["\u{1f468}\ufe0f\u200d\u{1f680}", "a\u3000b"]) if (marked(text)) wrong.push(`${JSON.stringify(text)} with a mark`);
+for (const text of ["\u{1f468}\ufe0f\u200d\u{1f680}", ...["\u3001", "\u3042", "\u30f3", "\u4eac", "\uc11c", "\uff21", "\u{20bb7}"].map((one) => `${one}\u3000b`)]) if (marked(text)) wrong.push(`${JSON.stringify(text)} with a mark`);
 const piles = [...readFileSync(join(import.meta.dirname, "../../src/json/piles.c"), "utf8").matchAll(/\{ (0x[0-9a-f]+), (0x[0-9a-f]+) \}/g)].map(([, from, to]) => [Number(from), Number(to)]);
 for (let code = 0, at = 0; code <= 0x10ffff; code++) {
     const accent = /[\p{Mn}\p{Me}]/u.test(String.fromCodePoint(code));

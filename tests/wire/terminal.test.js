@@ -225,6 +225,17 @@ test('hostile text moves nothing: it is drawn with marks, and JSON says the same
   await call;
 });
 
+test('a wide space is drawn by number, but for one behind Chinese, Japanese or Korean writing', async (t) => {
+  const { first } = await openHouse(t, memory);
+  const client = await mute(t, first, 'ada');
+  const call = client.call('ask', { message: 'rm\u3000-r \u4eac\u3000\u90fd\u3000\u3000 \u2800\u3164\u00a0.' });
+  const [item] = await new Api(first, 'ada').pending();
+  for (const args of [['list'], ['show', item.id]])
+    assert.ok((await inbox(first, 'ada', args)).stdout.includes('rm<U+3000>-r \u4eac\u3000\u90fd\u3000<U+3000> <U+2800><U+3164><U+00A0>.'));
+  await inbox(first, 'ada', ['answer', item.id, '--decline']);
+  await call;
+});
+
 test('accents that pile up on one character are drawn by number past the fourth', async (t) => {
   const { first } = await openHouse(t, memory);
   const client = await mute(t, first, 'ada');

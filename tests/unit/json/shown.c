@@ -54,9 +54,13 @@ static void what_cannot_be_seen_is_a_mark(void **state)
     /* Blanks that are no space, and signs of notes and shorthand that are not drawn. */
     expect("\"\\ud834\\udd73\\ud82f\\udca3\\u2800\\ufe0f\\u2003\\u1680\"",
            "\"<U+1D173><U+1BCA3><U+2800><U+FE0F><U+2003><U+1680>\"");
-    expect("\"\\u3000a\\u3000\\u3000\\u3000\"", "\"\xE3\x80\x80"
-                                                "a\xE3\x80\x80<U+3000\xC3\x97"
-                                                "2>\"");
+    /* One wide space behind Japanese is writing; at the beginning, or behind a letter, it hides. */
+    expect("\"\xE4\xBA\xAC\\u3000\xE9\x83\xBD\\u3000\\u3000\\u3000\"",
+           "\"\xE4\xBA\xAC\xE3\x80\x80\xE9\x83\xBD\xE3\x80\x80<U+3000\xC3\x97"
+           "2>\"");
+    expect("\"\\u3000a\\u3000b\\u3000\"", "\"<U+3000>a<U+3000>b<U+3000>\"");
+    /* Blanks of hieroglyphs, of music, and of what is no text. */
+    expect("\"\\ud80d\\udc41\\ud834\\udd59\\ufffc\"", "\"<U+13441><U+1D159><U+FFFC>\"");
     /* Four accents are writing. */
     expect("\"e\\u0301\\u0301\\u0301\\u0301x\\u0301\"",
            "\"e\xCC\x81\xCC\x81\xCC\x81\xCC\x81x\xCC\x81\"");
