@@ -40,12 +40,12 @@ export const isOf = (principal) => (me = principal);
 // Somebody has signed in or out in another tab.
 export const onOther = (heard) => addEventListener('storage', ({ key: name }) => (name === KEY || name === null) && heard());
 
-// A reply is { ok, status, body }; status 0: the server cannot be reached.
+// A reply is { ok, status, body }; status 0: the server cannot be reached. What is in a cache was put there by somebody else.
 export async function request(path, method = 'GET', body, headers = keyed(key)) {
   if (body) headers = { ...headers, 'Content-Type': 'application/json' };
   await clean;
   try {
-    const reply = await fetch(base + path, { method, headers, body: body && write(body) });
+    const reply = await fetch(base + path, { method, headers, body: body && write(body), cache: 'no-store' });
     const text = await reply.text();
     const data = text ? parse(text) : null;
     setNow(data?.now);
@@ -90,7 +90,7 @@ export async function whoAmI() {
 
 // Calls heard(event, data) for each, until it ends.
 async function listen(path, signal, opened, heard) {
-  const reply = await fetch(base + path, { headers: keyed(key), signal });
+  const reply = await fetch(base + path, { headers: keyed(key), signal, cache: 'no-store' });
   if (!reply.ok) return;
   opened();
   const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -72,8 +72,9 @@ describe('what another program has left at this address', { concurrency: 2 }, ()
   for (const way of ['link', 'token'])
     test(`pages in the cache: a sign-in by ${way} takes them out, and what leads on is the server's own`, async (t) => {
       const page = await stranger(t);
-      const other = await occupant(0, (url) => (['/', '/history', '/accounts'].includes(url) ? ['text/html', PAGE] : undefined));
-      for (const path of ['/', '/history', '/accounts']) await page.goto(other.origin + path);
+      const paths = ['/', '/history', '/accounts', '/api/me'];
+      const other = await occupant(0, (url) => (url === '/api/me' ? ['application/json', '{"principal":"mallory"}'] : paths.includes(url) ? ['text/html', PAGE] : undefined));
+      for (const path of paths) await page.goto(other.origin + path);
       await page.goto('about:blank');
       await other.leave();
 
@@ -81,6 +82,8 @@ describe('what another program has left at this address', { concurrency: 2 }, ()
       await page.goto(server.origin);
       await page.getByText('left behind').waitFor(); // nobody can help that: the server is not asked
       if (way === 'link') {
+        await page.goto(await linkOf(server));
+        await page.getByText('Nobody is signed in here now.').waitFor();
         await openLink(page, await linkOf(server));
       } else {
         await page.goto(`${server.origin}/login`);
