@@ -75,7 +75,7 @@ function refused({ status, body }) {
   if (returned && status && status !== 503) history.replaceState(null, '', location.pathname);
   if (status === 401 && returned) return over('Nobody is signed in here: what the other site has sent was not taken.', ['Sign in, and begin again from the question. ', el('a', { href: `${base}/login` }, 'Sign in')]);
   if (status === 401) return toSignIn();
-  const way = status === 403 || status === 404 ? el('a', { href: signInPath() }, hasKey() ? 'Sign in as somebody else' : 'Sign in')
+  const way = status === 409 ? el('a', { href: `${base}/` }, 'To the inbox') : status === 403 || status === 404 ? el('a', { href: signInPath() }, hasKey() ? 'Sign in as somebody else' : 'Sign in')
     : !status || status === 503 ? el('a', { href: '' }, 'Try again') : undefined;
   over(status === 403 && !hasKey() ? LOST_HALF : (body?.detail ?? 'That did not work.'), way);
 }

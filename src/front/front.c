@@ -199,6 +199,16 @@ bool front_route(struct front *front, const struct route *route)
     return false;
 }
 
+void front_credential(const struct front_request *request, struct digest *digest)
+{
+    const struct signin *signin = request->session;
+    struct str token = admit_bearer(request->http);
+    const struct str parts[] = { signin ? STR("sign-in") : STR("token"),
+                                 signin ? digest_str(&signin->digest) : token };
+
+    digest_of_parts(parts, 2, digest);
+}
+
 struct str front_salt(const struct front *front)
 {
     return id_str(&front->salt);

@@ -59,6 +59,10 @@ struct front_request {
 /* The decoded value of a variable of the route's pattern; empty if it has no such variable. */
 struct str front_var(const struct front_request *request, struct str name);
 
+/* What let this request in, as a digest: that of its sign-in, or of its token; the same for all
+ * that came with neither. */
+void front_credential(const struct front_request *request, struct digest *digest);
+
 /* 128 random bits of this front door as text, for addresses that nobody could know before. */
 struct str front_salt(const struct front *front);
 

@@ -102,9 +102,12 @@ static void page_ended(void *data, const struct ask_record *ask)
 bool hosted_state(const struct hosted_visit *visit, struct buf *out)
 {
     const struct ask_record *ask = &visit->ask;
+    struct arena *arena = (struct arena *)&visit->arena;
+    struct str name =
+        arena_fmt(arena, STR_FMT "/%.*s", STR_ARG(ask->id), HOSTED_TIE_LEN, visit->tie);
 
     return page_token_make(visit->hosted->opts.ring, PAGE_TOKEN_RETURN, ask->principal, ask->scope,
-                           ask->id, ask->expires_ms, out) == NOD_OK;
+                           name, ask->expires_ms, out) == NOD_OK;
 }
 
 struct str hosted_return_url(const struct hosted_visit *visit)
@@ -145,12 +148,15 @@ static struct hosted_visit *visit_begin(struct hosted *hosted, const struct fron
         return NULL;
     }
     struct hosted_visit *visit = MEM_NEW(struct hosted_visit);
+    struct digest credential;
     visit->hosted = hosted;
     visit->exchange = request->exchange;
     visit->http = request->http;
     visit->by_link = request->by_link;
     visit->half = request->half;
     visit->roles = request->roles;
+    front_credential(request, &credential);
+    base64url_encode(str_n(digest_str(&credential).at, sizeof(credential) / 2), visit->tie);
     arena_init(&visit->arena, HOSTED_ARENA_MAX);
     visit->arena.wiped = true; /* what was sent may be a secret */
     visit->principal = arena_str(&visit->arena, request->principal);
@@ -240,13 +246,24 @@ static bool may_see(const struct hosted_visit *visit, const struct page_token *t
 struct finding {
     struct hosted_visit *visit;
     struct page_token token;
+    bool elsewhere; /* a return: another browser, or another sign-in, was sent away */
 };
+
+/* What was done at another site by whoever was sent there from another browser is theirs, whoever
+ * is signed in here as the same person. */
+static void refuse_elsewhere(struct hosted_visit *visit)
+{
+    hosted_refuse(visit, 409,
+                  STR("This was begun in another browser, or by another sign-in: what the other "
+                      "site has sent was not taken. Open the question here, and begin again."));
+}
 
 static void found(void *data, nod_status status, const struct store_reply *reply)
 {
     struct finding *finding = data;
     struct hosted_visit *visit = finding->visit;
     bool seen = status == NOD_OK && may_see(visit, &finding->token, reply->ask);
+    bool elsewhere = finding->elsewhere;
 
     if (seen)
         visit->ask = ask_record_copy(&visit->arena, reply->ask);
@@ -259,6 +276,8 @@ static void found(void *data, nod_status status, const struct store_reply *reply
         not_there(visit);
     else if (visit->by_link && is_consent(visit))
         refuse_link(visit);
+    else if (elsewhere)
+        refuse_elsewhere(visit);
     else
         visit->next(visit);
 }
@@ -269,6 +288,7 @@ static void visit_find(struct hosted_visit *visit, struct str purpose, struct st
 {
     struct hosted *hosted = visit->hosted;
     struct page_token token;
+    struct str id, tie = STR_NONE;
 
     visit->next = next;
     if (page_token_open(hosted->opts.ring, purpose, text, &visit->arena, &token) != NOD_OK) {
@@ -285,7 +305,10 @@ static void visit_find(struct hosted_visit *visit, struct str purpose, struct st
     struct finding *finding = MEM_NEW(struct finding);
     finding->visit = visit;
     finding->token = token;
-    hosted->store->ops->load_ask(hosted->store, token.name, found, finding);
+    str_cut(token.name, '/', &id, &tie);
+    finding->elsewhere =
+        str_eq(purpose, PAGE_TOKEN_RETURN) && !str_eq(tie, str_n(visit->tie, HOSTED_TIE_LEN));
+    hosted->store->ops->load_ask(hosted->store, id, found, finding);
 }
 
 /* --- answering --- */

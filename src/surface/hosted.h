@@ -32,6 +32,7 @@ enum {
     HOSTED_MESSAGE_MAX = 32 << 10, /* bytes of a message that are shown; no question has more */
     HOSTED_QUERY_MAX = 32,         /* members of a query that a foreign page sends back */
     HOSTED_STATE_MAX = 1024,       /* bytes of the state that it is given */
+    HOSTED_TIE_LEN = 22,           /* bytes of half a digest as base64url */
     HOSTED_URL_MAX = 8 << 10,      /* bytes of the address that a browser is sent to */
 };
 
@@ -68,13 +69,15 @@ struct hosted_visit {
     struct arena arena;
     struct str principal; /* who it is: the principal that the ask was put to */
     role_set roles;
-    bool by_link, half;    /* nobody has signed in: see front_request */
-    bool submits;          /* it brings an answer, and is told if that does not count */
-    bool counted;          /* its answer has ended the ask */
-    bool same;             /* or has been given before, by the same person */
-    bool stored;           /* PAGE_SECRET: what is kept is what this visit brought */
-    struct ask_record ask; /* in the arena */
-    struct str go;         /* where the page leads to, if the person wants */
+    char
+        tie[HOSTED_TIE_LEN]; /* by what they were let in: what they go elsewhere with, and return */
+    bool by_link, half;      /* nobody has signed in: see front_request */
+    bool submits;            /* it brings an answer, and is told if that does not count */
+    bool counted;            /* its answer has ended the ask */
+    bool same;               /* or has been given before, by the same person */
+    bool stored;             /* PAGE_SECRET: what is kept is what this visit brought */
+    struct ask_record ask;   /* in the arena */
+    struct str go;           /* where the page leads to, if the person wants */
     struct hosted_param query[HOSTED_QUERY_MAX]; /* of /a/return, decoded, without state */
     size_t query_count;
     void (*next)(struct hosted_visit *visit); /* when the ask is there and may be seen */
@@ -126,7 +129,8 @@ void hosted_refuse(struct hosted_visit *visit, int status, struct str why);
  * one. */
 void hosted_lead(struct hosted_visit *visit, struct str url);
 
-/* Appends what a foreign page has to give back as `state`, so that the person can return. */
+/* Appends what a foreign page has to give back as `state`, so that the person can return, with the
+ * sign-in or token that they have now. */
 bool hosted_state(const struct hosted_visit *visit, struct buf *out);
 /* The address that a foreign page sends the person back to. It is always the same. */
 struct str hosted_return_url(const struct hosted_visit *visit);

@@ -53,6 +53,36 @@ test('an account is connected at another site, listed, and disconnected', async 
   assert.equal(service.asked.revoke, 1);
 });
 
+test('what one browser has begun at a service, another one of the same person does not end', async (t) => {
+  pagesOf(t);
+  const service = await AuthorizationServer.start(t, { decision: 'ask' });
+  const file = oauthFile(t, service.section('github', { title: 'GitHub', scopes: 'repo', authorization_endpoint: `${service.issuer}/authorize`, token_endpoint: `${service.issuer}/token` }));
+  const server = await startHttp(t, 'accounts', { env: { ...SECRET, ...service.env }, args: ['--token-file', tokenFile(t, PEOPLE), '--oauth', file] });
+  server.origin = new URL(server.url).origin;
+  const [{ token }] = PEOPLE;
+  const session = await connect(t, 'http', 'accounts', { server, token, capabilities: URL_MODE });
+  const call = session.text('use');
+  const question = await session.question();
+  question.accept();
+  const [one, two] = await Promise.all([0, 1].map(() => stranger(t, { server, name: 'ada', allow: /409/ })));
+  await one.goto(question.params.url);
+  await one.getByText('The whole address').click();
+  for (const begun of [await one.locator('.address').textContent(), (await goOf(question, token)).href]) {
+    await two.goto(begun);
+    await two.getByRole('link', { name: 'Authorize' }).click();
+    await two.getByText('This was begun in another browser, or by another sign-in: what the other site has sent was not taken. Open the question here, and begin again.').waitFor();
+    await two.waitForFunction(() => !location.search);
+  }
+  await look(two, 'begun-elsewhere');
+  assert.equal(service.asked.code, 0, 'the code was not used');
+  // Each of them can still begin, and end what it has begun.
+  await two.goto(question.params.url);
+  await one.locator('#form .primary[aria-disabled=false]').click();
+  await one.getByRole('link', { name: 'Authorize' }).click();
+  await one.getByText('You can close this page.').waitFor();
+  await soon('the result', call);
+});
+
 test('the account of somebody who is not signed in here is not connected for who sent them to the service', async (t) => {
   pagesOf(t);
   const service = await AuthorizationServer.start(t, { decision: 'ask' });

@@ -259,13 +259,13 @@ test('redis: what another question connects meanwhile stays, and so does what wa
   const api = new Api(first, 'ada');
   const session = await clients['v1, 2025'](t, first, 'ada');
   assert.equal(await callAndConnect(session, ada), newest(service));
-  const begin = async (scopes) => {
+  const begin = async (scopes, who, node) => {
     const call = session.call('use', { scopes });
     const { params } = await session.question();
-    return { call, id: params.elicitationId, back: await ada.decide(await ada.go(params.url)) };
+    return { call, id: params.elicitationId, back: await who.decide(await who.go(onNode(node, params.url))) };
   };
-  const slow = await begin('gist');
-  const other = await begin('repo');
+  const slow = await begin('gist', away, last);
+  const other = await begin('repo', ada, first);
   let answer;
   service.holds = new Promise((resolve) => (answer = resolve));
   const page = away.page(onNode(last, slow.back));
