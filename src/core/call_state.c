@@ -22,7 +22,7 @@ static const struct {
 } states[] = {
     [LIVE_NEW] = { "new", TO(RUNNING) | TO(ASKING) | TO(SAVING) | TO(WAITING) | TO(FINISHING) |
                               TO(CANCELLING) },
-    [LIVE_RUNNING] = { "running", TO(ASKING) | TO(FINISHING) | TO(CANCELLING) },
+    [LIVE_RUNNING] = { "running", TO(ASKING) | TO(SAVING) | TO(FINISHING) | TO(CANCELLING) },
     [LIVE_ASKING] = { "asking", TO(RUNNING) | TO(ASKING) | TO(NEEDING) | TO(SAVING) |
                                     TO(FINISHING) | TO(CANCELLING) },
     [LIVE_NEEDING] = { "needing", TO(RUNNING) | TO(SAVING) | TO(FINISHING) | TO(CANCELLING) },
