@@ -106,15 +106,17 @@ async function listen(path, signal, opened, heard) {
 
 // Calls on.state('live' | 'lost' | 'out'), on.fresh() when the whole list is to be read, on.changes(data).
 export function watch(on) {
-  let turn, pause = 300;
+  let turn, pause = 300, out = false;
   async function lost() {
     turn?.abort();
     const mine = (turn = new AbortController());
-    on.state('lost');
-    const { status } = await whoAmI(); // the stream does not say why it ended
+    if (!out) on.state('lost'); // whoever is out stays out until the server has said who is here
+    const { ok, status } = await whoAmI(); // the stream does not say why it ended
     if (mine !== turn) return;
-    if (status !== 401 && status !== 403) setTimeout(() => mine === turn && open(), pause);
-    else on.state('out');
+    const refused = status === 401 || status === 403;
+    out = refused || (out && !ok);
+    on.state(out ? 'out' : 'lost');
+    if (!refused) setTimeout(() => mine === turn && open(), pause);
     pause = Math.min(pause * 1.7, 5000);
   }
   async function open() {
@@ -126,7 +128,7 @@ export function watch(on) {
       if (mine !== turn) return;
       ready = true;
       held.splice(0).forEach(on.changes);
-      pause = 300;
+      pause = 300, out = false;
       on.state('live');
     };
     const events = {

@@ -227,6 +227,19 @@ describe('doors', { concurrency: 2 }, () => {
     assert.deepEqual([await page.getByText('Which word?').filter({ visible: true }).count(), await rows(page).filter({ visible: true }).count()], [0, 0], 'and nothing can be read');
     assert.doesNotMatch(await page.title(), /\d/);
     await shot(page, 'signed-out');
+    // Whoever looks at it again sees no more, also while the server has not yet said who is signed in.
+    let asked, reply;
+    const isAsked = new Promise((resolve) => (asked = resolve));
+    await page.route('**/api/me', async (route) => {
+      asked();
+      await new Promise((resolve) => (reply = resolve));
+      await route.continue();
+    });
+    await page.evaluate(() => dispatchEvent(new Event('focus')));
+    await soon('the server is asked who is signed in', isAsked);
+    assert.deepEqual([await page.locator('body').getAttribute('data-live'), await page.locator('#count').textContent(), await page.getByText('Which word?').filter({ visible: true }).count()], ['out', '', 0]);
+    await Promise.all([page.waitForResponse('**/api/me'), reply()]);
+    await page.unroute('**/api/me');
     await other.getByLabel('Your token').fill(tokenOf(name));
     await button(other, 'Sign in').click();
     await live(other);
