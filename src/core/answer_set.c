@@ -76,6 +76,7 @@ static void set_done(struct op *op, nod_status status, const struct store_reply 
     struct engine *engine = set->engine;
     struct claim *claims[STORE_CLAIM_MOST];
     size_t count = set->count;
+    int64_t asked_ms = op->sent_ms;
     bool known = (status == NOD_OK || status == NOD_E_STALE) && reply->claimed_count == count;
 
     CRASH_POINT(answer_after);
@@ -91,7 +92,7 @@ static void set_done(struct op *op, nod_status status, const struct store_reply 
             claim_settle(claims[i], now);
     }
     if (known)
-        claim_call_on(engine, reply);
+        claim_call_on(engine, reply, asked_ms);
 }
 
 /* No answer of the set counts. */

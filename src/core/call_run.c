@@ -196,6 +196,8 @@ void call_run_begin(struct call *call)
         call_stand_down(call);
         return;
     }
+    if (call_may_be_lost(call))
+        return;
     call->run = run_create(call);
     call_enter(call, LIVE_RUNNING);
     if (call->run->arena.exhausted) { /* a handler must not run without its whole journal */

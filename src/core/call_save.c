@@ -369,6 +369,7 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
 
     save_crash(what);
     if (status == NOD_OK) {
+        call->ours_ms = op->sent_ms;
         journal_grow(call);
         call->fresh_intent = what == SAVING_INTENT;
         if (call->saving_asks || call->saving_count)

@@ -198,11 +198,11 @@ void claim_failed(struct claim *claim, nod_status status)
 }
 
 /* What follows for the call, if it is live here. It may have left this node and come back. */
-void claim_call_on(struct engine *engine, const struct store_reply *reply)
+void claim_call_on(struct engine *engine, const struct store_reply *reply, int64_t asked_ms)
 {
     struct call *call = engine_call_at(engine, reply->ask->call_id);
 
-    bool ours = reply->taken && call && call_taken(call, reply);
+    bool ours = reply->taken && call && call_taken(call, reply, asked_ms);
     if (reply->taken && !ours)
         call_give_back(engine, reply->call, reply->epoch);
     if (!ours && call && list_empty(&call->asks))
@@ -296,8 +296,9 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
         claim_failed(claim, status);
         return;
     }
+    int64_t asked_ms = op->sent_ms;
     claim_settle(claim, &(struct claimed){ .ask = reply->ask, .won = reply->won });
-    claim_call_on(engine, reply);
+    claim_call_on(engine, reply, asked_ms);
 }
 
 /* The answerer is told that nothing is known yet. If it sends the same answer again, it finds

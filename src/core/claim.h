@@ -152,7 +152,7 @@ void claim_still_up(struct claim *claim, nod_status status, const struct claimed
 /* The ask has ended, and the answerer is told. The claim is gone after this. */
 void claim_settle(struct claim *claim, const struct claimed *now);
 /* What follows for the call, if it is live here. It may have left this node and come back. */
-void claim_call_on(struct engine *engine, const struct store_reply *reply);
+void claim_call_on(struct engine *engine, const struct store_reply *reply, int64_t asked_ms);
 
 /* --- answer_set.c --- */
 

@@ -149,6 +149,9 @@ void recovery_hurry(struct engine *engine);
 void recovery_on(struct engine *engine);
 /* All that can be run has been looked at since this node began. True also if nobody looks. */
 bool recovery_has_looked(const struct engine *engine);
+/* When this node had last been silent for so long that others may have taken over its calls,
+ * monotonic; 0: never, or the store has one node. */
+int64_t recovery_silence(struct engine *engine);
 /* Made from the call and its epoch: a call that was taken since then is another sighting. */
 uint64_t sighting_key(const struct call_record *call);
 
@@ -267,7 +270,7 @@ enum live_state {
     LIVE_RUNNING,    /* with the provider */
     LIVE_ASKING,     /* its asks go through the request stages */
     LIVE_NEEDING,    /* a value that its next run needs is being fetched: see need.h */
-    LIVE_SAVING,     /* park or append under way, or the look for the places of its asks */
+    LIVE_SAVING,     /* park or append under way, or a look at what the store has of it */
     LIVE_TELLING,    /* its asks are stored, or have ended: the caller and the surfaces are told */
     LIVE_WAITING,    /* waits for people */
     LIVE_TAKING,     /* take under way */
@@ -345,6 +348,7 @@ struct call {
     uint64_t epoch;
     int64_t version; /* of the target it began with, as its record has it; 0: that of `target` */
     int64_t back_at; /* monotonic: when it came back to this node; 0: it began here */
+    int64_t ours_ms; /* monotonic: when the store was asked that last said that it is ours */
     int64_t worked_ms;
     int64_t run_began;
     struct due timeout; /* of its run; while it waits: the next take; else: its next run */
@@ -413,7 +417,7 @@ extern const struct flow_table answer_flow;
 void call_asks_settled(struct call *call);
 /* The call's last pending ask has ended, and the store gave us the call with this record. False: it
  * cannot go on here. */
-bool call_taken(struct call *call, const struct store_reply *reply);
+bool call_taken(struct call *call, const struct store_reply *reply, int64_t asked_ms);
 /* The store may say that the call runs here, but nobody works on it: ends it in the store, however
  * long that takes. */
 void engine_end_later(struct engine *engine, struct str call_id, struct str why);
@@ -426,6 +430,9 @@ void call_take_later(struct call *call, int64_t after_ms);
 int64_t calls_look(struct engine *engine, int64_t step_ms);
 /* The store refused a write: another node has the call. Waits for its end, or its turn. */
 void call_lost(struct call *call);
+/* True: this node was silent for so long that another may have the call. The store is asked, and
+ * then the call goes on, here or there. */
+bool call_may_be_lost(struct call *call);
 /* The call waits, and was just read: one more look tells the store that this node waits for it. */
 void call_make_sure(struct call *call);
 /* The call cannot be opened because it is stored already: goes on with that one, if it is the

@@ -21,6 +21,11 @@
  * With a shared store, a call is left alone until it has been seen twice. That gives the node that
  * holds the client's connection, and got the store's hint, time to take it.
  *
+ * A node that was silent for longer than its limit, because it was stopped or cut off, may have
+ * lost its calls to others, and is the last to hear of it: the replies that it finds when it wakes
+ * are old. So the time of that silence is kept, and a run begins only with what the store has said
+ * since then (recovery_silence).
+ *
  * A store of one process gets heartbeats while it holds anything, and drops with them what is over.
  * An idle server has no timer.
  *
@@ -61,7 +66,10 @@ struct recovery {
     struct due look;
     struct due round;
     bool beating;
-    bool silent; /* the last heartbeat did not reach the store */
+    bool silent;        /* the last heartbeat did not reach the store */
+    int64_t beat_ms;    /* monotonic: when the last heartbeat was sent, */
+    int64_t heard_ms;   /* the last that the store has taken, */
+    int64_t silence_ms; /* and when a silence past the limit was last noticed; 0: never */
     size_t expiring;
     size_t rows;
     uint64_t walks;
@@ -94,6 +102,22 @@ static void beat_done(void *data, nod_status status, const struct store_reply *r
                      : "the store did not take a heartbeat: it cannot be written",
                  LOG_CSTR("store", recovery->engine->store->ops->name));
     recovery->silent = silent;
+    if (!silent)
+        recovery->heard_ms = recovery->beat_ms;
+}
+
+int64_t recovery_silence(struct engine *engine)
+{
+    struct recovery *recovery = engine->recovery;
+
+    if (!recovery || !engine->store->ops->shared)
+        return 0;
+    int64_t now = clock_mono(engine->clock);
+    int64_t since =
+        recovery->heard_ms > recovery->silence_ms ? recovery->heard_ms : recovery->silence_ms;
+    if (now - since > recovery->opts.node_ttl_ms)
+        recovery->silence_ms = now;
+    return recovery->silence_ms;
 }
 
 static bool holds_anything(const struct engine *engine)
@@ -115,6 +139,8 @@ static void beat(struct due *due)
     if (recovery->beating)
         return;
     recovery->beating = true;
+    recovery_silence(engine); /* it is noticed before it is over */
+    recovery->beat_ms = clock_mono(engine->clock);
     engine->store->ops->beat(engine->store, engine->node, recovery->opts.node_ttl_ms, beat_done,
                              recovery);
     if (engine_survives(engine))
@@ -282,6 +308,7 @@ void engine_recover(struct engine *engine, const struct recovery_opts *opts)
     if (recovery->opts.node_ttl_ms <= 0)
         recovery->opts.node_ttl_ms = RECOVERY_NODE_TTL_MS;
     engine->recovery = recovery;
+    recovery->heard_ms = clock_mono(engine->clock);
     recovery->looked = !engine_survives(engine); /* then there is nothing to find */
     if (recovery->looked)
         return;

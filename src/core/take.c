@@ -135,7 +135,7 @@ static void call_seen_as(struct call *call, const struct call_record *record)
     call->handed |= record->handed;
 }
 
-bool call_taken(struct call *call, const struct store_reply *reply)
+bool call_taken(struct call *call, const struct store_reply *reply, int64_t asked_ms)
 {
     if (call->state == LIVE_CANCELLING || call->cancel_wanted)
         return true; /* it ends in any case */
@@ -144,6 +144,7 @@ bool call_taken(struct call *call, const struct store_reply *reply)
     if (reply->epoch <= call->epoch || reply->call->epoch != reply->epoch)
         return false; /* it was taken, but again since then */
     call->epoch = reply->epoch;
+    call->ours_ms = asked_ms;
     call_seen_as(call, reply->call);
     journal_finish(&call->journal);
     journal_make(&call->journal, reply->call->entries, reply->call->entry_count, NULL, 0);
@@ -588,10 +589,10 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
 
     CRASH_POINT(take_after);
     if (status == NOD_OK && call->came == CAME_EPOCH)
-        call_taken(call, reply); /* a claim took it too; the newer epoch counts */
+        call_taken(call, reply, op->sent_ms); /* a claim took it too; the newer epoch counts */
     if (call_decided(call))
         return;
-    if (status == NOD_OK && call_taken(call, reply))
+    if (status == NOD_OK && call_taken(call, reply, op->sent_ms))
         return;
     if (status == NOD_OK)
         status = NOD_E_STALE; /* an old reply: look at the call as it is now */
@@ -663,6 +664,32 @@ void call_lost(struct call *call)
         call_unload(call);
     else
         call_take(call);
+}
+
+/* --- a call that others may have taken over while this node was silent --- */
+
+static void ours_looked(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    bool ours = status == NOD_OK && reply->call->state == CALL_STORED_RUNNING &&
+                reply->call->epoch == call->epoch;
+
+    if (!ours && !call->cancel_wanted) {
+        call_lost(call);
+        return;
+    }
+    call->ours_ms = op->sent_ms;
+    flow_again(&call->flow); /* the stage checks whether the call was cancelled */
+}
+
+bool call_may_be_lost(struct call *call)
+{
+    if (!call->stored || call->ours_ms >= recovery_silence(call->engine))
+        return false;
+    call_enter(call, LIVE_SAVING);
+    op_start(call->engine, &call->op, look_send, ours_looked);
+    call->op.most = INT_MAX;
+    return true;
 }
 
 /* --- a request that was made before --- */

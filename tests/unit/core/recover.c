@@ -611,6 +611,85 @@ static void what_was_taken_over_and_given_back_is_run_here_again(void **state)
     end();
 }
 
+/* --- a node that was stopped, and goes on --- */
+
+static void (*own_claim)(struct store *store, const struct claim_spec *spec, store_done *done,
+                         void *data);
+static bool others_come; /* while it was stopped */
+static struct {
+    store_done *done;
+    void *data;
+} stopped;
+
+/* The reply was on its way when this node was stopped. */
+static void goes_on(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data;
+    fake_clock_advance(&world.clock, RECOVERY_NODE_TTL_MS + 1000);
+    if (others_come) {
+        ops.park(world.store,
+                 &(struct park_spec){ .token = token(),
+                                      .node = STR("other"),
+                                      .call_id = str_of(call_name),
+                                      .epoch = reply->epoch,
+                                      .handed = true },
+                 other_done, NULL);
+        ops.take(world.store,
+                 &(struct take_spec){
+                     .token = token(), .call_id = str_of(call_name), .node = STR("other") },
+                 other_done, NULL);
+    }
+    stopped.done(stopped.data, status, reply);
+}
+
+static void claim_and_stop(struct store *store, const struct claim_spec *spec, store_done *done,
+                           void *data)
+{
+    stopped.done = done;
+    stopped.data = data;
+    own_claim(store, spec, goes_on, NULL);
+}
+
+static struct world_caller *was_stopped(bool others)
+{
+    begin(asks_then_steps, true);
+    struct world_caller *caller = call(CALLER_HOLDS);
+
+    others_come = others;
+    own_claim = ops.claim;
+    ops.claim = claim_and_stop;
+    world_answer(&world, world_up(&world)->id, ASK_ACCEPTED, "{\"n\":1}", "ann", 0);
+    ops.claim = own_claim;
+    world_settle(&world);
+    return caller;
+}
+
+static void a_node_that_was_stopped_does_nothing_of_a_call_that_others_have_taken_over(void **state)
+{
+    struct world_caller *caller = was_stopped(true);
+    (void)state;
+
+    assert_int_equal(world.steps_done, 0);
+    other_finishes();
+    assert_int_equal(other_status, NOD_OK);
+    looks(2);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"theirs\":true}");
+    assert_int_equal(world.steps_done, 0);
+    end();
+}
+
+static void a_node_that_was_stopped_goes_on_with_what_nobody_has_taken(void **state)
+{
+    struct world_caller *caller = was_stopped(false);
+    (void)state;
+
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"ours\":true}");
+    assert_int_equal(world.steps_done, 1);
+    end();
+}
+
 /* --- before the first step --- */
 
 static nod_status steps(struct run *run, struct str *body)
@@ -906,6 +985,9 @@ SUBJECT(recover)
         cmocka_unit_test(a_question_in_an_old_epoch_is_put_to_nobody),
         cmocka_unit_test(a_step_in_an_old_epoch_is_not_gone_on_from),
         cmocka_unit_test(what_was_taken_over_and_given_back_is_run_here_again),
+        cmocka_unit_test(
+            a_node_that_was_stopped_does_nothing_of_a_call_that_others_have_taken_over),
+        cmocka_unit_test(a_node_that_was_stopped_goes_on_with_what_nobody_has_taken),
         cmocka_unit_test(a_call_that_holds_its_steps_is_stored_before_the_first),
         cmocka_unit_test(a_call_that_cannot_be_stored_does_no_step),
         cmocka_unit_test(a_call_that_is_not_live_is_cancelled_by_its_id),
