@@ -3,7 +3,8 @@
  *
  * A hook of an answer that crashes takes its process down, and would do so again each time the
  * answer is sent again. So before the first hook is called, the store learns that this node has an
- * answer to the ask in hand: a small record of the ask has the names of such nodes. When the answer
+ * answer to the ask in hand: a small record of the ask has a line for each such node, its name and
+ * since when, by the store's clock. When the answer
  * has ended, in whatever way, the node takes its name out again. A name that stays is that of a
  * node which has died meanwhile, or was told to stop (node.c), which counts for nothing. The third
  * death ends the call, as for a handler that crashes (suspect.c). An answer that processes have
@@ -44,6 +45,20 @@ enum {
 };
 
 static void hand_look(struct claim *claim);
+
+/* Takes the first line off: the node, and since when it has the ask in hand; 0: not known. */
+static bool hand_cut(struct str *lines, struct str *line, struct str *node, int64_t *since_ms)
+{
+    struct str when;
+
+    *since_ms = 0;
+    if (!str_cut(*lines, '\n', line, lines))
+        return false;
+    *node = *line;
+    if (str_cut(*line, ' ', node, &when) && !str_to_i64(when, since_ms))
+        *since_ms = 0;
+    return true;
+}
 
 /* Nothing is known of the ask, or not enough to call a hook: the answerer is to come later. */
 static void hand_failed(struct claim *claim, nod_status status)
@@ -166,8 +181,9 @@ static void hand_put_send(struct op *op)
     struct engine *engine = claim->engine;
 
     engine->store->ops->put(engine->store, HAND_KIND, claim->ask_id,
-                            arena_fmt(&claim->arena, STR_FMT STR_FMT "\n", STR_ARG(claim->hands),
-                                      STR_ARG(engine->node)),
+                            arena_fmt(&claim->arena, STR_FMT STR_FMT " %lld\n",
+                                      STR_ARG(claim->hands), STR_ARG(engine->node),
+                                      (long long)engine_now(engine)),
                             STR_NONE, claim->hand_version, STORE_ABANDONED_MS, op_completed, op);
 }
 
@@ -209,7 +225,8 @@ static void hand_wait(struct claim *claim, void (*again)(struct due *due))
 static void hand_weigh(struct claim *claim)
 {
     struct engine *engine = claim->engine;
-    struct str rest = claim->hands, name, kept = STR_NONE;
+    struct str rest = claim->hands, line, name, kept = STR_NONE;
+    int64_t since_ms, newest_ms = 0; /* of the dead */
     size_t dead = 0;
     bool alive = false;
 
@@ -217,13 +234,15 @@ static void hand_weigh(struct claim *claim)
         hand_wait(claim, hand_weigh_again);
         return;
     }
-    while (str_cut(rest, '\n', &name, &rest)) {
+    while (hand_cut(&rest, &line, &name, &since_ms)) {
         if (str_eq(name, engine->node) || node_has_left(engine, name))
             continue;
         bool there = node_is_there(engine, name);
         alive |= there;
         dead += !there;
-        kept = arena_fmt(&claim->arena, STR_FMT STR_FMT "\n", STR_ARG(kept), STR_ARG(name));
+        if (!there && since_ms > newest_ms)
+            newest_ms = since_ms;
+        kept = arena_fmt(&claim->arena, STR_FMT STR_FMT "\n", STR_ARG(kept), STR_ARG(line));
     }
     claim->hands = kept;
     if (dead >= HAND_DEATHS_MOST) {
@@ -236,7 +255,7 @@ static void hand_weigh(struct claim *claim)
     }
     if (dead && !claim->hand_seen)
         claim->hand_seen = clock_mono(engine->clock);
-    if (dead && !suspects_try_answer(engine, claim, dead, claim->hand_seen)) {
+    if (dead && !suspects_try_answer(engine, claim, dead, claim->hand_seen, newest_ms)) {
         hand_wait(claim, hand_look_again);
         return;
     }
@@ -350,15 +369,16 @@ static void rest_send(struct op *op)
 static void rest_seen(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct letting_go *letting = OP_OF(op, struct letting_go, work.op);
-    struct str rest = status == NOD_OK ? reply->value : STR_NONE, name;
+    struct str rest = status == NOD_OK ? reply->value : STR_NONE, line, name;
+    int64_t since_ms;
     bool ours = false;
 
     buf_clear(&letting->hands);
-    while (str_cut(rest, '\n', &name, &rest)) {
+    while (hand_cut(&rest, &line, &name, &since_ms)) {
         if (str_eq(name, op->engine->node))
             ours = true;
         else
-            buf_fmt(&letting->hands, STR_FMT "\n", STR_ARG(name));
+            buf_fmt(&letting->hands, STR_FMT "\n", STR_ARG(line));
     }
     if (!ours || letting->hands.overflow || hand_is_held(op->engine, id_str(&letting->ask))) {
         letting_go_free(letting);

@@ -183,10 +183,11 @@ bool nodes_have_target(const struct engine *engine, const struct call_record *re
 /* --- calls that were running when their node died (suspect.c) --- */
 
 void suspects_init(struct engine *engine);
-/* An answer that so many processes died with, as was first seen then (monotonic): may its hooks be
- * called now? If so, it is tried until it is over. */
+/* An answer that so many processes died with, as was first seen then (monotonic); the last of them
+ * had it in hand since then, by the store's clock (0: not known). May its hooks be called now? If
+ * so, it is tried until it is over. */
 bool suspects_try_answer(struct engine *engine, const struct claim *claim, size_t deaths,
-                         int64_t seen_ms);
+                         int64_t seen_ms, int64_t tried_ms);
 void suspects_answer_over(struct engine *engine, const struct claim *claim);
 void suspects_drop(struct engine *engine);
 /* Something has changed: perhaps it is the turn of one. */
@@ -338,7 +339,7 @@ struct call {
     bool unsure;             /* the store may not know that this node waits for the call */
     bool orphaned;           /* the last take was refused: its node is gone (store_reply.suspect) */
     unsigned char way;       /* of the take under way: enum take_why */
-    uint16_t deaths;         /* of its run here: see deaths_pack */
+    uint64_t deaths;         /* of its run here: see deaths_pack */
     struct suspect *suspect; /* it waits for its turn: see suspect.c */
     int64_t keep_ms, keep_asked_ms; /* see call_spec */
     bool handed; /* the client can come back: the store is told with the next transition */

@@ -206,6 +206,9 @@ struct deaths {
     /* The newest run is that of a suspect (core/suspect.c): it has committed nothing, and was not
      * seen to run for long enough. */
     bool probation;
+    /* When that run began, by the store's clock, rounded up to a second; 0: it is on no probation
+     */
+    int64_t tried_ms;
 };
 
 enum { DEATHS_COUNTED = 15 }; /* a count never goes past this */

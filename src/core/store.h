@@ -322,7 +322,7 @@ struct ask_hint {
 uint64_t deaths_pack(const struct deaths *deaths);
 struct deaths deaths_unpack(uint64_t packed);
 /* Those of a call that is taken in this way. `gone`: from a node that is gone. */
-struct deaths deaths_taken(struct deaths deaths, enum take_why why, bool gone);
+struct deaths deaths_taken(struct deaths deaths, enum take_why why, bool gone, int64_t now_ms);
 
 /* A number that stands for a principal and does not reveal its name. */
 uint64_t store_owner(struct str principal);

@@ -8,11 +8,12 @@
  *
  * Suspects are run one at a time on a node, after everything else that can be run. A suspect that
  * was never counted is run at once, one that was counted once after SUSPECT_SECOND_MS, and twice
- * after SUSPECT_THIRD_MS, from when this node has first seen that its node was gone. Nodes that
- * share a store give way to those that were started later: whoever restarts nodes one after the
- * other comes to these last. The run is on probation until the call commits anything, asks, ends,
- * or has run for SUSPECT_CLEARED_MS by the store's clock, which is then stored. Then the next one
- * begins.
+ * after SUSPECT_THIRD_MS, from when this node has first seen that its node was gone, or from when
+ * it must have been gone by the store's clock: where no process lives for long, nobody would wait
+ * long enough. Nodes that share a store give way to those that were started later: whoever restarts
+ * nodes one after the other comes to these last. The run is on probation until the call commits
+ * anything, asks, ends, or has run for SUSPECT_CLEARED_MS by the store's clock, which is then
+ * stored. Then the next one begins.
  *
  * The store counts: an early death if the run that died was on probation, else a late one. A commit
  * clears the counts. The third early death, or the tenth late one, ends the call: it is taken once
@@ -155,6 +156,20 @@ static int64_t pause_of(const struct suspect *suspect, bool left)
     return counted < SUSPECT_EARLY_MOST ? pauses[counted] : 0; /* 0: it ends */
 }
 
+/*
+ * Until when one waits that was seen to have died then, monotonic. By the store's clock the time
+ * counts from when what had begun at tried_ms would have been cleared: a process that does not live
+ * long enough to wait goes by that. 0: not known.
+ */
+static int64_t waits_until(const struct engine *engine, int64_t pause, int64_t seen_ms,
+                           int64_t tried_ms)
+{
+    int64_t over_ms = tried_ms + SUSPECT_CLEARED_MS - engine_now(engine);
+    int64_t anywhere = clock_mono(engine->clock) + over_ms + pause;
+
+    return tried_ms && anywhere < seen_ms + pause ? anywhere : seen_ms + pause;
+}
+
 static void suspect_free(struct suspect *suspect)
 {
     suspect->call->suspect = NULL;
@@ -209,7 +224,8 @@ void suspects_next(struct engine *engine)
             suspect_go(suspect, TAKE_FORGIVEN);
             continue;
         }
-        int64_t due = suspect->seen_ms + pause_of(suspect, left) +
+        int64_t due = waits_until(engine, pause_of(suspect, left), suspect->seen_ms,
+                                  suspect->deaths.tried_ms) +
                       SUSPECT_YOUNGER_MS * (int64_t)nodes_younger(engine, node);
         if (due < at) {
             at = due;
@@ -275,14 +291,15 @@ enum take_why suspect_way(const struct call *call)
 /* --- answers --- */
 
 bool suspects_try_answer(struct engine *engine, const struct claim *claim, size_t deaths,
-                         int64_t seen_ms)
+                         int64_t seen_ms, int64_t tried_ms)
 {
     struct suspects *suspects = engine->suspects;
     int64_t now = clock_mono(engine->clock);
 
     if (!suspects || suspects->answer == claim)
         return true;
-    if (now < seen_ms + (deaths < 2 ? SUSPECT_SECOND_MS : SUSPECT_THIRD_MS))
+    int64_t pause = deaths < 2 ? SUSPECT_SECOND_MS : SUSPECT_THIRD_MS;
+    if (now < waits_until(engine, pause, seen_ms, tried_ms))
         return false;
     suspects->answers_first = now + SUSPECT_AGAIN_MS;
     if (suspects->trial || suspects->clearing || (suspects->answer && now < suspects->answer_until))
@@ -337,7 +354,7 @@ static void clear_done(struct op *op, nod_status status, const struct store_repl
     if (call && call == suspects->trial && call->epoch == suspects->clear_epoch) {
         struct deaths deaths = deaths_unpack(call->deaths);
         deaths.probation = false;
-        call->deaths = (uint16_t)deaths_pack(&deaths);
+        call->deaths = deaths_pack(&deaths);
     }
     trial_over(suspects);
 }
@@ -366,7 +383,7 @@ void suspect_taken(struct call *call, const struct call_record *record)
 
     if (!record->deaths.probation)
         suspect_over(call);
-    call->deaths = (uint16_t)deaths_pack(&record->deaths);
+    call->deaths = deaths_pack(&record->deaths);
     if (call->suspect)
         suspect_free(call->suspect);
     if (record->deaths.probation && !suspect_must_end(call) &&

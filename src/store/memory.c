@@ -349,7 +349,7 @@ static nod_status memory_clear(struct memory_store *memory, const struct append_
         return NOD_E_STALE;
     struct deaths deaths = deaths_unpack(call->deaths);
     deaths.probation = false;
-    call->deaths = (uint16_t)deaths_pack(&deaths);
+    call->deaths = deaths_pack(&deaths);
     return NOD_OK;
 }
 
@@ -415,8 +415,8 @@ static void memory_take(struct store *store, const struct take_spec *take, store
         if (suspect || !(lost || call->state == CALL_STORED_RUNNABLE)) {
             status = NOD_E_STALE;
         } else {
-            deaths = deaths_taken(deaths, take->why, lost);
-            call->deaths = (uint16_t)deaths_pack(&deaths);
+            deaths = deaths_taken(deaths, take->why, lost, memory_now(memory));
+            call->deaths = deaths_pack(&deaths);
             memory_call_start(memory, memory_stored_call(call));
             call->token = id_of(take->token);
         }

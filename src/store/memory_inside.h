@@ -139,7 +139,7 @@ struct call_facts { /* what is kept of every call, ended or not */
     bool packed : 1;  /* it has ended, and is a struct ended_call; otherwise a struct stored_call */
     bool gone : 1;    /* it runs on a node that is gone: see memory_store_lose */
     bool fetched : 1; /* it has ended, and its result was handed out */
-    uint16_t deaths;  /* see deaths_pack */
+    uint64_t deaths;  /* see deaths_pack */
     struct id id;
     struct id token; /* of the newest operation */
 };

@@ -404,7 +404,7 @@ void sqlite_take(struct sqlite_side *side, struct sqlite_op *op)
             op->status = NOD_E_STALE;
             return;
         }
-        row.deaths = deaths_taken(row.deaths, op->why, gone);
+        row.deaths = deaths_taken(row.deaths, op->why, gone, op->now);
         struct query q = query(side, SQL_CALL_MOVE);
         query_text(&q, op->token);
         query_text(&q, op->node);

@@ -12,7 +12,7 @@ if not found then return {1, now} end
 -- paste head_read
 if epoch ~= its_epoch or state ~= '0' then return {2, now} end
 if deaths ~= '' and tonumber(deaths) >= PROBATION then
-  deaths = string.format('%d', deaths - PROBATION)
+  deaths = string.format('%d', deaths % PROBATION)
   -- paste head_text
   call('HSET', call_key, 'x', head)
 end

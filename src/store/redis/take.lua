@@ -6,7 +6,7 @@
 -- Returns the call's hash; or 3, its node and its epoch: it runs there; or 2 and 1: it was given back on probation.
 local call_key = KEYS[1]
 local token, taker, id, is_gone, gone_node, gone_epoch, in_use, why = unpack(ARGV)
-local LATE, PROBATION, MOST = 16, 256, 15 -- see deaths_pack
+local LATE, PROBATION, TRIED, MOST = 16, 256, 65536, 15 -- see deaths_pack
 
 local found = call('HGET', call_key, 'x')
 if not found then return {1, now} end
@@ -21,12 +21,13 @@ if newest ~= token then
     call('HSET', call_key, 'x', head)
   end
   if state ~= '2' and state ~= '0' then return {2, now} end
-  if state == '2' and why == '0' and deaths ~= '' and tonumber(deaths) >= PROBATION then return {2, now, 1} end
+  local counted = tonumber(deaths) or 0
+  local on_probation = math.floor(counted / PROBATION) % 2 == 1
+  if state == '2' and why == '0' and on_probation then return {2, now, 1} end
   if state == '0' and why == '2' then
-    local counted = tonumber(deaths) or 0
     local early, late = counted % LATE, math.floor(counted / LATE) % LATE
-    if counted >= PROBATION then early = math.min(early + 1, MOST) else late = math.min(late + 1, MOST) end
-    deaths = string.format('%d', early + LATE * late + PROBATION)
+    if on_probation then early = math.min(early + 1, MOST) else late = math.min(late + 1, MOST) end
+    deaths = digits(early + LATE * late + PROBATION + TRIED * math.ceil(now / 1000))
   end
   if node ~= taker then node_before = node end
   newest, state, epoch, node = token, '0', epoch + 1, taker

@@ -257,6 +257,22 @@ static void what_died_is_tried_after_a_while(void **state)
     end();
 }
 
+/* No process waits for ten seconds, and it is tried all the same. */
+static void where_no_process_lives_for_long_it_is_tried_by_the_clock_of_the_store(void **state)
+{
+    (void)state;
+    begin("buildResult", 0);
+    for (size_t lives = 0; lives < 8 && hooked < 3; lives++) {
+        world_answer(&world, the_ask.text, ASK_ACCEPTED, "{\"n\":3}", "ann", 0);
+        for (int i = 0; i < 40; i++)
+            world_advance(&world, 100);
+        assert_int_equal(hooked, lives < 2 ? lives + 1 : lives < 6 ? 2 : 3);
+        die("buildResult");
+    }
+    assert_int_equal(hooked, 3);
+    end();
+}
+
 /* Otherwise one that crashes would take the other with it each time. */
 static void what_died_together_is_tried_one_after_the_other(void **state)
 {
@@ -521,11 +537,11 @@ static void an_answer_waits_while_other_nodes_may_die_by_it(void **state)
 
 static bool is_ours_in_hand(void)
 {
-    char line[64];
+    char name[64];
 
     names_in_hand();
-    snprintf(line, sizeof(line), STR_FMT "\n", STR_ARG(world.engine->node));
-    return strstr(hand, line);
+    snprintf(name, sizeof(name), STR_FMT " ", STR_ARG(world.engine->node));
+    return strstr(hand, name);
 }
 
 /* Other nodes take the ask in hand, and let it go, while the hook runs here. */
@@ -629,6 +645,7 @@ SUBJECT(in_hand)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_third_death_ends_the_call_and_the_hook_is_called_no_more),
         cmocka_unit_test(what_died_is_tried_after_a_while),
+        cmocka_unit_test(where_no_process_lives_for_long_it_is_tried_by_the_clock_of_the_store),
         cmocka_unit_test(what_died_together_is_tried_one_after_the_other),
         cmocka_unit_test(a_store_that_is_away_lets_no_answer_past_the_hook),
         cmocka_unit_test(an_answer_that_is_brought_finds_the_call_ended_before_it_is_claimed),

@@ -213,6 +213,26 @@ static void the_third_counted_death_ends_the_call_after_pauses_of_0_1_and_10_sec
     end();
 }
 
+static void where_no_process_lives_for_long_the_third_run_comes_by_the_clock_of_the_store(
+    void **state)
+{
+    (void)state;
+    begin();
+    left_running(true, NULL, 0);
+    serve();
+    die();
+    pass(1100);
+    assert_int_equal(begun, 2);
+    for (int64_t ms = 1000; ms < 19000; ms += 4000) { /* since then */
+        pass(ms == 1000 ? 900 : 4000);
+        assert_int_equal(begun, 2);
+        die();
+    }
+    pass(4500);
+    assert_int_equal(begun, 3);
+    end();
+}
+
 static void an_open_step_makes_its_outcome_unknown(void **state)
 {
     struct entry entries[] = { { .class = ENTRY_INTENT, .key = STR("a") },
@@ -545,6 +565,8 @@ SUBJECT(suspects)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_that_was_never_counted_is_run_at_once),
         cmocka_unit_test(the_third_counted_death_ends_the_call_after_pauses_of_0_1_and_10_seconds),
+        cmocka_unit_test(
+            where_no_process_lives_for_long_the_third_run_comes_by_the_clock_of_the_store),
         cmocka_unit_test(an_open_step_makes_its_outcome_unknown),
         cmocka_unit_test(a_suspect_of_another_version_ends_and_is_not_run),
         cmocka_unit_test(suspects_are_run_one_at_a_time),

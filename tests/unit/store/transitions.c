@@ -556,6 +556,7 @@ static void deaths_are(const struct id *call, unsigned early, unsigned late, boo
     assert_int_equal(deaths->early, early);
     assert_int_equal(deaths->late, late);
     assert_int_equal(deaths->probation, probation);
+    assert_int_equal(deaths->tried_ms > 0, probation);
 }
 
 static void a_death_is_counted_by_whoever_takes_the_call_and_says_so(void **state)
