@@ -353,31 +353,6 @@ static bool is_there(const struct caller *caller)
     return caller->ops->there && caller->ops->there(caller);
 }
 
-void engine_fetched(struct engine *engine, struct str call_id)
-{
-    if (engine->store->ops->fetched)
-        engine->store->ops->fetched(engine->store, call_id);
-}
-
-void engine_also_full(struct engine *engine,
-                      enum store_quota (*full)(void *data, struct str principal, uint64_t *most),
-                      void *data)
-{
-    engine->also_full = full;
-    engine->also_full_data = data;
-}
-
-enum store_quota engine_full(struct engine *engine, struct str principal, uint64_t *most)
-{
-    struct store *store = engine->store;
-    enum store_quota quota =
-        store->ops->full ? store->ops->full(store, principal, most) : STORE_QUOTA_NONE;
-
-    if (!quota && engine->also_full)
-        quota = engine->also_full(engine->also_full_data, principal, most);
-    return quota;
-}
-
 static void finish_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);

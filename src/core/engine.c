@@ -400,6 +400,33 @@ void tally_drop(struct engine *engine, struct tally *tally)
     mem_free_sized(tally, sizeof(*tally) + tally->len);
 }
 
+/* --- what is kept for a principal --- */
+
+void engine_fetched(struct engine *engine, struct str call_id)
+{
+    if (engine->store->ops->fetched)
+        engine->store->ops->fetched(engine->store, call_id);
+}
+
+void engine_also_full(struct engine *engine,
+                      enum store_quota (*full)(void *data, struct str principal, uint64_t *most),
+                      void *data)
+{
+    engine->also_full = full;
+    engine->also_full_data = data;
+}
+
+enum store_quota engine_full(struct engine *engine, struct str principal, uint64_t *most)
+{
+    struct store *store = engine->store;
+    enum store_quota quota =
+        store->ops->full ? store->ops->full(store, principal, most) : STORE_QUOTA_NONE;
+
+    if (!quota && engine->also_full)
+        quota = engine->also_full(engine->also_full_data, principal, most);
+    return quota;
+}
+
 /* --- schemas --- */
 
 const struct schema *engine_schema(struct engine *engine, struct str text)

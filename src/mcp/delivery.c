@@ -44,7 +44,7 @@ static struct delivery *delivery_new(struct mcp_server *server, struct http_exch
 
     delivery->server = server;
     if (call_id.len == ID_LEN)
-        memcpy(delivery->call.text, call_id.at, ID_LEN);
+        delivery->call = id_of(call_id);
     list_init(&delivery->link);
     list_append(&server->deliveries, &delivery->link);
     http_on_arrived(exchange, delivered, delivery);

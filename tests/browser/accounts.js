@@ -53,7 +53,8 @@ test('an account is connected at another site, listed, and disconnected', async 
   assert.equal(service.asked.revoke, 1);
 });
 
-test('what one browser has begun at a service, another one of the same person does not end', async (t) => {
+// A call of Ada's waits for her account at a service, which lets her decide.
+async function asksForAccount(t) {
   pagesOf(t);
   const service = await AuthorizationServer.start(t, { decision: 'ask' });
   const file = oauthFile(t, service.section('github', { title: 'GitHub', scopes: 'repo', authorization_endpoint: `${service.issuer}/authorize`, token_endpoint: `${service.issuer}/token` }));
@@ -64,6 +65,11 @@ test('what one browser has begun at a service, another one of the same person do
   const call = session.text('use');
   const question = await session.question();
   question.accept();
+  return { service, server, token, call, question };
+}
+
+test('what one browser has begun at a service, another one of the same person does not end', async (t) => {
+  const { service, server, token, call, question } = await asksForAccount(t);
   const [one, two] = await Promise.all([0, 1].map(() => stranger(t, { server, name: 'ada', allow: /409/ })));
   await one.goto(question.params.url);
   await one.getByText('The whole address').click();
@@ -84,16 +90,7 @@ test('what one browser has begun at a service, another one of the same person do
 });
 
 test('the account of somebody who is not signed in here is not connected for who sent them to the service', async (t) => {
-  pagesOf(t);
-  const service = await AuthorizationServer.start(t, { decision: 'ask' });
-  const file = oauthFile(t, service.section('github', { title: 'GitHub', scopes: 'repo', authorization_endpoint: `${service.issuer}/authorize`, token_endpoint: `${service.issuer}/token` }));
-  const server = await startHttp(t, 'accounts', { env: { ...SECRET, ...service.env }, args: ['--token-file', tokenFile(t, PEOPLE), '--oauth', file] });
-  server.origin = new URL(server.url).origin;
-  const [{ token }] = PEOPLE;
-  const session = await connect(t, 'http', 'accounts', { server, token, capabilities: URL_MODE });
-  const call = session.text('use');
-  const question = await session.question();
-  question.accept();
+  const { service, server, token, call, question } = await asksForAccount(t);
   const page = await stranger(t, { allow: /40[14]/ });
   await page.goto((await goOf(question, token)).href);
   await page.getByRole('link', { name: 'Authorize' }).click();
