@@ -130,6 +130,16 @@ bool catalog_has(const struct catalog *catalog, struct str name)
     return false;
 }
 
+bool catalog_has_version(const struct catalog *catalog, struct str name, int64_t version)
+{
+    for (size_t i = 0; i < SHELVES; i++) {
+        const struct target *target = map_get(&catalog->shelves[i].by_name, name);
+        if (target && target_version(target) == version)
+            return true;
+    }
+    return false;
+}
+
 static bool is_utf8(struct str text)
 {
     const char *at = text.at, *end = at + text.len;

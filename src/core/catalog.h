@@ -29,6 +29,8 @@ struct target *catalog_template(const struct catalog *catalog, struct str uri_te
 struct target *catalog_named(const struct catalog *catalog, enum target_kind kind, struct str name);
 /* Is there a target of that name, of any kind? */
 bool catalog_has(const struct catalog *catalog, struct str name);
+/* Something of this name, in this version. */
+bool catalog_has_version(const struct catalog *catalog, struct str name, int64_t version);
 /*
  * The resource or template that a URI belongs to; an exact resource comes first. For a template,
  * *variables is an object of its percent-decoded variables, in the arena. For an exact resource it

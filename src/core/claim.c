@@ -50,6 +50,9 @@ static struct claim *claim_create(struct engine *engine, struct str ask_id,
         claim->answer.remember = &claim->remember;
     }
     arena_init(&claim->arena, CLAIM_ARENA_MAX);
+    claim->answer.read = NULL;
+    if (answer->read && claim_keep_record(claim, answer->read))
+        claim->answer.read = claim->record;
     buf_init(&claim->text, most < CLAIM_ARENA_MAX ? most : CLAIM_ARENA_MAX);
     list_init(&claim->link);
     list_append(&engine->claims, &claim->link);

@@ -101,9 +101,11 @@ static void call_seen(void *data, nod_status status, const struct store_reply *r
 static void check_target(struct claim *claim, const struct ask_record *record)
 {
     struct ask *ask = claim_ask(claim);
+    const struct catalog *catalog = claim->engine->catalog;
+    bool here = !ask && record->call_version && catalog &&
+                catalog_has_version(catalog, record->target, record->call_version);
 
-    if ((ask && !call_is_foreign(ask->call)) || !claim->engine->catalog ||
-        !engine_survives(claim->engine))
+    if ((ask && !call_is_foreign(ask->call)) || here || !catalog || !engine_survives(claim->engine))
         flow_next(&claim->flow);
     else
         doubt_look(claim, record->call_id);
@@ -249,6 +251,10 @@ void claim_lookup(struct flow *flow, void *subject)
     (void)flow;
     if (ask) {
         check_answerer(claim, &ask->record);
+        return;
+    }
+    if (claim->answer.read) {
+        check_loaded(claim);
         return;
     }
     if (claim->lent)

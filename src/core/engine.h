@@ -500,7 +500,9 @@ struct answer {
     int attempt;            /* the offer it answers; 0: whichever is up */
     bool fits;              /* ask_fits_form has said so of the content: it is not checked again */
     struct answer_set *set; /* the answers it is given with; NULL: it is given by itself */
-    bool too_large;         /* the content was larger than an answer may be: it fits nothing */
+    /* the ask, if the answerer has just read it from the store: then it is not read again */
+    const struct ask_record *read;
+    bool too_large; /* the content was larger than an answer may be: it fits nothing */
     /* the answerer will not send it again, and the surface is done with this ask. Also set if
      * nobody waits for the result */
     bool once;

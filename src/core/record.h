@@ -91,6 +91,9 @@ struct ask_record {
     unsigned turn;
     enum ask_listed listed;
     struct str target; /* the tool that asks */
+    /* The version that its call began with (target_version), where a store has it at hand; 0: not
+     * known. Set by the store. */
+    int64_t call_version;
     struct str message;
     struct str detail; /* JSON: the schema of a form or an approval; a sample's params; of a page of
                           ours: see enum ask_page; else empty */

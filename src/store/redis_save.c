@@ -26,7 +26,7 @@ struct saving {
 };
 
 enum {
-    SAVE_WORDS = 19,
+    SAVE_WORDS = 20,
     ASK_WORDS = 7,
     SMALL_ARGS_MOST = 1024, /* bytes of arguments that stay when the content of a call goes */
 };
@@ -145,6 +145,7 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
     words[16] = redis_digits(op, redis_life(saving->keep_for_ms));
     words[17] = redis_used(op);
     words[18] = save_small(op, saving);
+    words[19] = redis_digits(op, saving->open ? saving->open->version : 0);
     for (size_t i = 0; i < saving->ask_count; i++) {
         ask_words(op, &saving->asks[i], scope, words + SAVE_WORDS + ASK_WORDS * i);
         say_pointer(op, &saving->asks[i], saving->keep_for_ms);

@@ -28,8 +28,8 @@ void redis_say_ask(struct redis_op *op, struct str call, struct str ask)
                  (struct str[]){ STR("HMGET"), redis_key(op, call, "c:", call),
                                  arena_fmt(&op->arena, "m" STR_FMT, STR_ARG(ask)),
                                  arena_fmt(&op->arena, "q" STR_FMT, STR_ARG(ask)),
-                                 arena_fmt(&op->arena, "a" STR_FMT, STR_ARG(ask)) },
-                 5);
+                                 arena_fmt(&op->arena, "a" STR_FMT, STR_ARG(ask)), STR("v") },
+                 6);
 }
 
 /* --- load --- */
@@ -82,6 +82,9 @@ static void load_ask_reply(struct redis_op *op, size_t at, const struct redis_va
                       : redis_read_ask(&op->store->codec, id_str(&op->ask), redis_item(value, 0),
                                        redis_item(value, 1), redis_item(value, 2), &op->arena, ask);
     op->reply.ask = op->status == NOD_OK ? ask : NULL;
+    /* Calls of older nodes do not have it. */
+    if (op->reply.ask && !str_to_i64(redis_text(redis_item(value, 3)), &ask->call_version))
+        ask->call_version = 0;
 }
 
 static const struct redis_verb load_ask_verb = { "load_ask", load_ask_reply };

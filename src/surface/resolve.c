@@ -208,7 +208,8 @@ static bool resolve_choose(struct resolve *resolve, const struct ask_record *ask
     return ask->state != ASK_PENDING; /* then the answerer learns who was faster */
 }
 
-static void resolve_give(struct resolve *resolve, const struct ask_record *ask)
+/* `ask`: as it waits here, or, if `read`, as the store has it. */
+static void resolve_give(struct resolve *resolve, const struct ask_record *ask, bool read)
 {
     struct shown *shown = &resolve->shown;
 
@@ -232,6 +233,7 @@ static void resolve_give(struct resolve *resolve, const struct ask_record *ask)
         shown_end(shown);
         return;
     }
+    resolve->answer.read = read ? ask : NULL;
     ask_answer(shown->inbox->opts.engine, resolve->id, &resolve->answer, answered, resolve);
 }
 
@@ -243,7 +245,7 @@ static void ask_found(void *data, nod_status status, const struct store_reply *r
     if (status == NOD_OK && !viewer_may_see(&shown->viewer, reply->ask))
         status = NOD_E_NOT_FOUND; /* whose turn it is, the claim finds out */
     if (shown->exchange && status == NOD_OK) {
-        resolve_give(resolve, reply->ask);
+        resolve_give(resolve, reply->ask, true);
         return;
     }
     if (shown->exchange && status == NOD_E_STORE)
@@ -260,7 +262,7 @@ static void resolve_find(struct resolve *resolve)
     const struct ask *ask = engine_ask(inbox->opts.engine, resolve->id);
 
     if (ask && viewer_sees(&resolve->shown.viewer, ask_record(ask)))
-        resolve_give(resolve, ask_record(ask));
+        resolve_give(resolve, ask_record(ask), false);
     else
         inbox->store->ops->load_ask(inbox->store, resolve->id, ask_found, &resolve->shown);
 }

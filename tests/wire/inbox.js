@@ -34,7 +34,7 @@ export async function openHouse(t, { nodes, create }, { program = 'probe', args 
   const start = (more = []) => startHttp(t, program, { env, args: ['--token-file', file, '--store', store?.address ?? 'memory:', ...args, ...more] });
   const servers = [];
   for (let i = 0; i < nodes; i++) servers.push(await start());
-  return { servers, first: servers[0], last: servers.at(-1), tokens: file, start };
+  return { servers, first: servers[0], last: servers.at(-1), tokens: file, store, start };
 }
 
 // The API of a server as one of the people sees it. `who` null: without any credential.

@@ -4,10 +4,10 @@
 -- KEYS call, live, due.
 -- ARGV as named below, and for each ask: id, asked, expires, ttl, sensitive, attempt, record.
 -- Returns whether this very node is to be woken.
-local ASK_FIRST, ASK_WORDS = 20, 7
+local ASK_FIRST, ASK_WORDS = 21, 7
 local call_key, due_key = KEYS[1], KEYS[3]
 local token, its_epoch, its_node, its_notices, what, opens, call_record, entries_record, entry_count, id, me, channels,
-  erased_record, no_room, its_owner, hands, keep_ms, in_use, small_record = unpack(ARGV, 1, ASK_FIRST - 1)
+  erased_record, no_room, its_owner, hands, keep_ms, in_use, small_record, version = unpack(ARGV, 1, ASK_FIRST - 1)
 local open, parks, now_text = opens == '1', what == 'p', digits(now)
 
 local fields = call('HMGET', call_key, 'x', 'b')
@@ -46,8 +46,9 @@ else
   opened, asks, node_before, deaths = now_text, '-', '', ''
   set[3], set[4] = 'c', call_record
   was, grown = was + MARK + #call_record, grown + MARK + #call_record
+  set[5], set[6] = 'v', version
   if small_record ~= '' then
-    set[5], set[6] = 'k', small_record
+    set[7], set[8] = 'k', small_record
   end
 end
 local newly_handed = hands == '1' and handed ~= '1'
