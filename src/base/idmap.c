@@ -149,16 +149,6 @@ bool idmap_set(struct idmap *map, void *object)
     return true;
 }
 
-void idmap_replace(struct idmap *map, const void *object, void *by)
-{
-    size_t i = hash_of(id_in(map, object)) & (map->room - 1);
-
-    while (map->slots[i].object && map->slots[i].object != object)
-        i = (i + 1) & (map->room - 1);
-    if (map->slots[i].object)
-        map->slots[i].object = by;
-}
-
 /* Slot i is empty now: objects that passed it on the way from their own slot move up. */
 static void close_up(struct idmap *map, size_t i)
 {
@@ -185,12 +175,6 @@ void idmap_remove(struct idmap *map, const void *object)
     map->count--;
     if (map->count == 0 && map->room > ROOM_KEPT)
         idmap_finish(map);
-}
-
-void idmap_fetch(const struct idmap *map, const void *object)
-{
-    if (map->room)
-        __builtin_prefetch(&map->slots[hash_of(id_in(map, object)) & (map->room - 1)], 1);
 }
 
 /* A walk begins after an empty slot: no object moves up past it. */

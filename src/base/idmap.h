@@ -40,14 +40,8 @@ bool idmap_add(struct idmap *map, void *object);
 /* The same, but replaces an object with this id, if there is one. */
 bool idmap_set(struct idmap *map, void *object);
 
-/* Replaces this very object, which is in the table, by `by`, which has the same id. */
-void idmap_replace(struct idmap *map, const void *object, void *by);
-
 /* Removes this very object. Does nothing if it is not in the table. */
 void idmap_remove(struct idmap *map, const void *object);
-
-/* Fetches the slot of the object into the processor's cache, for a later call. */
-void idmap_fetch(const struct idmap *map, const void *object);
 
 struct idmap_walk { /* begins zeroed */
     size_t from, steps;

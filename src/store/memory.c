@@ -6,8 +6,8 @@
  * the completions. Tests can delay, reorder and lose replies, as with a remote store.
  *
  * Holds always: an ask that is not pending never changes again, except that sensitive content is
- * erased when its call ends. The record of a call, packed or not, outlives every completion on its
- * way that shows it (refs).
+ * erased when its call ends. The record of a call outlives every completion on its way that shows
+ * it (refs).
  */
 #include "store/memory_inside.h"
 
@@ -24,44 +24,36 @@ bool memory_id_is(const struct id *id, struct str s)
 static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open,
                                     struct tally *tally)
 {
-    const struct str texts[CALL_TEXTS] = {
-        [TEXT_SCOPE] = open->scope, [TEXT_TARGET] = open->target, [TEXT_ARGS] = open->args,
-        [TEXT_URI] = open->uri,     [TEXT_CALLER] = open->caller, [TEXT_CLIENT] = open->client,
-    };
-    struct stored_call *call = memory_call_make(texts);
+    struct stored_call *call = memory_call_make(open);
 
-    call->is.tally = tally ? tally : memory_tally_add(memory, open->principal);
-    call->is.tally->calls++;
-    call->is.refs = 1;
-    call->is.id = id_of(open->id);
-    call->is.kind = open->kind & KIND_BITS;
-    call->is.notices = open->notices;
-    call->is.state = CALL_STORED_RUNNING;
-    call->is.epoch = 1;
-    call->is.opened_ms = memory_now(memory);
+    call->tally = tally ? tally : memory_tally_add(memory, open->principal);
+    call->tally->calls++;
+    call->refs = 1;
+    call->state = CALL_STORED_RUNNING;
+    call->epoch = 1;
+    call->opened_ms = memory_now(memory);
     idmap_add(&memory->calls, call);
-    memory_bytes_add(memory, &call->is, memory_park_bytes(&(struct park_spec){ .open = open }));
+    memory_bytes_add(memory, call, memory_park_bytes(&(struct park_spec){ .open = open }));
     return call;
 }
 
 /* One holder less: it can no longer be found, or a reply that showed it is over. */
-void memory_call_release(struct memory_store *memory, struct call_facts *call)
+void memory_call_release(struct memory_store *memory, struct stored_call *call)
 {
-    if (--call->refs > 0)
-        return;
-    if (call->packed)
-        memory_packed_free(memory, memory_ended_call(call));
-    else
-        memory_call_free(memory, memory_stored_call(call));
+    if (--call->refs == 0)
+        memory_call_free(memory, call);
 }
 
-static void idle_leave(struct memory_store *memory, struct stored_call *call)
+static void due_leave(struct memory_store *memory, struct stored_call *call)
 {
-    heap_remove(call->left ? &memory->left : &memory->idle, &call->idle);
+    heap_remove(call->end    ? &memory->ended
+                : call->left ? &memory->left
+                             : &memory->idle,
+                &call->due);
     call->left = false;
 }
 
-/* A call that has not ended. */
+/* The call can no longer be found. */
 void memory_call_drop(struct memory_store *memory, struct stored_call *call)
 {
     for (struct stored_ask *ask = call->asks; ask; ask = ask->next) {
@@ -74,9 +66,10 @@ void memory_call_drop(struct memory_store *memory, struct stored_call *call)
         }
         idmap_remove(&memory->asks, ask);
     }
-    idle_leave(memory, call);
+    due_leave(memory, call);
+    memory_bytes_unlist(memory, call);
     idmap_remove(&memory->calls, call);
-    memory_call_release(memory, &call->is);
+    memory_call_release(memory, call);
 }
 
 static void journal_add(struct memory_store *memory, struct stored_call *call,
@@ -86,7 +79,7 @@ static void journal_add(struct memory_store *memory, struct stored_call *call,
 
     if (count == 0)
         return;
-    memory_bytes_add(memory, &call->is, memory_entries_bytes(entries, count));
+    memory_bytes_add(memory, call, memory_entries_bytes(entries, count));
     journal_make(&longer, call->entries, call->entry_count, entries, count);
     mem_free(call->entries);
     call->entries = longer.entries;
@@ -96,33 +89,18 @@ static void journal_add(struct memory_store *memory, struct stored_call *call,
 static void ask_add(struct memory_store *memory, struct stored_call *call,
                     const struct ask_record *record)
 {
-    const struct str texts[ASK_TEXTS] = { [TEXT_KEY] = record->key,
-                                          [TEXT_MESSAGE] = record->message,
-                                          [TEXT_DETAIL] = record->detail,
-                                          [TEXT_URL] = record->url,
-                                          [TEXT_REMEMBER] = record->remember };
-    struct stored_ask *ask = memory_ask_make(texts);
-    struct ask_facts *is = &ask->is;
+    struct stored_ask *ask = memory_ask_make(record);
 
-    is->id = id_of(record->id);
-    is->number = call->is.ask_count++;
-    is->kind = (unsigned char)record->kind;
-    is->consent = record->consent;
-    is->sensitive = record->sensitive;
-    is->wait_done = record->wait_done;
-    is->page = (unsigned)record->page & (ASK_PAGES - 1);
-    is->approver = record->approver & (ASK_APPROVERS - 1);
-    is->turn = record->turn & (ASK_TURNS - 1);
-    is->listed = (unsigned)record->listed & (ASK_LISTINGS - 1);
-    memcpy(is->digest, record->digest, DIGEST_BYTES);
-    is->ttl_ms = record->ttl_ms;
-    is->attempts = record->attempts;
-    is->attempt = record->attempt;
-    is->seq = record->seq;
-    is->asked_ms = record->asked_ms ? record->asked_ms : memory_now(memory);
-    is->expires_ms = record->expires_ms ? record->expires_ms : is->asked_ms + record->ttl_ms;
-    memory_call_append(call, ask);
-    memory_bytes_add(memory, &call->is,
+    ask->call = call;
+    ask->asked_ms = record->asked_ms ? record->asked_ms : memory_now(memory);
+    ask->expires_ms = record->expires_ms ? record->expires_ms : ask->asked_ms + record->ttl_ms;
+    if (call->last_ask)
+        call->last_ask->next = ask;
+    else
+        call->asks = ask;
+    call->last_ask = ask;
+    call->ask_count++;
+    memory_bytes_add(memory, call,
                      memory_park_bytes(&(struct park_spec){ .asks = record, .ask_count = 1 }));
     call->pending++;
     call->ran_out = false;
@@ -135,11 +113,11 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
 void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
                       struct str content, struct str by, struct str via, struct str note)
 {
-    ask->end = memory_end_make(content, by, via, note);
-    memory_bytes_add(memory, &ask->call->is,
+    ask->end = memory_ask_end_make(content, by, via, note);
+    memory_bytes_add(memory, ask->call,
                      sizeof(*ask->end) + content.len + by.len + via.len + note.len + 4);
-    ask->end->is.state = (unsigned char)state;
-    ask->end->is.ended_ms = memory_now(memory);
+    ask->end->state = state;
+    ask->end->ended_ms = memory_now(memory);
     ask->end->ask = ask;
     list_append(&memory->answered, &ask->end->link);
     memory_quota_remove(memory, ask);
@@ -148,58 +126,40 @@ void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum 
     ask->call->pending--;
 }
 
-/* Sensitive content is no longer needed: it is erased, in the journal too. */
-static void ask_erase(struct stored_ask *ask)
+/* Sensitive content is no longer needed: it is erased, from the ask and from the journal. */
+static void erase(struct str *content)
 {
-    struct ask_ending *end = &ask->end->is;
-
-    explicit_bzero(ask->end->text + end->by_len + 1 + end->via_len + 1 + end->note_len + 1,
-                   end->content_len);
-    end->content_len = 0;
+    if (content->len)
+        explicit_bzero((char *)content->at, content->len);
+    *content = STR_NONE;
 }
 
-static void journal_erase(struct stored_call *call)
-{
-    for (size_t i = 0; i < call->entry_count; i++) {
-        struct entry *entry = &call->entries[i];
-        if (!entry->sensitive)
-            continue;
-        if (entry->content.len)
-            explicit_bzero((char *)entry->content.at, entry->content.len);
-        entry->content = STR_NONE;
-    }
-}
-
-/* From now on the packed record is found. Replies that show the old one see it ended. */
 static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state,
                        struct str result, bool fetched)
 {
-    idle_leave(memory, call);
-    call->is.state = (unsigned char)state;
+    int64_t until = memory_now(memory) + memory->opts.keep_ms;
+
+    due_leave(memory, call);
+    call->state = (unsigned char)state;
     for (struct stored_ask *ask = call->asks; ask; ask = ask->next) {
         if (!ask->end)
             memory_ask_close(memory, ask, ASK_WITHDRAWN, STR_NONE, STR("nod"), STR_NONE, STR_NONE);
-        if (ask->is.sensitive)
-            ask_erase(ask);
+        if (ask->sensitive)
+            erase(&ask->end->content);
     }
-    journal_erase(call);
-    struct ended_call *packed = memory_pack(memory, call, result);
-    call->is.tally->calls++;
-    idmap_replace(&memory->calls, call, packed);
-    for (struct stored_ask *ask = call->asks; ask; ask = ask->next) {
-        idmap_replace(&memory->asks, ask, &packed->asks[ask->is.number]);
-        list_remove(&ask->end->link);
-    }
-    memory_ended_add(memory, packed);
+    for (size_t i = 0; i < call->entry_count; i++)
+        if (call->entries[i].sensitive)
+            erase(&call->entries[i].content);
+    call->end = memory_call_end_make(result);
+    call->end->call = call;
+    memory_bytes_add(memory, call, sizeof(*call->end) + result.len + 1);
+    if (call->keep_until > until)
+        until = call->keep_until;
+    heap_set(&memory->ended, &call->due, until);
+    memory_note_due(memory, until);
     if (fetched)
-        memory_bytes_fetched(memory, packed);
-    if (call->is.refs > 1) {
-        call->result = str_dup(result);
-        call->result_len = (uint32_t)result.len;
-    }
-    struct tally *tally = call->is.tally;
-    memory_call_release(memory, &call->is);
-    memory_bytes_trim(memory, tally); /* the packed call, at least, holds it */
+        memory_bytes_fetched(memory, call);
+    memory_bytes_trim(memory, call->tally); /* the call itself may go */
 }
 
 /* --- transitions --- */
@@ -209,11 +169,11 @@ void memory_call_runnable(struct memory_store *memory, struct stored_call *call)
 {
     int64_t now = memory_now(memory);
     int64_t least = call->ran_out ? now + MEMORY_RAN_OUT_MS : now;
-    int64_t until = call->is.keep_until > least ? call->is.keep_until : least;
+    int64_t until = call->keep_until > least ? call->keep_until : least;
 
-    call->is.state = CALL_STORED_RUNNABLE;
+    call->state = CALL_STORED_RUNNABLE;
     call->idle_since = now;
-    heap_set(&memory->idle, &call->idle, until);
+    heap_set(&memory->idle, &call->due, until);
     memory_note_due(memory, until);
     memory_hint(memory, call);
 }
@@ -225,11 +185,11 @@ static nod_status gone(struct memory_store *memory, struct str call_id)
 }
 
 /* A call that waits here but has gone on elsewhere is replaced by what its client has brought. */
-static bool is_behind(const struct park_spec *park, struct call_facts *call)
+static bool is_behind(const struct park_spec *park, struct stored_call *call)
 {
     return park->open && call->state == CALL_STORED_WAITING &&
            !memory_id_is(&call->token, park->token) &&
-           memory_journal_count(memory_stored_call(call)) < park->entry_count;
+           memory_journal_count(call) < park->entry_count;
 }
 
 /* Questions that come back with their call are not counted again. */
@@ -260,7 +220,7 @@ static enum store_quota room_for(struct memory_store *memory, const struct park_
 static struct stored_call *running_call(struct memory_store *memory, const struct park_spec *park,
                                         bool parks, struct store_reply *reply, nod_status *status)
 {
-    struct call_facts *call = idmap_get(&memory->calls, park->call_id);
+    struct stored_call *call = idmap_get(&memory->calls, park->call_id);
     bool behind = call && parks && is_behind(park, call);
     struct tally *tally = call         ? call->tally
                           : park->open ? memory_tally_find(memory, park->open->principal)
@@ -280,11 +240,10 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
         return NULL;
     if (behind) {
         call->tally->calls++; /* so that the tally is still there for the replacement */
-        memory_call_drop(memory, memory_stored_call(call));
+        memory_call_drop(memory, call);
         call = NULL;
     }
-    struct stored_call *running =
-        call ? memory_stored_call(call) : call_add(memory, park->open, tally);
+    struct stored_call *running = call ? call : call_add(memory, park->open, tally);
     if (behind)
         memory_tally_release(memory, tally);
     return running;
@@ -293,13 +252,13 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
 static void running_move(struct memory_store *memory, struct stored_call *call,
                          const struct park_spec *park)
 {
-    call->is.token = id_of(park->token);
+    call->token = id_of(park->token);
     journal_add(memory, call, park->entries, park->entry_count);
-    call->is.notices = park->notices;
-    call->is.handed |= park->handed;
+    call->notices = park->notices;
+    call->handed |= park->handed;
     if (park->entry_count || park->ask_count)
-        call->is.deaths = 0;
-    memory_keep_for(memory, &call->is, park->keep_for_ms);
+        call->deaths = 0;
+    memory_keep_for(memory, call, park->keep_for_ms);
 }
 
 uint64_t memory_quota_most(const struct memory_store *memory, enum store_quota quota)
@@ -328,7 +287,7 @@ static void memory_park(struct store *store, const struct park_spec *park, store
         running_move(memory, call, park);
         for (size_t i = 0; i < park->ask_count; i++)
             ask_add(memory, call, &park->asks[i]);
-        call->is.state = CALL_STORED_WAITING;
+        call->state = CALL_STORED_WAITING;
         if (call->pending == 0)
             memory_call_runnable(memory, call);
     }
@@ -341,7 +300,7 @@ static void memory_park(struct store *store, const struct park_spec *park, store
 
 static nod_status memory_clear(struct memory_store *memory, const struct append_spec *append)
 {
-    struct call_facts *call = idmap_get(&memory->calls, append->call_id);
+    struct stored_call *call = idmap_get(&memory->calls, append->call_id);
 
     if (!call)
         return gone(memory, append->call_id);
@@ -388,10 +347,10 @@ static void memory_append(struct store *store, const struct append_spec *append,
 
 void memory_call_start(struct memory_store *memory, struct stored_call *call)
 {
-    idle_leave(memory, call);
-    call->is.state = CALL_STORED_RUNNING;
-    call->is.gone = false;
-    call->is.epoch++;
+    due_leave(memory, call);
+    call->state = CALL_STORED_RUNNING;
+    call->gone = false;
+    call->epoch++;
 }
 
 static void memory_take(struct store *store, const struct take_spec *take, store_done *done,
@@ -404,7 +363,7 @@ static void memory_take(struct store *store, const struct take_spec *take, store
 
     if (memory_fails_before(memory, "take", &fault, done, data))
         return;
-    struct call_facts *call = idmap_get(&memory->calls, take->call_id);
+    struct stored_call *call = idmap_get(&memory->calls, take->call_id);
     if (!call) {
         status = gone(memory, take->call_id);
     } else if (!memory_id_is(&call->token, take->token)) {
@@ -417,7 +376,7 @@ static void memory_take(struct store *store, const struct take_spec *take, store
         } else {
             deaths = deaths_taken(deaths, take->why, lost, memory_now(memory));
             call->deaths = deaths_pack(&deaths);
-            memory_call_start(memory, memory_stored_call(call));
+            memory_call_start(memory, call);
             call->token = id_of(take->token);
         }
     }
@@ -441,7 +400,7 @@ static void memory_finish(struct store *store, const struct finish_spec *finish,
 
     if (memory_fails_before(memory, "finish", &fault, done, data))
         return;
-    struct call_facts *call = idmap_get(&memory->calls, finish->call_id);
+    struct stored_call *call = idmap_get(&memory->calls, finish->call_id);
     if (!call) {
         status = gone(memory, finish->call_id);
     } else if (!memory_id_is(&call->token, finish->token)) {
@@ -452,8 +411,7 @@ static void memory_finish(struct store *store, const struct finish_spec *finish,
             call->token = id_of(finish->token);
             memory_keep_for(memory, call, finish->keep_for_ms);
             call->handed |= finish->handed;
-            call_close(memory, memory_stored_call(call), CALL_STORED_FINISHED, finish->result,
-                       finish->fetched);
+            call_close(memory, call, CALL_STORED_FINISHED, finish->result, finish->fetched);
         }
     }
     memory_finish_reply(memory_reply(memory, done, data, status), fault);
@@ -469,7 +427,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
 
     if (memory_fails_before(memory, "cancel", &fault, done, data))
         return;
-    struct call_facts *call = idmap_get(&memory->calls, call_id);
+    struct stored_call *call = idmap_get(&memory->calls, call_id);
     if (!call) {
         status = gone(memory, call_id);
     } else if (!memory_id_is(&call->token, token)) {
@@ -477,7 +435,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
             status = NOD_E_STALE;
         } else {
             call->token = id_of(token);
-            call_close(memory, memory_stored_call(call), CALL_STORED_CANCELLED, why, true);
+            call_close(memory, call, CALL_STORED_CANCELLED, why, true);
         }
     }
     memory_finish_reply(memory_reply(memory, done, data, status), fault);
@@ -515,7 +473,7 @@ static void memory_destroy(struct store *store)
     struct idmap_walk calls = { 0 }, spents = { 0 };
 
     memory_replies_drop(memory);
-    for (struct call_facts *call; (call = idmap_next(&memory->calls, &calls));)
+    for (struct stored_call *call; (call = idmap_next(&memory->calls, &calls));)
         memory_call_release(memory, call);
     memory_values_finish(memory);
     for (struct spent *spent; (spent = idmap_next(&memory->spent, &spents));) {
@@ -524,7 +482,7 @@ static void memory_destroy(struct store *store)
     }
     idmap_finish(&memory->spent);
     heap_finish(&memory->spent_due);
-    memory_ended_finish(memory);
+    heap_finish(&memory->ended);
     heap_finish(&memory->idle);
     heap_finish(&memory->left);
     idmap_finish(&memory->calls);
@@ -582,10 +540,10 @@ struct store *memory_store_create(const struct memory_opts *opts)
         memory->opts.abandoned_ms = STORE_ABANDONED_MS;
     if (memory->opts.keep_most == 0)
         memory->opts.keep_most = MEMORY_KEEP_MOST;
-    idmap_init(&memory->calls, SIZE_MAX / 2, offsetof(struct call_facts, id));
-    idmap_init(&memory->asks, SIZE_MAX / 2, offsetof(struct ask_facts, id));
+    idmap_init(&memory->calls, SIZE_MAX / 2, offsetof(struct stored_call, id));
+    idmap_init(&memory->asks, SIZE_MAX / 2, offsetof(struct stored_ask, id));
     memory_values_init(memory);
-    memory_ended_init(memory);
+    heap_init(&memory->ended);
     heap_init(&memory->idle);
     heap_init(&memory->left);
     heap_init(&memory->spent_due);
@@ -606,14 +564,14 @@ void memory_store_orphan(struct store *store)
     memory->told = NULL;
     memory->hint_count = 0;
     memory->hinting = memory->hints_lost = false;
-    for (struct call_facts *call; (call = idmap_next(&memory->calls, &calls));)
+    for (struct stored_call *call; (call = idmap_next(&memory->calls, &calls));)
         if (call->state == CALL_STORED_RUNNING)
-            memory_call_runnable(memory, memory_stored_call(call));
+            memory_call_runnable(memory, call);
 }
 
 void memory_store_lose(struct store *store, struct str call_id, bool is_gone)
 {
-    struct call_facts *call = idmap_get(&memory_of(store)->calls, call_id);
+    struct stored_call *call = idmap_get(&memory_of(store)->calls, call_id);
 
     if (call && call->state == CALL_STORED_RUNNING)
         call->gone = is_gone;

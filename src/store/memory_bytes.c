@@ -24,14 +24,14 @@ void memory_bytes_init(struct memory_store *memory)
     list_init(&memory->fetched);
 }
 
-void memory_bytes_add(struct memory_store *memory, struct call_facts *call, size_t more)
+void memory_bytes_add(struct memory_store *memory, struct stored_call *call, size_t more)
 {
     call->bytes += (uint32_t)more;
     call->tally->bytes += more;
     memory->bytes += more;
 }
 
-void memory_bytes_drop(struct memory_store *memory, struct call_facts *call)
+void memory_bytes_drop(struct memory_store *memory, struct stored_call *call)
 {
     call->tally->bytes -= call->bytes;
     memory->bytes -= call->bytes;
@@ -67,50 +67,49 @@ size_t memory_park_bytes(const struct park_spec *park)
     size_t bytes = memory_entries_bytes(park->entries, park->entry_count);
 
     if (open)
-        bytes += sizeof(struct stored_call) + CALL_TEXTS + open->scope.len + open->target.len +
-                 open->args.len + open->uri.len + open->caller.len + open->client.len;
+        bytes += sizeof(struct stored_call) + open->scope.len + open->target.len + open->args.len +
+                 open->uri.len + open->caller.len + open->client.len + 6;
     for (size_t i = 0; i < park->ask_count; i++) {
         const struct ask_record *ask = &park->asks[i];
-        bytes += sizeof(struct stored_ask) + ASK_TEXTS + ask->key.len + ask->message.len +
-                 ask->detail.len + ask->url.len + ask->remember.len;
+        bytes += sizeof(struct stored_ask) + ask->key.len + ask->message.len + ask->detail.len +
+                 ask->url.len + ask->remember.len + 5;
     }
     return bytes;
 }
 
 /* --- making room --- */
 
-static uint64_t spare_of(const struct ended_call *call)
+static uint64_t spare_of(const struct stored_call *call)
 {
-    return call->is.bytes > MARK_BYTES ? call->is.bytes - MARK_BYTES : 0;
+    return call->bytes > MARK_BYTES ? call->bytes - MARK_BYTES : 0;
 }
 
-void memory_bytes_fetched(struct memory_store *memory, struct ended_call *call)
+void memory_bytes_fetched(struct memory_store *memory, struct stored_call *call)
 {
-    struct tally *tally = call->is.tally;
+    struct tally *tally = call->tally;
 
-    if (call->is.fetched)
+    if (call->end->fetched)
         return;
-    call->is.fetched = true;
-    list_append(&memory->fetched, &call->in_all);
-    list_append(&tally->fetched, &call->of_tally);
+    call->end->fetched = true;
+    list_append(&memory->fetched, &call->end->in_all);
+    list_append(&tally->fetched, &call->end->of_tally);
     memory->spare += spare_of(call);
     tally->spare += spare_of(call);
 }
 
-void memory_bytes_unlist(struct memory_store *memory, struct ended_call *call)
+void memory_bytes_unlist(struct memory_store *memory, struct stored_call *call)
 {
-    if (!call->is.fetched)
+    if (!call->end || !call->end->fetched)
         return;
-    call->is.fetched = false;
-    list_remove(&call->in_all);
-    list_remove(&call->of_tally);
+    call->end->fetched = false;
+    list_remove(&call->end->in_all);
+    list_remove(&call->end->of_tally);
     memory->spare -= spare_of(call);
-    call->is.tally->spare -= spare_of(call);
+    call->tally->spare -= spare_of(call);
 }
 
-static void give_way(struct memory_store *memory, struct ended_call *call)
+static void give_way(struct memory_store *memory, struct stored_call *call)
 {
-    memory_ended_remove(memory, call);
     memory_ended_drop(memory, call);
     memory->dropped++;
 }
@@ -129,9 +128,9 @@ static void make_room(struct memory_store *memory, struct tally *tally, uint64_t
 
     while (tally && !fits(tally->bytes, more, opts->kept_bytes_per_principal) &&
            (first = list_first(&tally->fetched)))
-        give_way(memory, LIST_OF(first, struct ended_call, of_tally));
+        give_way(memory, LIST_OF(first, struct call_end, of_tally)->call);
     while (!fits(memory->bytes, more, opts->kept_bytes) && (first = list_first(&memory->fetched)))
-        give_way(memory, LIST_OF(first, struct ended_call, in_all));
+        give_way(memory, LIST_OF(first, struct call_end, in_all)->call);
 }
 
 static enum store_quota bound_met(const struct memory_store *memory, const struct tally *tally,
@@ -173,11 +172,11 @@ void memory_bytes_trim(struct memory_store *memory, struct tally *tally)
 void memory_fetched(struct store *store, struct str call_id)
 {
     struct memory_store *memory = memory_enter(store);
-    struct call_facts *call = idmap_get(&memory->calls, call_id);
+    struct stored_call *call = idmap_get(&memory->calls, call_id);
 
-    if (!call || !call->packed)
+    if (!call || !call->end)
         return;
-    memory_bytes_fetched(memory, memory_ended_call(call));
+    memory_bytes_fetched(memory, call);
     memory_bytes_trim(memory, call->tally);
 }
 

@@ -11,31 +11,21 @@
 #include "base/mem.h"
 #include "store/claim_rules.h"
 
-static struct call_facts *call_of(struct ask_facts *ask)
-{
-    return ask->packed ? &memory_packed_of(ask)->is : &memory_stored_ask(ask)->call->is;
-}
-
 /* Was the ask ended before, through the same `via`, by another answer? */
-static bool contradicts(struct ask_facts *ask, const struct claim_spec *claim,
+static bool contradicts(const struct stored_ask *ask, const struct claim_spec *claim,
                         const struct claim_item *item)
 {
-    const struct ask_ending *end = memory_ask_ending(ask);
-    struct ask_look look;
-    struct ask_record record;
-
-    if (!end)
+    if (!ask->end)
         return false;
-    memory_ask_look(ask, &look);
-    memory_ask_view(&look, &record);
-    return claim_contradicts(&record, memory_id_is(&end->token, claim->token), claim, item);
+    struct ask_record record = memory_ask_view(ask);
+    return claim_contradicts(&record, memory_id_is(&ask->end->token, claim->token), claim, item);
 }
 
 /* Gives the ask its place in the journal. */
 static void ask_journal(struct stored_ask *ask, struct str token)
 {
-    ask->end->is.token = id_of(token);
-    ask->end->is.place = (uint32_t)memory_journal_count(ask->call) + 1;
+    ask->end->token = id_of(token);
+    ask->end->place = (uint32_t)memory_journal_count(ask->call) + 1;
     ask->call->claimed++;
 }
 
@@ -43,16 +33,16 @@ static void ask_journal(struct stored_ask *ask, struct str token)
 static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
                        const struct claim_spec *claim, const struct claim_item *item)
 {
-    bool due = memory_now(memory) >= ask->is.expires_ms;
+    bool due = memory_now(memory) >= ask->expires_ms;
 
     if (item->again && memory_id_is(&ask->again, claim->token))
         return true; /* this very claim has put it up again before */
-    if (item->attempt && item->attempt != ask->is.attempt)
+    if (item->attempt && item->attempt != ask->attempt)
         return false;
     if (due && claim_is_word(item)) {
         memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"), STR_NONE);
     } else if (item->again) {
-        ask->is.attempt++;
+        ask->attempt++;
         ask->again = id_of(claim->token);
         return true;
     } else if (item->outcome == ASK_EXPIRED && !due) {
@@ -69,14 +59,14 @@ static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
 static uint64_t call_claimed(struct memory_store *memory, struct stored_call *call,
                              struct str take_for)
 {
-    if (call->pending > 0 || call->is.state != CALL_STORED_WAITING)
+    if (call->pending > 0 || call->state != CALL_STORED_WAITING)
         return 0;
     if (take_for.len == 0) {
         memory_call_runnable(memory, call);
         return 0;
     }
     memory_call_start(memory, call);
-    return call->is.epoch;
+    return call->epoch;
 }
 
 /* The time of the ask was up long ago, and no claim has ended it. */
@@ -97,10 +87,10 @@ static nod_status claim_find(struct memory_store *memory, const struct claim_spe
     if (status != NOD_OK)
         return status;
     for (size_t i = 0; i < claim->count; i++) {
-        struct ask_facts *ask = idmap_get(&memory->asks, claim->items[i].ask_id);
+        struct stored_ask *ask = idmap_get(&memory->asks, claim->items[i].ask_id);
         if (!ask)
             return NOD_E_NOT_FOUND;
-        if (i > 0 && call_of(ask) != call_of(items[0].ask))
+        if (i > 0 && ask->call != items[0].ask->call)
             return NOD_E_USAGE;
         items[i].ask = ask;
     }
@@ -117,10 +107,9 @@ static nod_status claim_now(struct memory_store *memory, const struct claim_spec
     bool refused = false, won = false;
 
     for (size_t i = 0; i < claim->count; i++) {
-        const struct ask_ending *end = memory_ask_ending(items[i].ask);
-        struct stored_ask *ask = memory_stored_ask(items[i].ask);
-        if (end) {
-            items[i].won = memory_id_is(&end->token, claim->token);
+        struct stored_ask *ask = items[i].ask;
+        if (ask->end) {
+            items[i].won = memory_id_is(&ask->end->token, claim->token);
         } else {
             items[i].won = claim_item(memory, ask, claim, &claim->items[i]);
             refused |= !items[i].won;
@@ -129,10 +118,10 @@ static nod_status claim_now(struct memory_store *memory, const struct claim_spec
         }
         won |= items[i].won;
     }
-    if (won && !call_of(items[0].ask)->packed)
-        call_of(items[0].ask)->handed |= claim->handed;
+    if (won && !items[0].ask->call->end)
+        items[0].ask->call->handed |= claim->handed;
     if (last)
-        last->end->is.took = call_claimed(memory, last->call, claim->take_for);
+        last->end->took = call_claimed(memory, last->call, claim->take_for);
     return refused && !won ? NOD_E_STALE : NOD_OK;
 }
 
@@ -152,14 +141,14 @@ void memory_claim(struct store *store, const struct claim_spec *claim, store_don
     reply->items = items;
     reply->item_count = found ? claim->count : 0;
     for (size_t i = 0; i < reply->item_count; i++) {
-        const struct ask_ending *end = memory_ask_ending(items[i].ask);
+        const struct ask_end *end = items[i].ask->end;
         if (items[i].won && end && end->took) {
             reply->reply.taken = true;
             reply->reply.epoch = end->took;
         }
     }
     if (found)
-        memory_hold(reply, call_of(items[0].ask));
+        memory_hold(reply, items[0].ask->call);
     reply->with_call = reply->reply.taken;
     memory_finish_reply(reply, fault);
 }

@@ -4,12 +4,11 @@
  * Waiting asks are in two trees, in the order in which they were asked: one of all, one of their
  * principal. A page begins where the last one ended, at the same cost however many there are.
  *
- * Ended asks are in no tree. Only some thousands of ended calls are kept, and a page looks at all
- * of their asks; ended asks of calls that have not ended are in one list. So a call pays nothing
- * for a list that is hardly ever looked at.
+ * Ended asks are in one list, and a page looks at all of them: only some thousands of ended calls
+ * are kept. So a call pays nothing for a list that is hardly ever looked at.
  *
- * Holds always: an ask is in the trees exactly while it is pending, and in the list exactly from
- * its end to the end of its call.
+ * Holds always: an ask is in the trees exactly while it is pending, and in the list from its end
+ * on.
  */
 #include "store/memory_inside.h"
 
@@ -31,37 +30,37 @@ static int place_order(const struct ask_place *a, int64_t at, const struct id *i
 
 static int order_in_all(const void *key, const struct tree_node *node)
 {
-    const struct ask_facts *ask = &TREE_OF(node, struct stored_ask, in_all)->is;
+    const struct stored_ask *ask = TREE_OF(node, struct stored_ask, in_all);
 
     return place_order(key, ask->asked_ms, &ask->id);
 }
 
 static int order_of_owner(const void *key, const struct tree_node *node)
 {
-    const struct ask_facts *ask = &TREE_OF(node, struct stored_ask, of_owner)->is;
+    const struct stored_ask *ask = TREE_OF(node, struct stored_ask, of_owner);
 
     return place_order(key, ask->asked_ms, &ask->id);
 }
 
-static struct ask_place place_of(const struct ask_facts *ask)
+static struct ask_place place_of(const struct stored_ask *ask)
 {
     return (struct ask_place){ ask->asked_ms, ask->id.text };
 }
 
 void memory_index_add(struct memory_store *memory, struct stored_ask *ask)
 {
-    struct ask_place place = place_of(&ask->is);
+    struct ask_place place = place_of(ask);
 
     tree_add(&memory->waiting, &ask->in_all, &place, order_in_all);
-    tree_add(&ask->call->is.tally->waiting, &ask->of_owner, &place, order_of_owner);
+    tree_add(&ask->call->tally->waiting, &ask->of_owner, &place, order_of_owner);
 }
 
 void memory_index_remove(struct memory_store *memory, struct stored_ask *ask)
 {
-    struct ask_place place = place_of(&ask->is);
+    struct ask_place place = place_of(ask);
 
     tree_remove(&memory->waiting, &ask->in_all, &place, order_in_all);
-    tree_remove(&ask->call->is.tally->waiting, &ask->of_owner, &place, order_of_owner);
+    tree_remove(&ask->call->tally->waiting, &ask->of_owner, &place, order_of_owner);
 }
 
 /* --- a page --- */
@@ -88,8 +87,8 @@ static bool page_waiting(struct memory_store *memory, struct page *page)
     struct tree_node *at = page->cursor->given ? tree_after(tree, &place, order) : tree_first(tree);
 
     for (int looks = 0; at && page->count < page->most && looks < INDEX_LOOKS_MOST; looks++) {
-        const struct ask_facts *ask = page->of ? &TREE_OF(at, struct stored_ask, of_owner)->is
-                                               : &TREE_OF(at, struct stored_ask, in_all)->is;
+        const struct stored_ask *ask = page->of ? TREE_OF(at, struct stored_ask, of_owner)
+                                                : TREE_OF(at, struct stored_ask, in_all);
         if (ask->expires_ms > memory_now(memory))
             page->rows[page->count++] = (struct paged){ ask->asked_ms, ask->id };
         page->last = (struct paged){ ask->asked_ms, ask->id };
@@ -106,7 +105,7 @@ static int newer(int64_t at, const struct id *id, int64_t than_at, const char *t
 }
 
 /* Adds the ask, if it is among the newest after the cursor. */
-static void page_ended_add(struct page *page, const struct ask_facts *ask, int64_t at)
+static void page_ended_add(struct page *page, const struct stored_ask *ask, int64_t at)
 {
     const struct cursor *cursor = page->cursor;
     size_t place = page->count;
@@ -125,24 +124,13 @@ static void page_ended_add(struct page *page, const struct ask_facts *ask, int64
     page->rows[place] = (struct paged){ at, ask->id };
 }
 
-static void page_ended_call(void *data, struct ended_call *call)
-{
-    struct page *page = data;
-
-    if (page->of && call->is.tally != page->of)
-        return;
-    for (uint32_t i = 0; i < call->is.ask_count; i++)
-        page_ended_add(page, &call->asks[i].is, call->asks[i].end.ended_ms);
-}
-
 static bool page_ended(struct memory_store *memory, struct page *page)
 {
     for (struct list *at = memory->answered.prev; at != &memory->answered; at = at->prev) {
         const struct ask_end *end = LIST_OF(at, struct ask_end, link);
-        if (!page->of || end->ask->call->is.tally == page->of)
-            page_ended_add(page, &end->ask->is, end->is.ended_ms);
+        if (!page->of || end->ask->call->tally == page->of)
+            page_ended_add(page, end->ask, end->ended_ms);
     }
-    memory_ended_each(memory, page_ended_call, page);
     if (page->count < page->most)
         return false;
     page->last = page->rows[page->count - 1];
@@ -154,8 +142,8 @@ static void page_show(struct reply *reply, const struct page *page)
     bool ended = reply->scanning->scan.index == STORE_ASKS_ENDED;
 
     for (size_t i = 0; i < page->count && reply->memory; i++) {
-        struct ask_facts *ask = idmap_get(&reply->memory->asks, id_str(&page->rows[i].id));
-        if (ask && (memory_ask_ending(ask) != NULL) == ended)
+        struct stored_ask *ask = idmap_get(&reply->memory->asks, id_str(&page->rows[i].id));
+        if (ask && (ask->end != NULL) == ended)
             memory_row_of_ask(reply, ask);
     }
 }

@@ -4,9 +4,7 @@
  * memory.c          the transitions of calls
  * memory_claim.c    claims, and questions that run out
  * memory_reply.c    completions and hints
- * memory_stored.c   the records of calls that have not ended
- * memory_packed.c   the records of calls that have ended
- * memory_ended.c    when those are dropped
+ * memory_record.c   the records of calls and asks, and how they are shown
  * memory_sweep.c    dropping records, a few at a time
  * memory_quota.c    how many questions wait
  * memory_bytes.c    how many bytes are kept, and making room
@@ -28,49 +26,32 @@
 #include "store/memory.h"
 
 enum {
-    ENDED_RINGS = 4,           /* rings of ended calls; see memory_ended.c */
     MEMORY_HINTS_MAX = 1024,   /* hints of asks on their way; past that: look again */
-    DETAIL_PLACES = 16,        /* details of questions that are kept for the next call that ends */
     MEMORY_SWEEP_BEAT = 4096,  /* records of a kind that are dropped with one heartbeat */
     MEMORY_RAN_OUT_MS = 60000, /* for a process that was stopped while its questions ran out */
-};
-
-struct ended_ring { /* calls in the order in which they are dropped */
-    struct ended_call **calls;
-    size_t first, count, room;
-    uint64_t taken;     /* how many have left it */
-    int64_t last_until; /* of the call that was added last */
-};
-
-struct ended { /* when ended calls are dropped: see memory_ended.c */
-    struct ended_ring rings[ENDED_RINGS];
-    struct heap by_time; /* struct ended_timed: calls that fit into no ring */
-    size_t count;        /* in all rings and the heap */
 };
 
 struct memory_store {
     struct store store; /* first */
     struct memory_opts opts;
-    struct idmap calls; /* struct call_facts */
-    struct idmap asks;  /* struct ask_facts */
+    struct idmap calls; /* struct stored_call */
+    struct idmap asks;  /* struct stored_ask */
     struct map values;  /* kind NUL key -> struct stored_value */
     struct tree values_in_order;
     struct heap values_due;
-    struct tree waiting; /* pending asks in the order in which they were asked */
-    struct list
-        answered; /* struct ask_end: ended asks of calls that have not ended, oldest first */
-    struct ended ended;
-    struct shared_text *details[DETAIL_PLACES]; /* by their length; not held; or NULL */
-    struct heap idle;   /* runnable calls, by when nothing is left that could bring them back */
-    struct heap left;   /* those for which that time has come, by when they are abandoned */
-    struct idmap spent; /* struct spent */
+    struct tree waiting;  /* pending asks in the order in which they were asked */
+    struct list answered; /* struct ask_end: asks that have ended, oldest first */
+    struct heap ended;    /* ended calls, by when they are dropped */
+    struct heap idle;     /* runnable calls, by when nothing is left that could bring them back */
+    struct heap left;     /* those for which that time has come, by when they are abandoned */
+    struct idmap spent;   /* struct spent */
     struct heap spent_due;
     struct id id;        /* of the store */
     struct heap due;     /* pending asks by expiry; these are counted */
     struct heap lapsed;  /* pending asks that ran out, by when nobody is expected to end them */
     struct map tallies;  /* principal -> struct tally, of principals that have calls */
     size_t pending;      /* in due */
-    struct list fetched; /* struct ended_call: those whose results were handed out, oldest first */
+    struct list fetched; /* struct call_end: those whose results were handed out, oldest first */
     uint64_t bytes;      /* of all calls and marks */
     uint64_t spare;      /* of these, what could go at once: see memory_bytes.c */
     uint64_t refused, dropped; /* see struct store_held */
@@ -95,21 +76,6 @@ struct told_ask {
     bool ended;
 };
 
-/*
- * Millions of these may wait, so they are small. Their texts are in one block, one after the other,
- * each with a NUL. They become records (memory_call_view, memory_ask_view) when somebody looks.
- */
-enum call_text {
-    TEXT_SCOPE,
-    TEXT_TARGET,
-    TEXT_ARGS,
-    TEXT_URI,
-    TEXT_CALLER,
-    TEXT_CLIENT,
-    CALL_TEXTS
-};
-enum ask_text { TEXT_KEY, TEXT_MESSAGE, TEXT_DETAIL, TEXT_URL, TEXT_REMEMBER, ASK_TEXTS };
-
 struct tally {      /* of a principal; lives as long as one of its records; they share the name */
     size_t pending; /* its asks in memory->due */
     size_t calls;   /* and small records */
@@ -121,120 +87,80 @@ struct tally {      /* of a principal; lives as long as one of its records; they
     char name[]; /* ends with a NUL */
 };
 
-enum { KIND_BITS = 0x3f };
-
-struct call_facts { /* what is kept of every call, ended or not */
+/* Millions of calls may wait, each with an ask, so the two are small. The texts of each follow it
+ * in its block. */
+struct stored_call {
     struct tally *tally;
+    struct str scope, target, args, uri, caller, client;
+    struct stored_ask *asks, *last_ask;
+    struct entry *entries; /* of its journal, without those of asks that were claimed here */
+    struct call_end *end;  /* NULL: it has not ended */
+    struct heap_node due;  /* in memory->idle, left or ended */
     uint64_t epoch;
-    int64_t keep_until; /* see call_record.keep_until_ms */
+    uint64_t deaths; /* see deaths_pack */
     int64_t opened_ms;
+    int64_t keep_until; /* see call_record.keep_until_ms */
+    int64_t idle_since; /* runnable since then */
     uint32_t notices;
     uint32_t ask_count;
-    uint32_t text_len[CALL_TEXTS];
-    uint32_t refs;          /* replies that show it, plus one while it can be found */
-    uint32_t bytes;         /* of the record, with its journal and its asks; counted in the tally */
-    unsigned char state;    /* enum call_state */
-    unsigned char kind : 6; /* enum target_kind: KIND_BITS */
-    bool handed : 1;
-    bool packed : 1;  /* it has ended, and is a struct ended_call; otherwise a struct stored_call */
-    bool gone : 1;    /* it runs on a node that is gone: see memory_store_lose */
-    bool fetched : 1; /* it has ended, and its result was handed out */
-    uint64_t deaths;  /* see deaths_pack */
+    uint32_t entry_count;
+    uint32_t claimed; /* asks that have an entry in its journal: see ask_end.place */
+    uint32_t pending;
+    uint32_t refs;       /* replies that show it, plus one while it can be found */
+    uint32_t bytes;      /* of the record, with its journal and its asks; counted in the tally */
+    unsigned char state; /* enum call_state */
+    unsigned char kind;  /* enum target_kind */
+    bool handed;
+    bool gone;    /* it runs on a node that is gone: see memory_store_lose */
+    bool left;    /* it is in memory->left */
+    bool ran_out; /* its last question ran out, and nobody was there */
     struct id id;
     struct id token; /* of the newest operation */
 };
 
-struct stored_call {
-    struct call_facts is; /* first */
-    struct stored_ask *asks, *last_ask;
-    struct entry *entries; /* of its journal, without those of asks that were claimed here */
-    struct heap_node idle; /* in memory->idle, or in left */
-    int64_t idle_since;    /* runnable since then */
-    bool left;             /* it is in memory->left */
-    bool ran_out;          /* its last question ran out, and nobody was there */
-    char *result;          /* it has ended, but a reply still shows it; its own memory */
-    uint32_t result_len;
-    uint32_t entry_count;
-    uint32_t claimed; /* asks that have an entry in its journal: see ask_ending.place */
-    uint32_t pending;
-    char text[];
+struct call_end {
+    struct stored_call *call;
+    struct list in_all, of_tally; /* in the lists `fetched`; unlinked if the result was not */
+    bool fetched;                 /* its result was handed out */
+    struct str result;
 };
 
-struct ask_facts { /* what is kept of every ask */
+struct stored_ask {
+    struct stored_call *call;
+    struct stored_ask *next; /* the next ask of its call */
+    struct str key, message, detail, url, remember;
+    struct ask_end *end;               /* NULL: it is pending */
+    struct heap_node due;              /* in memory->due, or in lapsed */
+    struct tree_node in_all, of_owner; /* see memory_index.c */
     int64_t ttl_ms;
     int64_t asked_ms;
     int64_t expires_ms;
     uint64_t seq;
     int attempts;
     int attempt;
-    uint32_t text_len[ASK_TEXTS];
     unsigned char digest[DIGEST_BYTES];
-    uint32_t number;    /* its number among the call's asks, from 0 */
-    unsigned char kind; /* enum ask_kind */
-    bool consent : 1;
-    bool sensitive : 1;
-    bool wait_done : 1;
-    unsigned approver : 4; /* role_set */
-    unsigned turn : 3;
-    unsigned page : 3;   /* enum ask_page */
-    unsigned listed : 2; /* enum ask_listed */
-    bool lapsed : 1;
-    bool packed : 1; /* it is a struct ended_ask; otherwise a struct stored_ask */
+    unsigned char kind;     /* enum ask_kind */
+    unsigned char page;     /* enum ask_page */
+    unsigned char listed;   /* enum ask_listed */
+    unsigned char approver; /* role_set */
+    unsigned char turn;
+    bool consent;
+    bool sensitive;
+    bool wait_done;
+    bool lapsed; /* it is in memory->lapsed */
     struct id id;
-};
-
-struct stored_ask {
-    struct ask_facts is; /* first */
-    struct stored_call *call;
-    struct stored_ask *next;           /* the next ask of its call */
-    struct heap_node due;              /* in memory->due, or in lapsed */
-    struct ask_end *end;               /* NULL: it is pending */
-    struct tree_node in_all, of_owner; /* see memory_index.c */
-    struct id again;                   /* token of the claim that last put it up again */
-    char text[];
-};
-
-struct ask_ending { /* what is kept of how an ask has ended */
-    uint64_t took;  /* the epoch in which the claim took the call, or 0 */
-    int64_t ended_ms;
-    uint32_t content_len;
-    uint32_t by_len;
-    uint32_t via_len;
-    uint32_t note_len;
-    uint32_t place;      /* its place in the journal, from 1; 0: it was withdrawn and has none */
-    unsigned char state; /* enum ask_state */
-    struct id token;     /* of the claim that ended it; empty: it was withdrawn */
+    struct id again; /* token of the claim that last put it up again */
 };
 
 struct ask_end {
-    struct ask_ending is;
-    struct list link; /* in memory->answered */
     struct stored_ask *ask;
-    char text[]; /* by whom, via what, the note, and the content; each ends with a NUL */
-};
-
-/*
- * An ended call in one block of memory. Its asks follow it; then the texts of the call, its result,
- * and for each ask its texts (except its detail, which is shared), by whom it was ended, via what,
- * the note, and the content. Each text ends with a NUL. Nothing in it ever changes.
- */
-struct ended_ask {
-    struct ask_facts is; /* first */
-    struct ask_ending end;
-    struct shared_text *detail; /* held; NULL: the ask has none */
-};
-
-struct ended_call {
-    struct call_facts is;         /* first */
-    int64_t until;                /* when it is dropped */
-    struct list in_all, of_tally; /* in the lists `fetched`; unlinked if it was not */
-    struct ended_timed *timed;    /* its place in the heap; NULL: it is in a ring */
-    struct ended_ring *ring;
-    uint64_t place;        /* how many had been added to the ring before it */
-    struct entry *entries; /* as in a stored_call */
-    uint32_t entry_count;
-    uint32_t result_len;
-    struct ended_ask asks[];
+    struct list link; /* in memory->answered */
+    struct str by, via, note, content;
+    uint64_t took; /* the epoch in which the claim took the call, or 0 */
+    int64_t ended_ms;
+    uint32_t place; /* its place in the journal, from 1; 0: it was withdrawn and has none */
+    enum ask_state state;
+    struct id token; /* of the claim that ended it; empty: it was withdrawn */
 };
 
 struct spent { /* an ended call whose record had to make room */
@@ -276,8 +202,8 @@ struct listing {
     struct listed *first;
 };
 
-struct reply_item {        /* the result of one item of a claim */
-    struct ask_facts *ask; /* lives as long as its call */
+struct reply_item {         /* the result of one item of a claim */
+    struct stored_ask *ask; /* lives as long as its call */
     bool won;
     bool put; /* put up again, and still pending */
 };
@@ -290,8 +216,8 @@ struct reply { /* a completion on its way */
     nod_status status;
     bool with_call;
     bool wakes;               /* it is a hint, not a completion */
-    struct call_facts *call;  /* held */
-    struct ask_facts *ask;    /* lives as long as its call */
+    struct stored_call *call; /* held */
+    struct stored_ask *ask;   /* lives as long as its call */
     struct reply_item *items; /* of a claim */
     size_t item_count;
     char *value;
@@ -338,9 +264,8 @@ static inline void memory_note_due(struct memory_store *memory, int64_t at)
 /* A completion; memory_send puts it on its way. */
 struct reply *memory_reply(struct memory_store *memory, store_done *done, void *data,
                            nod_status status);
-/* The reply shows the call, or the ask and its call, which therefore outlive it. */
-void memory_hold(struct reply *reply, struct call_facts *call);
-void memory_hold_ask(struct reply *reply, struct ask_facts *ask);
+/* The reply shows the call, which therefore outlives it. */
+void memory_hold(struct reply *reply, struct stored_call *call);
 /* Shows the little that is left of a call. */
 void memory_show_spent(struct reply *reply, const struct spent *spent);
 void memory_send(struct reply *reply);
@@ -372,18 +297,18 @@ void memory_call_runnable(struct memory_store *memory, struct stored_call *call)
 /* The call runs, in its next epoch. */
 void memory_call_start(struct memory_store *memory, struct stored_call *call);
 
-/* A call that has not ended. */
+/* The call can no longer be found. */
 void memory_call_drop(struct memory_store *memory, struct stored_call *call);
 /* One holder less: it can no longer be found, or a reply that showed it is over. */
-void memory_call_release(struct memory_store *memory, struct call_facts *call);
+void memory_call_release(struct memory_store *memory, struct stored_call *call);
 
 /* --- memory_sweep.c --- */
 
 /* Drops a few records whose time is over. */
 void memory_sweep(struct memory_store *memory);
-/* Drops this one, which was taken out: a mark remembers that the call has ended, for as long as
- * something could bring it back. */
-void memory_ended_drop(struct memory_store *memory, struct ended_call *call);
+/* Drops a call that has ended: a mark remembers that, for as long as something could bring the call
+ * back. */
+void memory_ended_drop(struct memory_store *memory, struct stored_call *call);
 /* With a heartbeat: drops many. */
 void memory_sweep_beat(struct memory_store *memory);
 
@@ -394,108 +319,32 @@ void memory_claim(struct store *store, const struct claim_spec *claim, store_don
 /* The time of the ask was up long ago, and no claim has ended it. */
 void memory_ask_expire(struct memory_store *memory, struct stored_ask *ask);
 
-/* --- memory_stored.c --- */
+/* --- memory_record.c --- */
 
-static inline struct stored_call *memory_stored_call(struct call_facts *call)
-{
-    return (struct stored_call *)(void *)call;
-}
-
-static inline struct stored_ask *memory_stored_ask(struct ask_facts *ask)
-{
-    return (struct stored_ask *)(void *)ask;
-}
-
-/* Records with these texts, and nothing else set. */
-struct stored_call *memory_call_make(const struct str texts[CALL_TEXTS]);
-struct stored_ask *memory_ask_make(const struct str texts[ASK_TEXTS]);
-struct ask_end *memory_end_make(struct str content, struct str by, struct str via, struct str note);
-/* The ask is the last of the call's. */
-void memory_call_append(struct stored_call *call, struct stored_ask *ask);
+/* A record of this call, or of this ask, with nothing set that the store sets. */
+struct stored_call *memory_call_make(const struct call_record *open);
+struct stored_ask *memory_ask_make(const struct ask_record *record);
+struct ask_end *memory_ask_end_make(struct str content, struct str by, struct str via,
+                                    struct str note);
+struct call_end *memory_call_end_make(struct str result);
 /* The call is in no list any more. */
 void memory_call_free(struct memory_store *memory, struct stored_call *call);
-
-static inline struct ended_call *memory_ended_call(struct call_facts *call)
-{
-    return (struct ended_call *)(void *)call;
-}
-
-static inline struct ended_ask *memory_ended_ask(struct ask_facts *ask)
-{
-    return (struct ended_ask *)(void *)ask;
-}
-
-/* How the ask has ended; NULL: it is pending. */
-static inline const struct ask_ending *memory_ask_ending(struct ask_facts *ask)
-{
-    if (ask->packed)
-        return &memory_ended_ask(ask)->end;
-    return memory_stored_ask(ask)->end ? &memory_stored_ask(ask)->end->is : NULL;
-}
-
-struct ask_look { /* an ask, packed or not, and where its texts are */
-    struct call_facts *call;
-    struct ask_facts *is;
-    const struct ask_ending *end; /* NULL: it is pending */
-    const char *text;             /* the key and the message */
-    const char *detail;
-    const char *url;
-    const char *ended; /* by whom, via what, the note, the content; NULL: it is pending */
-};
-/* Looks at an ask whose call is held or can be found. */
-void memory_ask_look(struct ask_facts *ask, struct ask_look *look);
-/* The first ask of the call, and the one after another. False: there is none. */
-bool memory_ask_first(struct call_facts *call, struct ask_look *look);
-bool memory_ask_next(struct ask_look *look);
 
 struct call_view { /* a record, and what it points to */
     struct call_record record;
     struct entry *many; /* its journal, if it is longer than `few` */
     struct entry few[4];
 };
-/* Every member of the record is set. */
-void memory_call_view(struct call_facts *call, struct call_view *view);
+void memory_call_view(const struct stored_call *call, struct call_view *view);
 void memory_call_view_finish(struct call_view *view);
-void memory_ask_view(const struct ask_look *look, struct ask_record *record);
-
-/* --- memory_packed.c --- */
-
-/* Packs the record of an ended call into one block. Takes the entries of its journal, if nobody
- * else looks at them. */
-struct ended_call *memory_pack(struct memory_store *memory, struct stored_call *call,
-                               struct str result);
-/* The call that this ask is packed with. */
-struct ended_call *memory_packed_of(struct ask_facts *ask);
-void memory_packed_free(struct memory_store *memory, struct ended_call *packed);
-/* Where its texts begin; and its result. */
-const char *memory_packed_text(const struct ended_call *packed);
-struct str memory_packed_result(const struct ended_call *packed);
-/* As memory_ask_first and memory_ask_next. */
-bool memory_packed_first(struct ended_call *packed, struct ask_look *look);
-bool memory_packed_next(struct ask_look *look);
-
-/* --- memory_ended.c --- */
-
-void memory_ended_init(struct memory_store *memory);
-void memory_ended_finish(struct memory_store *memory);
-void memory_ended_add(struct memory_store *memory, struct ended_call *call);
-/* Takes out a call whose time is over, or that has to make room. NULL: there is none. */
-struct ended_call *memory_ended_next(struct memory_store *memory);
-/* Takes out this one, before its time. */
-void memory_ended_remove(struct memory_store *memory, struct ended_call *call);
-/* When the first of them is dropped; INT64_MAX: there is none. */
-int64_t memory_ended_due(struct memory_store *memory);
-
-/* Calls fn for each of them, in no particular order; of a ring, the newest first. */
-void memory_ended_each(struct memory_store *memory,
-                       void (*each)(void *data, struct ended_call *call), void *data);
+struct ask_record memory_ask_view(const struct stored_ask *ask);
 
 /* --- memory_bytes.c --- */
 
 void memory_bytes_init(struct memory_store *memory);
 /* The record has grown; and it is freed. */
-void memory_bytes_add(struct memory_store *memory, struct call_facts *call, size_t more);
-void memory_bytes_drop(struct memory_store *memory, struct call_facts *call);
+void memory_bytes_add(struct memory_store *memory, struct stored_call *call, size_t more);
+void memory_bytes_drop(struct memory_store *memory, struct stored_call *call);
 /* Bytes of marks; see struct spent. */
 void memory_bytes_mark(struct memory_store *memory, struct tally *tally);
 void memory_bytes_unmark(struct memory_store *memory, struct tally *tally);
@@ -505,9 +354,9 @@ void memory_bytes_value(struct memory_store *memory, struct tally *tally, size_t
 /* What entries of a journal, and a park, would add. */
 size_t memory_entries_bytes(const struct entry *entries, size_t count);
 size_t memory_park_bytes(const struct park_spec *park);
-/* The result of an ended call was handed out; and the call is taken out. */
-void memory_bytes_fetched(struct memory_store *memory, struct ended_call *call);
-void memory_bytes_unlist(struct memory_store *memory, struct ended_call *call);
+/* The result of an ended call was handed out; and the call is dropped. */
+void memory_bytes_fetched(struct memory_store *memory, struct stored_call *call);
+void memory_bytes_unlist(struct memory_store *memory, struct stored_call *call);
 /* Which bound keeps so many more bytes from the principal of this tally (NULL: it has no call yet)?
  * If none does, room is made for them. */
 enum store_quota memory_bytes_full(struct memory_store *memory, struct tally *tally, size_t more);
@@ -543,7 +392,7 @@ void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask);
 /* Stops counting questions that ran out, at most so many. */
 void memory_quota_lapse(struct memory_store *memory, size_t most);
 
-static inline struct str memory_principal(const struct call_facts *call)
+static inline struct str memory_principal(const struct stored_call *call)
 {
     return str_n(call->tally->name, call->tally->len);
 }
@@ -554,7 +403,7 @@ static inline size_t memory_journal_count(const struct stored_call *call)
 }
 
 /* What could bring the call back lives for so long from now. */
-static inline void memory_keep_for(const struct memory_store *memory, struct call_facts *call,
+static inline void memory_keep_for(const struct memory_store *memory, struct stored_call *call,
                                    int64_t keep_for_ms)
 {
     int64_t until;
@@ -590,5 +439,5 @@ void memory_del(struct store *store, struct str kind, struct str key, store_done
 void memory_list(struct store *store, const struct store_list *list, store_row_fn *row,
                  store_done *done, void *data);
 void memory_list_rows(struct reply *reply);
-void memory_row_of_ask(struct reply *reply, struct ask_facts *ask);
+void memory_row_of_ask(struct reply *reply, const struct stored_ask *ask);
 #endif

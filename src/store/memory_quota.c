@@ -72,20 +72,20 @@ enum store_quota memory_quota_full(struct memory_store *memory, const struct tal
 
 void memory_quota_add(struct memory_store *memory, struct stored_ask *ask)
 {
-    heap_set(&memory->due, &ask->due, ask->is.expires_ms);
-    memory_note_due(memory, ask->is.expires_ms);
-    ask->call->is.tally->pending++;
+    heap_set(&memory->due, &ask->due, ask->expires_ms);
+    memory_note_due(memory, ask->expires_ms);
+    ask->call->tally->pending++;
     memory->pending++;
 }
 
 void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask)
 {
-    if (ask->is.lapsed) {
+    if (ask->lapsed) {
         heap_remove(&memory->lapsed, &ask->due);
         return;
     }
     heap_remove(&memory->due, &ask->due);
-    ask->call->is.tally->pending--;
+    ask->call->tally->pending--;
     memory->pending--;
 }
 
@@ -97,9 +97,9 @@ void memory_quota_lapse(struct memory_store *memory, size_t most)
     for (; most > 0 && (first = heap_first(&memory->due)) && first->at <= now; most--) {
         struct stored_ask *ask = HEAP_OF(first, struct stored_ask, due);
         memory_quota_remove(memory, ask);
-        ask->is.lapsed = true;
+        ask->lapsed = true;
         int64_t keep_ms = memory->opts.keep_ms;
-        int64_t until = ask->is.expires_ms + (keep_ms < LAPSED_MS ? keep_ms : LAPSED_MS);
+        int64_t until = ask->expires_ms + (keep_ms < LAPSED_MS ? keep_ms : LAPSED_MS);
         heap_set(&memory->lapsed, first, until);
         memory_note_due(memory, until);
     }

@@ -15,7 +15,7 @@ enum { SCAN_MOST = 1000 }; /* rows of one scan */
 static struct reply *load(struct memory_store *memory, struct str call_id, store_done *done,
                           void *data)
 {
-    struct call_facts *call = idmap_get(&memory->calls, call_id);
+    struct stored_call *call = idmap_get(&memory->calls, call_id);
     struct spent *spent = call ? NULL : idmap_get(&memory->spent, call_id);
     struct reply *reply =
         memory_reply(memory, done, data, call || spent ? NOD_OK : NOD_E_NOT_FOUND);
@@ -57,30 +57,23 @@ bool memory_lacks_call(const struct store *store, struct str call_id)
 void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
 {
     struct memory_store *memory = memory_enter(store);
-    struct ask_facts *ask = idmap_get(&memory->asks, ask_id);
+    struct stored_ask *ask = idmap_get(&memory->asks, ask_id);
     struct reply *reply = memory_reply(memory, done, data, ask ? NOD_OK : NOD_E_NOT_FOUND);
 
-    if (ask)
-        memory_hold_ask(reply, ask);
+    if (ask) {
+        memory_hold(reply, ask->call);
+        reply->ask = ask;
+    }
     memory_send(reply);
 }
 
 /* --- scans --- */
 
-static void row_of_look(struct reply *reply, const struct ask_look *look)
+void memory_row_of_ask(struct reply *reply, const struct stored_ask *ask)
 {
-    struct ask_record record;
+    struct ask_record record = memory_ask_view(ask);
 
-    memory_ask_view(look, &record);
     reply->scanning->row(reply->data, &(struct store_row){ .ask = &record });
-}
-
-void memory_row_of_ask(struct reply *reply, struct ask_facts *ask)
-{
-    struct ask_look look;
-
-    memory_ask_look(ask, &look);
-    row_of_look(reply, &look);
 }
 
 /* The heaps are not sorted. The caller asks again until nothing is due. */
@@ -88,9 +81,9 @@ static size_t scan_heap(struct reply *reply, const struct heap *heap, int64_t be
 {
     for (size_t i = 0; i < heap->count && most > 0; i++) {
         struct stored_ask *ask = HEAP_OF(heap->slots[i].node, struct stored_ask, due);
-        if (ask->is.expires_ms > before)
+        if (ask->expires_ms > before)
             continue;
-        memory_row_of_ask(reply, &ask->is);
+        memory_row_of_ask(reply, ask);
         most--;
     }
     return most;
@@ -107,7 +100,7 @@ static void scan_asks_due(struct reply *reply, size_t most)
     scan_heap(reply, &memory->due, before, most);
 }
 
-static bool is_runnable(const struct call_facts *call)
+static bool is_runnable(const struct stored_call *call)
 {
     return call->handed && (call->state == CALL_STORED_RUNNABLE ||
                             (call->state == CALL_STORED_RUNNING && call->gone));
@@ -138,7 +131,7 @@ static void scan_calls(struct reply *reply, size_t most)
     struct idmap_walk walk = { 0 };
     size_t count = 0;
 
-    for (const struct call_facts *call; (call = idmap_next(&memory->calls, &walk));) {
+    for (const struct stored_call *call; (call = idmap_next(&memory->calls, &walk));) {
         size_t at = count;
         if ((runnable && !is_runnable(call)) ||
             (scanning->cursor.given &&
@@ -153,14 +146,14 @@ static void scan_calls(struct reply *reply, size_t most)
         count += count <= most;
     }
     for (size_t i = 0; i < count && i < most; i++) {
-        struct call_facts *call = idmap_get(&memory->calls, id_str(&page[i]));
+        struct stored_call *call = idmap_get(&memory->calls, id_str(&page[i]));
         struct call_view view;
         if (!call || (runnable && !is_runnable(call)))
             continue; /* the callback of a row has changed or dropped it */
         memory_call_view(call, &view);
         struct call_record record = runnable ? view.record : call_outline(&view.record);
-        size_t pending = call->packed ? 0 : ((struct stored_call *)call)->pending;
-        scanning->row(reply->data, &(struct store_row){ .call = &record, .pending = pending });
+        scanning->row(reply->data,
+                      &(struct store_row){ .call = &record, .pending = call->pending });
         memory_call_view_finish(&view);
     }
     if (count > most)
@@ -171,24 +164,19 @@ static void scan_calls(struct reply *reply, size_t most)
 static void scan_asks_of_call(struct reply *reply, size_t most)
 {
     struct memory_store *memory = reply->memory;
-    struct call_facts *call =
+    struct stored_call *call =
         reply->with_call ? reply->call : idmap_get(&memory->calls, reply->scanning->scan.key);
-    struct ask_look look;
 
     if (!call || (reply->with_call && call->state != CALL_STORED_WAITING))
         return;
     if (!reply->with_call)
         memory_hold(reply, call); /* the row's callback may change anything */
     size_t skip = call->ask_count > most ? call->ask_count - most : 0;
-    for (bool more = memory_ask_first(call, &look); more && most > 0;
-         more = memory_ask_next(&look)) {
-        if (skip > 0) {
-            skip--;
-            continue;
-        }
-        row_of_look(reply, &look);
-        most--;
-    }
+    const struct stored_ask *ask = call->asks;
+    for (; skip > 0; skip--)
+        ask = ask->next;
+    for (; ask && most > 0; ask = ask->next, most--)
+        memory_row_of_ask(reply, ask);
 }
 
 void memory_scan_rows(struct reply *reply)

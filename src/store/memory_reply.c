@@ -25,26 +25,10 @@ struct reply *memory_reply(struct memory_store *memory, store_done *done, void *
     return reply;
 }
 
-void memory_hold(struct reply *reply, struct call_facts *call)
+void memory_hold(struct reply *reply, struct stored_call *call)
 {
     call->refs++;
     reply->call = call;
-}
-
-void memory_hold_ask(struct reply *reply, struct ask_facts *ask)
-{
-    memory_hold(reply,
-                ask->packed ? &memory_packed_of(ask)->is : &memory_stored_ask(ask)->call->is);
-    reply->ask = ask;
-}
-
-static const struct ask_record *item_record(struct ask_facts *ask, struct ask_record *record)
-{
-    struct ask_look look;
-
-    memory_ask_look(ask, &look);
-    memory_ask_view(&look, record);
-    return record;
 }
 
 void memory_show_spent(struct reply *reply, const struct spent *spent)
@@ -92,8 +76,10 @@ static void asks_show(struct reply *reply, struct shown *shown)
     struct claimed *claimed = &shown->one_claimed;
 
     shown->many = NULL;
-    if (reply->ask)
-        reply->reply.ask = item_record(reply->ask, &shown->one);
+    if (reply->ask) {
+        shown->one = memory_ask_view(reply->ask);
+        reply->reply.ask = &shown->one;
+    }
     if (count == 0)
         return;
     if (count > 1) {
@@ -101,7 +87,8 @@ static void asks_show(struct reply *reply, struct shown *shown)
         claimed = (struct claimed *)(void *)(records + count);
     }
     for (size_t i = 0; i < count; i++) {
-        claimed[i].ask = item_record(reply->items[i].ask, &records[i]);
+        records[i] = memory_ask_view(reply->items[i].ask);
+        claimed[i].ask = &records[i];
         /* What was put up again may have been ended before this is told. */
         claimed[i].won =
             reply->items[i].won && (!reply->items[i].put || claimed[i].ask->state == ASK_PENDING);
@@ -204,7 +191,7 @@ void memory_hint(struct memory_store *memory, struct stored_call *call)
     if (!memory->wake)
         return;
     reply = memory_reply(memory, NULL, NULL, NOD_OK);
-    memory_hold(reply, &call->is);
+    memory_hold(reply, call);
     reply->wakes = true;
     memory_send(reply);
 }
@@ -231,17 +218,17 @@ static void hints_send(struct memory_store *memory)
 
 void memory_hint_ask(struct memory_store *memory, struct stored_ask *ask, bool ended)
 {
-    struct tally *tally = ask->call->is.tally;
+    struct tally *tally = ask->call->tally;
 
     if (!memory->told)
         return;
     if (!tally->owner)
-        tally->owner = store_owner(memory_principal(&ask->call->is));
+        tally->owner = store_owner(memory_principal(ask->call));
     if (!memory->hints)
         memory->hints = mem_alloc(MEMORY_HINTS_MAX * sizeof(*memory->hints));
     if (memory->hint_count < MEMORY_HINTS_MAX)
         memory->hints[memory->hint_count++] =
-            (struct told_ask){ ask->is.id, ask->call->is.id, tally->owner, ended };
+            (struct told_ask){ ask->id, ask->call->id, tally->owner, ended };
     else
         memory->hints_lost = true;
     hints_send(memory);

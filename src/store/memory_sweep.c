@@ -16,14 +16,6 @@ enum {
     LEFT_MAX = 65536, /* calls that could be run, but that nothing can bring back */
 };
 
-static void ended_free(struct memory_store *memory, struct ended_call *call)
-{
-    for (uint32_t i = 0; i < call->is.ask_count; i++)
-        idmap_remove(&memory->asks, &call->asks[i]);
-    idmap_remove(&memory->calls, call);
-    memory_call_release(memory, &call->is);
-}
-
 static void spent_drop(struct memory_store *memory, struct spent *spent)
 {
     heap_remove(&memory->spent_due, &spent->due);
@@ -35,34 +27,45 @@ static void spent_drop(struct memory_store *memory, struct spent *spent)
 
 /* The record is dropped before its time: a few bytes remember that the call has ended. They count
  * against its principal. */
-static void spent_add(struct memory_store *memory, const struct ended_call *call)
+static void spent_add(struct memory_store *memory, const struct stored_call *call)
 {
     struct spent *spent = MEM_NEW(struct spent);
 
-    spent->id = call->is.id;
-    spent->state = call->is.state;
-    spent->opened_ms = call->is.opened_ms;
-    spent->tally = call->is.tally;
+    spent->id = call->id;
+    spent->state = call->state;
+    spent->opened_ms = call->opened_ms;
+    spent->tally = call->tally;
     spent->tally->calls++;
     memory_bytes_mark(memory, spent->tally);
     idmap_add(&memory->spent, spent);
-    heap_set(&memory->spent_due, &spent->due, call->is.keep_until);
-    memory_note_due(memory, call->is.keep_until);
+    heap_set(&memory->spent_due, &spent->due, call->keep_until);
+    memory_note_due(memory, call->keep_until);
 }
 
-void memory_ended_drop(struct memory_store *memory, struct ended_call *call)
+void memory_ended_drop(struct memory_store *memory, struct stored_call *call)
 {
-    if (call->is.keep_until > memory_now(memory))
+    if (call->keep_until > memory_now(memory))
         spent_add(memory, call);
-    ended_free(memory, call);
+    memory_call_drop(memory, call);
 }
 
-static void ended_sweep(struct memory_store *memory, int most)
+/* Past the bound on how many are kept, who would go first goes; but a result that nobody has
+ * fetched makes no room. */
+static void ended_sweep(struct memory_store *memory, int64_t now, int most)
 {
-    struct ended_call *call;
+    struct heap_node *first;
 
-    for (int i = 0; i < most && (call = memory_ended_next(memory)); i++)
+    for (int i = 0; i < most && (first = heap_first(&memory->ended)); i++) {
+        struct stored_call *call = HEAP_OF(first, struct stored_call, due);
+        struct list *oldest = list_first(&memory->fetched);
+        if (first->at > now) {
+            if (memory->ended.count <= memory->opts.keep_most || !oldest)
+                break;
+            if (!call->end->fetched)
+                call = LIST_OF(oldest, struct call_end, in_all)->call;
+        }
         memory_ended_drop(memory, call);
+    }
 }
 
 /* Questions that ran out, and that nobody ended: their calls can be run without them. */
@@ -86,10 +89,10 @@ static void idle_sweep(struct memory_store *memory, int64_t now, int most)
     struct heap_node *first;
 
     for (int i = 0; i < most && (first = heap_first(&memory->idle)); i++) {
-        struct stored_call *call = HEAP_OF(first, struct stored_call, idle);
+        struct stored_call *call = HEAP_OF(first, struct stored_call, due);
         if (first->at > now)
             break;
-        if (call->ran_out && call->is.keep_until && !memory->opts.looked_after) {
+        if (call->ran_out && call->keep_until && !memory->opts.looked_after) {
             memory_call_drop(memory, call);
             continue;
         }
@@ -100,7 +103,7 @@ static void idle_sweep(struct memory_store *memory, int64_t now, int most)
     for (int i = 0; i < most && (first = heap_first(&memory->left)); i++) {
         if (first->at > now && memory->left.count <= LEFT_MAX)
             break;
-        memory_call_drop(memory, HEAP_OF(first, struct stored_call, idle));
+        memory_call_drop(memory, HEAP_OF(first, struct stored_call, due));
     }
 }
 
@@ -118,9 +121,10 @@ static void spent_sweep(struct memory_store *memory, int64_t now, int most)
 /* When the first record is dropped, or the first question runs out. */
 static int64_t earliest_due(struct memory_store *memory)
 {
-    const struct heap *heaps[] = { &memory->due,  &memory->lapsed,    &memory->idle,
-                                   &memory->left, &memory->spent_due, &memory->values_due };
-    int64_t earliest = memory_ended_due(memory);
+    const struct heap *heaps[] = { &memory->due,       &memory->lapsed, &memory->idle,
+                                   &memory->left,      &memory->ended,  &memory->spent_due,
+                                   &memory->values_due };
+    int64_t earliest = INT64_MAX;
 
     for (size_t i = 0; i < sizeof(heaps) / sizeof(heaps[0]); i++) {
         const struct heap_node *first = heap_first(heaps[i]);
@@ -135,7 +139,7 @@ static void sweep(struct memory_store *memory, int most)
     int64_t now = memory_now(memory);
 
     if (memory->ended.count > memory->opts.keep_most || memory->due_at <= now)
-        ended_sweep(memory, most);
+        ended_sweep(memory, now, most);
     if (memory->due_at > now)
         return; /* the usual case */
     lapsed_sweep(memory, now, most);

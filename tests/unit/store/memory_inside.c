@@ -296,6 +296,7 @@ static void of_many_that_have_ended_the_newest_are_there(void **state)
         .clock = &fake.clock, .defer = defer, .keep_ms = KEEP_MS, .keep_most = KEPT });
     for (int i = 0; i < MANY; i++) {
         snprintf(call, sizeof(call), "call%d", i);
+        fake_clock_advance(&fake, 1);
         own_keep = 10 * KEEP_MS;
         park(call, (int64_t[]){ 500, 600, 0 }, NULL, 0);
         own_keep = 0;
@@ -896,108 +897,6 @@ static void an_ended_call_is_shown_to_many_at_once_without_a_copy_for_each(void 
     assert_int_equal(shown.copies, 0);
 }
 
-/* A call that ends with one question, which comes with this form. */
-static void end_with_form(const char *call, struct str form, bool sensitive)
-{
-    char id[ID_LEN + 1], ask[ID_LEN + 1], t[ID_LEN + 1], text[32];
-    struct call_record open = record_of(name(id, call));
-
-    snprintf(text, sizeof(text), "%s-form", call);
-    store->ops->park(store,
-                     &(struct park_spec){ .token = token(t),
-                                          .open = &open,
-                                          .node = STR("n"),
-                                          .call_id = open.id,
-                                          .epoch = 1,
-                                          .asks = &(struct ask_record){ .id = name(ask, text),
-                                                                        .call_id = open.id,
-                                                                        .key = STR("k"),
-                                                                        .detail = form,
-                                                                        .sensitive = sensitive,
-                                                                        .ttl_ms = 500 },
-                                          .ask_count = 1,
-                                          .handed = true },
-                     done, NULL);
-    assert_int_equal(finish(call), NOD_OK);
-}
-
-struct form_seen {
-    struct str expected;
-    const char *at; /* where it is; NULL: it is another */
-};
-
-static void sees_form(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct form_seen *seen = data;
-
-    assert_int_equal(status, NOD_OK);
-    if (str_eq(reply->ask->detail, seen->expected))
-        seen->at = reply->ask->detail.at;
-}
-
-/* The ask has this form; where that is. */
-static const char *form_of(const char *ask, struct str expected)
-{
-    char id[ID_LEN + 1];
-    struct form_seen seen = { .expected = expected };
-
-    store->ops->load_ask(store, name(id, ask), sees_form, &seen);
-    settle();
-    assert_non_null(seen.at);
-    return seen.at;
-}
-
-static size_t forms_at_hand(void)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < DETAIL_PLACES; i++)
-        count += memory_of(store)->details[i] != NULL;
-    return count;
-}
-
-static void ended_calls_share_a_form_until_the_last_of_them_goes(void **state)
-{
-    const struct str form = STR("{\"type\":\"object\",\"properties\":{}}");
-
-    (void)state;
-    end_with_form("one", form, false);
-    end_with_form("two", form, false);
-    assert_ptr_equal(form_of("one-form", form), form_of("two-form", form));
-    assert_int_equal(forms_at_hand(), 1);
-    fake_clock_advance(&fake, 1);
-    end_with_form("three", STR_NONE, false);
-    form_of("two-form", form);
-    assert_int_equal(forms_at_hand(), 1);
-    end_with_form("four", STR_NONE, false);
-    assert_int_equal(load("two"), NOD_E_NOT_FOUND);
-    assert_int_equal(forms_at_hand(), 0);
-}
-
-/* Two forms that would be at hand in the same place: the first one lives on with its call alone. */
-static void a_form_that_gave_way_to_another_stays_with_its_call(void **state)
-{
-    (void)state;
-    end_with_form("one", STR("{\"a\":1}"), false);
-    end_with_form("two", STR("{\"b\":2}"), false);
-    form_of("one-form", STR("{\"a\":1}"));
-    fake_clock_advance(&fake, 1);
-    end_with_form("three", STR_NONE, false); /* "one" goes */
-    form_of("two-form", STR("{\"b\":2}"));
-    assert_int_equal(forms_at_hand(), 1);
-}
-
-static void the_form_of_a_confidential_question_is_shared_with_nobody(void **state)
-{
-    const struct str form = STR("{\"type\":\"object\",\"title\":\"PIN\"}");
-
-    (void)state;
-    end_with_form("one", form, true);
-    end_with_form("two", form, true);
-    assert_ptr_not_equal(form_of("one-form", form), form_of("two-form", form));
-    assert_int_equal(forms_at_hand(), 0);
-}
-
 static void sees_the_result(void *data, nod_status status, const struct store_reply *reply)
 {
     *(bool *)data = true;
@@ -1050,9 +949,6 @@ SUBJECT(memory_inside)
         TEST(a_store_that_goes_takes_along_what_its_replies_would_have_shown),
         TEST(an_ended_call_that_goes_at_a_row_of_a_scan_is_shown_to_the_last),
         TEST(an_ended_call_is_shown_to_many_at_once_without_a_copy_for_each),
-        TEST(ended_calls_share_a_form_until_the_last_of_them_goes),
-        TEST(a_form_that_gave_way_to_another_stays_with_its_call),
-        TEST(the_form_of_a_confidential_question_is_shared_with_nobody),
         TEST(a_call_that_ends_while_it_is_being_loaded_is_shown_with_its_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
