@@ -24,16 +24,13 @@ bool memory_id_is(const struct id *id, struct str s)
 static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open,
                                     struct tally *tally)
 {
-    struct stored_call *call = memory_call_make(open);
+    struct stored_call *call =
+        memory_call_make(memory, open, tally ? tally : memory_tally_add(memory, open->principal));
 
-    call->tally = tally ? tally : memory_tally_add(memory, open->principal);
-    call->tally->calls++;
-    call->refs = 1;
     call->state = CALL_STORED_RUNNING;
     call->epoch = 1;
     call->opened_ms = memory_now(memory);
     idmap_add(&memory->calls, call);
-    memory_bytes_add(memory, call, memory_park_bytes(&(struct park_spec){ .open = open }));
     return call;
 }
 
@@ -72,36 +69,13 @@ void memory_call_drop(struct memory_store *memory, struct stored_call *call)
     memory_call_release(memory, call);
 }
 
-static void journal_add(struct memory_store *memory, struct stored_call *call,
-                        const struct entry *entries, size_t count)
-{
-    struct journal longer;
-
-    if (count == 0)
-        return;
-    memory_bytes_add(memory, call, memory_entries_bytes(entries, count));
-    journal_make(&longer, call->entries, call->entry_count, entries, count);
-    mem_free(call->entries);
-    call->entries = longer.entries;
-    call->entry_count = (uint32_t)longer.count;
-}
-
 static void ask_add(struct memory_store *memory, struct stored_call *call,
                     const struct ask_record *record)
 {
-    struct stored_ask *ask = memory_ask_make(record);
+    struct stored_ask *ask = memory_ask_make(memory, call, record);
 
-    ask->call = call;
     ask->asked_ms = record->asked_ms ? record->asked_ms : memory_now(memory);
     ask->expires_ms = record->expires_ms ? record->expires_ms : ask->asked_ms + record->ttl_ms;
-    if (call->last_ask)
-        call->last_ask->next = ask;
-    else
-        call->asks = ask;
-    call->last_ask = ask;
-    call->ask_count++;
-    memory_bytes_add(memory, call,
-                     memory_park_bytes(&(struct park_spec){ .asks = record, .ask_count = 1 }));
     call->pending++;
     call->ran_out = false;
     idmap_add(&memory->asks, ask);
@@ -113,12 +87,9 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
 void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
                       struct str content, struct str by, struct str via, struct str note)
 {
-    ask->end = memory_ask_end_make(content, by, via, note);
-    memory_bytes_add(memory, ask->call,
-                     sizeof(*ask->end) + content.len + by.len + via.len + note.len + 4);
+    ask->end = memory_ask_end_make(memory, ask, content, by, via, note);
     ask->end->state = state;
     ask->end->ended_ms = memory_now(memory);
-    ask->end->ask = ask;
     list_append(&memory->answered, &ask->end->link);
     memory_quota_remove(memory, ask);
     memory_index_remove(memory, ask);
@@ -150,9 +121,7 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
     for (size_t i = 0; i < call->entry_count; i++)
         if (call->entries[i].sensitive)
             erase(&call->entries[i].content);
-    call->end = memory_call_end_make(result);
-    call->end->call = call;
-    memory_bytes_add(memory, call, sizeof(*call->end) + result.len + 1);
+    call->end = memory_call_end_make(memory, call, result);
     if (call->keep_until > until)
         until = call->keep_until;
     heap_set(&memory->ended, &call->due, until);
@@ -188,8 +157,7 @@ static nod_status gone(struct memory_store *memory, struct str call_id)
 static bool is_behind(const struct park_spec *park, struct stored_call *call)
 {
     return park->open && call->state == CALL_STORED_WAITING &&
-           !memory_id_is(&call->token, park->token) &&
-           memory_journal_count(call) < park->entry_count;
+           !memory_id_is(&call->token, park->token) && call->entry_count < park->entry_count;
 }
 
 /* Questions that come back with their call are not counted again. */
@@ -253,7 +221,7 @@ static void running_move(struct memory_store *memory, struct stored_call *call,
                          const struct park_spec *park)
 {
     call->token = id_of(park->token);
-    journal_add(memory, call, park->entries, park->entry_count);
+    memory_journal_add(memory, call, park->entries, park->entry_count);
     call->notices = park->notices;
     call->handed |= park->handed;
     if (park->entry_count || park->ask_count)

@@ -56,23 +56,19 @@ void memory_bytes_value(struct memory_store *memory, struct tally *tally, size_t
     memory->bytes += now - before;
 }
 
-size_t memory_entries_bytes(const struct entry *entries, size_t count)
-{
-    return count ? count * sizeof(struct entry) + entries_text_bytes(entries, count) : 0;
-}
-
 size_t memory_park_bytes(const struct park_spec *park)
 {
     const struct call_record *open = park->open;
-    size_t bytes = memory_entries_bytes(park->entries, park->entry_count);
+    size_t bytes = park->entry_count * sizeof(struct entry) +
+                   entries_text_bytes(park->entries, park->entry_count);
 
     if (open)
         bytes += sizeof(struct stored_call) + open->scope.len + open->target.len + open->args.len +
-                 open->uri.len + open->caller.len + open->client.len + 6;
+                 open->uri.len + open->caller.len + open->client.len;
     for (size_t i = 0; i < park->ask_count; i++) {
         const struct ask_record *ask = &park->asks[i];
         bytes += sizeof(struct stored_ask) + ask->key.len + ask->message.len + ask->detail.len +
-                 ask->url.len + ask->remember.len + 5;
+                 ask->url.len + ask->remember.len;
     }
     return bytes;
 }

@@ -4,7 +4,7 @@
  * A claim looks at all of its items before it changes anything, and then changes each of them. Its
  * reply shows the asks as they are when it is delivered.
  *
- * Holds always: an ask that was claimed has its place in the journal of its call.
+ * Holds always: an ask that was claimed is in the journal of its call.
  */
 #include "store/memory_inside.h"
 
@@ -21,12 +21,11 @@ static bool contradicts(const struct stored_ask *ask, const struct claim_spec *c
     return claim_contradicts(&record, memory_id_is(&ask->end->token, claim->token), claim, item);
 }
 
-/* Gives the ask its place in the journal. */
-static void ask_journal(struct stored_ask *ask, struct str token)
+/* The ask has ended, by the claim with this token. */
+static void ask_journal(struct memory_store *memory, struct stored_ask *ask, struct str token)
 {
     ask->end->token = id_of(token);
-    ask->end->place = (uint32_t)memory_journal_count(ask->call) + 1;
-    ask->call->claimed++;
+    memory_journal_ask(memory, ask);
 }
 
 /* False: the item is refused, and its ask stays pending. */
@@ -51,7 +50,7 @@ static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
         memory_ask_close(memory, ask, item->outcome, item->content, claim->by, claim->via,
                          item->note);
     }
-    ask_journal(ask, claim->token);
+    ask_journal(memory, ask, claim->token);
     return true;
 }
 
@@ -73,7 +72,7 @@ static uint64_t call_claimed(struct memory_store *memory, struct stored_call *ca
 void memory_ask_expire(struct memory_store *memory, struct stored_ask *ask)
 {
     memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"), STR_NONE);
-    ask_journal(ask, STR_NONE);
+    ask_journal(memory, ask, STR_NONE);
     ask->call->ran_out = true;
     call_claimed(memory, ask->call, STR_NONE);
 }

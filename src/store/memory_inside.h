@@ -87,15 +87,22 @@ struct tally {      /* of a principal; lives as long as one of its records; they
     char name[]; /* ends with a NUL */
 };
 
+struct piece { /* of the memory of a call: see memory_record.c */
+    struct piece *next;
+    char at[];
+};
+
 /* Millions of calls may wait, each with an ask, so the two are small. The texts of each follow it
- * in its block. */
+ * in its piece. */
 struct stored_call {
     struct tally *tally;
     struct str scope, target, args, uri, caller, client;
     struct stored_ask *asks, *last_ask;
-    struct entry *entries; /* of its journal, without those of asks that were claimed here */
-    struct call_end *end;  /* NULL: it has not ended */
-    struct heap_node due;  /* in memory->idle, left or ended */
+    struct piece *pieces;  /* all that belongs to it */
+    struct entry *entries; /* its journal */
+    size_t entry_count, entry_room;
+    struct call_end *end; /* NULL: it has not ended */
+    struct heap_node due; /* in memory->idle, left or ended */
     uint64_t epoch;
     uint64_t deaths; /* see deaths_pack */
     int64_t opened_ms;
@@ -103,8 +110,6 @@ struct stored_call {
     int64_t idle_since; /* runnable since then */
     uint32_t notices;
     uint32_t ask_count;
-    uint32_t entry_count;
-    uint32_t claimed; /* asks that have an entry in its journal: see ask_end.place */
     uint32_t pending;
     uint32_t refs;       /* replies that show it, plus one while it can be found */
     uint32_t bytes;      /* of the record, with its journal and its asks; counted in the tally */
@@ -158,7 +163,6 @@ struct ask_end {
     struct str by, via, note, content;
     uint64_t took; /* the epoch in which the claim took the call, or 0 */
     int64_t ended_ms;
-    uint32_t place; /* its place in the journal, from 1; 0: it was withdrawn and has none */
     enum ask_state state;
     struct id token; /* of the claim that ended it; empty: it was withdrawn */
 };
@@ -321,22 +325,27 @@ void memory_ask_expire(struct memory_store *memory, struct stored_ask *ask);
 
 /* --- memory_record.c --- */
 
-/* A record of this call, or of this ask, with nothing set that the store sets. */
-struct stored_call *memory_call_make(const struct call_record *open);
-struct stored_ask *memory_ask_make(const struct ask_record *record);
-struct ask_end *memory_ask_end_make(struct str content, struct str by, struct str via,
+/* A call of this tally; an ask, the last of its call; and how the two end. Nothing else is set that
+ * the store sets. */
+struct stored_call *memory_call_make(struct memory_store *memory, const struct call_record *open,
+                                     struct tally *tally);
+struct stored_ask *memory_ask_make(struct memory_store *memory, struct stored_call *call,
+                                   const struct ask_record *record);
+struct call_end *memory_call_end_make(struct memory_store *memory, struct stored_call *call,
+                                      struct str result);
+struct ask_end *memory_ask_end_make(struct memory_store *memory, struct stored_ask *ask,
+                                    struct str content, struct str by, struct str via,
                                     struct str note);
-struct call_end *memory_call_end_make(struct str result);
 /* The call is in no list any more. */
 void memory_call_free(struct memory_store *memory, struct stored_call *call);
 
-struct call_view { /* a record, and what it points to */
-    struct call_record record;
-    struct entry *many; /* its journal, if it is longer than `few` */
-    struct entry few[4];
-};
-void memory_call_view(const struct stored_call *call, struct call_view *view);
-void memory_call_view_finish(struct call_view *view);
+/* The journal gets longer: by these entries; by that of an ask that has ended. */
+void memory_journal_add(struct memory_store *memory, struct stored_call *call,
+                        const struct entry *entries, size_t count);
+void memory_journal_ask(struct memory_store *memory, const struct stored_ask *ask);
+
+/* Their records; what they point to lives as long as the call. */
+struct call_record memory_call_view(const struct stored_call *call);
 struct ask_record memory_ask_view(const struct stored_ask *ask);
 
 /* --- memory_bytes.c --- */
@@ -351,8 +360,7 @@ void memory_bytes_unmark(struct memory_store *memory, struct tally *tally);
 /* A small record of the tally counts so many bytes now, and no longer so many. */
 void memory_bytes_value(struct memory_store *memory, struct tally *tally, size_t now,
                         size_t before);
-/* What entries of a journal, and a park, would add. */
-size_t memory_entries_bytes(const struct entry *entries, size_t count);
+/* About what a park would add. */
 size_t memory_park_bytes(const struct park_spec *park);
 /* The result of an ended call was handed out; and the call is dropped. */
 void memory_bytes_fetched(struct memory_store *memory, struct stored_call *call);
@@ -395,11 +403,6 @@ void memory_quota_lapse(struct memory_store *memory, size_t most);
 static inline struct str memory_principal(const struct stored_call *call)
 {
     return str_n(call->tally->name, call->tally->len);
-}
-
-static inline size_t memory_journal_count(const struct stored_call *call)
-{
-    return (size_t)call->entry_count + call->claimed;
 }
 
 /* What could bring the call back lives for so long from now. */

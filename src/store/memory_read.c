@@ -147,14 +147,12 @@ static void scan_calls(struct reply *reply, size_t most)
     }
     for (size_t i = 0; i < count && i < most; i++) {
         struct stored_call *call = idmap_get(&memory->calls, id_str(&page[i]));
-        struct call_view view;
         if (!call || (runnable && !is_runnable(call)))
             continue; /* the callback of a row has changed or dropped it */
-        memory_call_view(call, &view);
-        struct call_record record = runnable ? view.record : call_outline(&view.record);
+        struct call_record whole = memory_call_view(call);
+        struct call_record record = runnable ? whole : call_outline(&whole);
         scanning->row(reply->data,
                       &(struct store_row){ .call = &record, .pending = call->pending });
-        memory_call_view_finish(&view);
     }
     if (count > most)
         reply->reply.cursor = cursor_write(scanning->next, 0, id_str(&page[most - 1]));

@@ -1,22 +1,37 @@
 /*
  * store/memory: the records of calls and asks, and how they are shown.
  *
- * The journal of a call is kept in two parts. The entries of questions are made from the asks
- * themselves, each of which knows its place in the journal. Only the other entries are kept as
- * such. The two are put together when somebody looks.
+ * All that belongs to a call is in pieces of memory that are freed together with the call. So what
+ * a reply shows (the texts, the asks, the journal as it was) stays where it is for as long as the
+ * reply holds the call. Each piece is counted when it is made.
  */
 #include "store/memory_inside.h"
 
 #include "base/mem.h"
 
-struct stored_call *memory_call_make(const struct call_record *open)
+/* A piece of memory for so many bytes of this call; objects in it need no more alignment than a
+ * pointer. */
+static void *piece_make(struct memory_store *memory, struct stored_call *call, size_t size)
+{
+    struct piece *piece = mem_alloc(sizeof(*piece) + size);
+
+    piece->next = call->pieces;
+    call->pieces = piece;
+    memory_bytes_add(memory, call, sizeof(*piece) + size);
+    return piece->at;
+}
+
+struct stored_call *memory_call_make(struct memory_store *memory, const struct call_record *open,
+                                     struct tally *tally)
 {
     size_t texts = open->scope.len + open->target.len + open->args.len + open->uri.len +
                    open->caller.len + open->client.len + 6;
     struct stored_call *call = mem_alloc(sizeof(*call) + texts);
     char *at = (char *)(call + 1);
 
-    *call = (struct stored_call){ .id = id_of(open->id),
+    *call = (struct stored_call){ .tally = tally,
+                                  .refs = 1,
+                                  .id = id_of(open->id),
                                   .kind = (unsigned char)open->kind,
                                   .notices = open->notices,
                                   .scope = str_place(&at, open->scope),
@@ -25,17 +40,21 @@ struct stored_call *memory_call_make(const struct call_record *open)
                                   .uri = str_place(&at, open->uri),
                                   .caller = str_place(&at, open->caller),
                                   .client = str_place(&at, open->client) };
+    tally->calls++;
+    memory_bytes_add(memory, call, sizeof(*call) + texts);
     return call;
 }
 
-struct stored_ask *memory_ask_make(const struct ask_record *record)
+struct stored_ask *memory_ask_make(struct memory_store *memory, struct stored_call *call,
+                                   const struct ask_record *record)
 {
     size_t texts = record->key.len + record->message.len + record->detail.len + record->url.len +
                    record->remember.len + 5;
-    struct stored_ask *ask = mem_alloc(sizeof(*ask) + texts);
+    struct stored_ask *ask = piece_make(memory, call, sizeof(*ask) + texts);
     char *at = (char *)(ask + 1);
 
-    *ask = (struct stored_ask){ .id = id_of(record->id),
+    *ask = (struct stored_ask){ .call = call,
+                                .id = id_of(record->id),
                                 .kind = (unsigned char)record->kind,
                                 .page = (unsigned char)record->page,
                                 .listed = (unsigned char)record->listed,
@@ -54,28 +73,38 @@ struct stored_ask *memory_ask_make(const struct ask_record *record)
                                 .url = str_place(&at, record->url),
                                 .remember = str_place(&at, record->remember) };
     memcpy(ask->digest, record->digest, DIGEST_BYTES);
+    if (call->last_ask)
+        call->last_ask->next = ask;
+    else
+        call->asks = ask;
+    call->last_ask = ask;
+    call->ask_count++;
     return ask;
 }
 
-struct ask_end *memory_ask_end_make(struct str content, struct str by, struct str via,
+struct ask_end *memory_ask_end_make(struct memory_store *memory, struct stored_ask *ask,
+                                    struct str content, struct str by, struct str via,
                                     struct str note)
 {
-    struct ask_end *end = mem_alloc(sizeof(*end) + by.len + via.len + note.len + content.len + 4);
+    size_t texts = by.len + via.len + note.len + content.len + 4;
+    struct ask_end *end = piece_make(memory, ask->call, sizeof(*end) + texts);
     char *at = (char *)(end + 1);
 
-    *end = (struct ask_end){ .by = str_place(&at, by),
+    *end = (struct ask_end){ .ask = ask,
+                             .by = str_place(&at, by),
                              .via = str_place(&at, via),
                              .note = str_place(&at, note),
                              .content = str_place(&at, content) };
     return end;
 }
 
-struct call_end *memory_call_end_make(struct str result)
+struct call_end *memory_call_end_make(struct memory_store *memory, struct stored_call *call,
+                                      struct str result)
 {
-    struct call_end *end = mem_alloc(sizeof(*end) + result.len + 1);
+    struct call_end *end = piece_make(memory, call, sizeof(*end) + result.len + 1);
     char *at = (char *)(end + 1);
 
-    *end = (struct call_end){ .result = str_place(&at, result) };
+    *end = (struct call_end){ .call = call, .result = str_place(&at, result) };
     list_init(&end->in_all);
     list_init(&end->of_tally);
     return end;
@@ -83,90 +112,85 @@ struct call_end *memory_call_end_make(struct str result)
 
 void memory_call_free(struct memory_store *memory, struct stored_call *call)
 {
-    for (struct stored_ask *ask = call->asks, *next; ask; ask = next) {
-        next = ask->next;
-        mem_free(ask->end);
-        mem_free(ask);
+    for (struct piece *piece = call->pieces, *next; piece; piece = next) {
+        next = piece->next;
+        mem_free(piece);
     }
     memory_bytes_drop(memory, call);
     memory_tally_release(memory, call->tally);
-    mem_free(call->entries);
-    mem_free(call->end);
     mem_free(call);
+}
+
+/* --- the journal --- */
+
+/* Places for so many more entries. If the journal has to move, the old one stays for those who look
+ * at it. */
+static struct entry *journal_more(struct memory_store *memory, struct stored_call *call,
+                                  size_t count)
+{
+    size_t least = call->entry_count + count, room = call->entry_room * 2;
+
+    if (least > call->entry_room) {
+        const struct entry *before = call->entries;
+        call->entry_room = room > least ? room : least;
+        call->entries = piece_make(memory, call, call->entry_room * sizeof(*before));
+        if (before)
+            memcpy(call->entries, before, call->entry_count * sizeof(*before));
+    }
+    call->entry_count = least;
+    return call->entries + least - count;
+}
+
+void memory_journal_add(struct memory_store *memory, struct stored_call *call,
+                        const struct entry *entries, size_t count)
+{
+    if (count == 0)
+        return;
+    struct entry *to = journal_more(memory, call, count);
+    char *at = piece_make(memory, call, entries_text_bytes(entries, count));
+    entries_copy(to, entries, count, &at);
+}
+
+void memory_journal_ask(struct memory_store *memory, const struct stored_ask *ask)
+{
+    struct entry *entry = journal_more(memory, ask->call, 1);
+
+    *entry = (struct entry){ .class = ENTRY_ASK,
+                             .key = ask->key,
+                             .state = ask->end->state,
+                             .number = ask->ttl_ms,
+                             .ask_id = id_str(&ask->id),
+                             .content = ask->end->content,
+                             .by = ask->end->by,
+                             .note = ask->end->note,
+                             .sensitive = ask->sensitive };
+    memcpy(entry->digest, ask->digest, DIGEST_BYTES);
 }
 
 /* --- how they look --- */
 
-/* The journal entry of an ask that was claimed. */
-static struct entry entry_of(const struct stored_ask *ask)
+struct call_record memory_call_view(const struct stored_call *call)
 {
-    struct entry entry = { .class = ENTRY_ASK,
-                           .key = ask->key,
-                           .state = ask->end->state,
-                           .number = ask->ttl_ms,
-                           .ask_id = id_str(&ask->id),
-                           .content = ask->end->content,
-                           .by = ask->end->by,
-                           .note = ask->end->note,
-                           .sensitive = ask->sensitive };
-
-    memcpy(entry.digest, ask->digest, DIGEST_BYTES);
-    return entry;
-}
-
-/* The asks have their places; the other entries fill the rest, in their order. */
-static void journal_view(const struct stored_call *call, struct entry *entries, size_t count)
-{
-    const struct entry *other = call->entries;
-
-    for (size_t i = 0; i < count; i++)
-        entries[i].key = STR_NONE;
-    for (const struct stored_ask *ask = call->asks; ask; ask = ask->next)
-        if (ask->end && ask->end->place)
-            entries[ask->end->place - 1] = entry_of(ask);
-    for (size_t i = 0; i < count; i++)
-        if (!entries[i].key.at)
-            entries[i] = *other++;
-}
-
-void memory_call_view(const struct stored_call *call, struct call_view *view)
-{
-    struct entry *entries = view->few;
-
-    view->record = (struct call_record){
-        .id = id_str(&call->id),
-        .principal = memory_principal(call),
-        .scope = call->scope,
-        .kind = (enum target_kind)call->kind,
-        .target = call->target,
-        .args = call->args,
-        .uri = call->uri,
-        .caller = call->caller,
-        .client = call->client,
-        .notices = call->notices,
-        .entries = call->entries,
-        .entry_count = memory_journal_count(call),
-        .state = (enum call_state)call->state,
-        .epoch = call->epoch,
-        .result = call->end ? call->end->result : STR_NONE,
-        .opened_ms = call->opened_ms,
-        .keep_until_ms = call->keep_until,
-        .handed = call->handed,
-        .node = call->gone ? STR("gone") : STR_NONE, /* it knows one node alone */
-        .deaths = deaths_unpack(call->deaths),
-    };
-    view->many = NULL;
-    if (call->claimed == 0)
-        return;
-    if (view->record.entry_count > sizeof(view->few) / sizeof(view->few[0]))
-        entries = view->many = mem_alloc(view->record.entry_count * sizeof(struct entry));
-    journal_view(call, entries, view->record.entry_count);
-    view->record.entries = entries;
-}
-
-void memory_call_view_finish(struct call_view *view)
-{
-    mem_free(view->many);
+    return (struct call_record){ .id = id_str(&call->id),
+                                 .principal = memory_principal(call),
+                                 .scope = call->scope,
+                                 .kind = (enum target_kind)call->kind,
+                                 .target = call->target,
+                                 .args = call->args,
+                                 .uri = call->uri,
+                                 .caller = call->caller,
+                                 .client = call->client,
+                                 .notices = call->notices,
+                                 .entries = call->entries,
+                                 .entry_count = call->entry_count,
+                                 .state = (enum call_state)call->state,
+                                 .epoch = call->epoch,
+                                 .result = call->end ? call->end->result : STR_NONE,
+                                 .opened_ms = call->opened_ms,
+                                 .keep_until_ms = call->keep_until,
+                                 .handed = call->handed,
+                                 .node = call->gone ? STR("gone") : STR_NONE,
+                                 .deaths = deaths_unpack(call->deaths) };
 }
 
 struct ask_record memory_ask_view(const struct stored_ask *ask)

@@ -134,19 +134,17 @@ static void deliver(void *data)
         memory_list_rows(reply);
     if (reply->tells)
         hints_tell(reply);
-    struct call_view call;
+    struct call_record call;
     struct shown shown;
-    call.many = NULL;
     if (reply->call && reply->with_call) {
-        memory_call_view(reply->call, &call);
-        reply->reply.call = &call.record;
+        call = memory_call_view(reply->call);
+        reply->reply.call = &call;
     }
     asks_show(reply, &shown);
     if (reply->wakes)
         reply->memory->wake(reply->memory->wake_data, id_str(&reply->call->id));
     if (reply->done)
         reply->done(reply->data, reply->status, &reply->reply);
-    memory_call_view_finish(&call);
     mem_free(shown.many);
     if (reply->memory)
         reply_empty(reply);
