@@ -54,13 +54,11 @@ static void due_leave(struct memory_store *memory, struct stored_call *call)
 void memory_call_drop(struct memory_store *memory, struct stored_call *call)
 {
     for (struct stored_ask *ask = call->asks; ask; ask = ask->next) {
-        if (ask->end) {
-            list_remove(&ask->end->link);
-        } else {
+        if (!ask->end) {
             memory_quota_remove(memory, ask);
-            memory_index_remove(memory, ask);
             memory_hint_ask(memory, ask, true);
         }
+        memory_index_remove(memory, ask);
         idmap_remove(&memory->asks, ask);
     }
     due_leave(memory, call);
@@ -87,12 +85,12 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
 void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
                       struct str content, struct str by, struct str via, struct str note)
 {
+    memory_index_remove(memory, ask);
     ask->end = memory_ask_end_make(memory, ask, content, by, via, note);
     ask->end->state = state;
     ask->end->ended_ms = memory_now(memory);
-    list_append(&memory->answered, &ask->end->link);
+    memory_index_add(memory, ask);
     memory_quota_remove(memory, ask);
-    memory_index_remove(memory, ask);
     memory_hint_ask(memory, ask, true);
     ask->call->pending--;
 }
@@ -517,7 +515,6 @@ struct store *memory_store_create(const struct memory_opts *opts)
     heap_init(&memory->spent_due);
     idmap_init(&memory->spent, SIZE_MAX / 2, offsetof(struct spent, id));
     list_init(&memory->replies);
-    list_init(&memory->answered);
     memory_quota_init(memory);
     return &memory->store;
 }

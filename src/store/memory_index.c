@@ -1,150 +1,98 @@
 /*
  * store/memory: lists of asks that wait, and of asks that have ended, by page.
  *
- * Waiting asks are in two trees, in the order in which they were asked: one of all, one of their
- * principal. A page begins where the last one ended, at the same cost however many there are.
+ * Asks are in two trees: one of all, one of their principal. Those that have ended come first, the
+ * latest end before the others; then those that wait, in the order in which they were asked. A page
+ * begins where the last one ended, at the same cost however many there are.
  *
- * Ended asks are in one list, and a page looks at all of them: only some thousands of ended calls
- * are kept. So a call pays nothing for a list that is hardly ever looked at.
- *
- * Holds always: an ask is in the trees exactly while it is pending, and in the list from its end
- * on.
+ * Holds always: an ask is in the trees while it can be found.
  */
 #include "store/memory_inside.h"
 
 #include "base/mem.h"
 
-enum { INDEX_LOOKS_MOST = 16384 }; /* questions looked at for one page of the waiting ones */
+enum { INDEX_LOOKS_MOST = 16384 }; /* questions looked at for one page */
 
 /* --- the order --- */
 
 struct ask_place {
-    int64_t at;
+    int64_t at; /* when it was asked; when it ended, as a negative number */
     const char *id;
 };
 
-static int place_order(const struct ask_place *a, int64_t at, const struct id *id)
+static struct ask_place place_of(const struct stored_ask *ask)
 {
-    return a->at != at ? (a->at < at ? -1 : 1) : memcmp(a->id, id->text, ID_LEN);
+    return (struct ask_place){ ask->end ? -ask->end->ended_ms : ask->asked_ms, ask->id.text };
+}
+
+static int place_order(const struct ask_place *a, const struct stored_ask *ask)
+{
+    struct ask_place b = place_of(ask);
+
+    return a->at != b.at ? (a->at < b.at ? -1 : 1) : memcmp(a->id, b.id, ID_LEN);
 }
 
 static int order_in_all(const void *key, const struct tree_node *node)
 {
-    const struct stored_ask *ask = TREE_OF(node, struct stored_ask, in_all);
-
-    return place_order(key, ask->asked_ms, &ask->id);
+    return place_order(key, TREE_OF(node, struct stored_ask, in_all));
 }
 
 static int order_of_owner(const void *key, const struct tree_node *node)
 {
-    const struct stored_ask *ask = TREE_OF(node, struct stored_ask, of_owner);
-
-    return place_order(key, ask->asked_ms, &ask->id);
-}
-
-static struct ask_place place_of(const struct stored_ask *ask)
-{
-    return (struct ask_place){ ask->asked_ms, ask->id.text };
+    return place_order(key, TREE_OF(node, struct stored_ask, of_owner));
 }
 
 void memory_index_add(struct memory_store *memory, struct stored_ask *ask)
 {
     struct ask_place place = place_of(ask);
 
-    tree_add(&memory->waiting, &ask->in_all, &place, order_in_all);
-    tree_add(&ask->call->tally->waiting, &ask->of_owner, &place, order_of_owner);
+    tree_add(&memory->in_order, &ask->in_all, &place, order_in_all);
+    tree_add(&ask->call->tally->in_order, &ask->of_owner, &place, order_of_owner);
 }
 
 void memory_index_remove(struct memory_store *memory, struct stored_ask *ask)
 {
     struct ask_place place = place_of(ask);
 
-    tree_remove(&memory->waiting, &ask->in_all, &place, order_in_all);
-    tree_remove(&ask->call->tally->waiting, &ask->of_owner, &place, order_of_owner);
+    tree_remove(&memory->in_order, &ask->in_all, &place, order_in_all);
+    tree_remove(&ask->call->tally->in_order, &ask->of_owner, &place, order_of_owner);
 }
 
 /* --- a page --- */
 
-struct paged {
-    int64_t at;
-    struct id id;
-};
-
-struct page { /* ids of what is shown: a row's callback may change anything */
-    struct paged *rows;
+struct page {
+    struct id *rows; /* of what is shown: a row's callback may change anything */
     size_t count, most;
-    struct paged last;      /* the last that was looked at */
-    const struct tally *of; /* NULL: of all */
-    const struct cursor *cursor;
+    struct id last; /* the last that was looked at */
+    int64_t last_at;
 };
 
-/* Waiting asks, in order. True: there may be more. */
-static bool page_waiting(struct memory_store *memory, struct page *page)
+/* True: there may be more. */
+static bool page_fill(struct memory_store *memory, const struct tally *of, bool ended,
+                      const struct cursor *cursor, struct page *page)
 {
-    const struct tree *tree = page->of ? &page->of->waiting : &memory->waiting;
-    tree_order *order = page->of ? order_of_owner : order_in_all;
-    struct ask_place place = { page->cursor->at, page->cursor->name.at };
-    struct tree_node *at = page->cursor->given ? tree_after(tree, &place, order) : tree_first(tree);
+    static const struct id none;
+    const struct tree *tree = of ? &of->in_order : &memory->in_order;
+    tree_order *order = of ? order_of_owner : order_in_all;
+    struct ask_place place = { ended ? INT64_MIN : 0, none.text };
 
-    for (int looks = 0; at && page->count < page->most && looks < INDEX_LOOKS_MOST; looks++) {
-        const struct stored_ask *ask = page->of ? TREE_OF(at, struct stored_ask, of_owner)
-                                                : TREE_OF(at, struct stored_ask, in_all);
-        if (ask->expires_ms > memory_now(memory))
-            page->rows[page->count++] = (struct paged){ ask->asked_ms, ask->id };
-        page->last = (struct paged){ ask->asked_ms, ask->id };
+    if (cursor->given)
+        place = (struct ask_place){ cursor->at, cursor->name.at };
+    for (int looks = 0;; looks++) {
+        struct tree_node *at = tree_after(tree, &place, order);
+        if (!at)
+            return false;
+        const struct stored_ask *ask =
+            of ? TREE_OF(at, struct stored_ask, of_owner) : TREE_OF(at, struct stored_ask, in_all);
+        if (ended && !ask->end)
+            return false;
+        if (page->count == page->most || looks == INDEX_LOOKS_MOST)
+            return true;
+        if (ended || ask->expires_ms > memory_now(memory))
+            page->rows[page->count++] = ask->id;
         place = place_of(ask);
-        at = tree_after(tree, &place, order);
-    }
-    return at != NULL;
-}
-
-/* Newer ones come first. */
-static int newer(int64_t at, const struct id *id, int64_t than_at, const char *than_id)
-{
-    return at != than_at ? (at > than_at ? -1 : 1) : -memcmp(id->text, than_id, ID_LEN);
-}
-
-/* Adds the ask, if it is among the newest after the cursor. */
-static void page_ended_add(struct page *page, const struct stored_ask *ask, int64_t at)
-{
-    const struct cursor *cursor = page->cursor;
-    size_t place = page->count;
-
-    if (cursor->given && newer(at, &ask->id, cursor->at, cursor->name.at) <= 0)
-        return;
-    while (place > 0 &&
-           newer(at, &ask->id, page->rows[place - 1].at, page->rows[place - 1].id.text) < 0)
-        place--;
-    if (place == page->most)
-        return;
-    if (page->count < page->most)
-        page->count++;
-    memmove(&page->rows[place + 1], &page->rows[place],
-            (page->count - 1 - place) * sizeof(*page->rows));
-    page->rows[place] = (struct paged){ at, ask->id };
-}
-
-static bool page_ended(struct memory_store *memory, struct page *page)
-{
-    for (struct list *at = memory->answered.prev; at != &memory->answered; at = at->prev) {
-        const struct ask_end *end = LIST_OF(at, struct ask_end, link);
-        if (!page->of || end->ask->call->tally == page->of)
-            page_ended_add(page, end->ask, end->ended_ms);
-    }
-    if (page->count < page->most)
-        return false;
-    page->last = page->rows[page->count - 1];
-    return true;
-}
-
-static void page_show(struct reply *reply, const struct page *page)
-{
-    bool ended = reply->scanning->scan.index == STORE_ASKS_ENDED;
-
-    for (size_t i = 0; i < page->count && reply->memory; i++) {
-        struct stored_ask *ask = idmap_get(&reply->memory->asks, id_str(&page->rows[i].id));
-        if (ask && (ask->end != NULL) == ended)
-            memory_row_of_ask(reply, ask);
+        page->last = ask->id;
+        page->last_at = place.at;
     }
 }
 
@@ -153,15 +101,18 @@ void memory_index_scan(struct reply *reply, size_t most)
     struct memory_store *memory = reply->memory;
     struct scanning *scanning = reply->scanning;
     struct str principal = scanning->scan.key;
-    struct page page = { .most = most, .cursor = &scanning->cursor };
+    const struct tally *of = principal.len ? memory_tally_find(memory, principal) : NULL;
+    bool ended = scanning->scan.index == STORE_ASKS_ENDED;
 
-    if (principal.len && !(page.of = memory_tally_find(memory, principal)))
+    if (principal.len && !of)
         return;
-    page.rows = mem_alloc((most + 1) * sizeof(*page.rows));
-    bool more = scanning->scan.index == STORE_ASKS_PENDING ? page_waiting(memory, &page)
-                                                           : page_ended(memory, &page);
-    if (more)
-        reply->reply.cursor = cursor_write(scanning->next, page.last.at, id_str(&page.last.id));
-    page_show(reply, &page);
+    struct page page = { .rows = mem_alloc(most * sizeof(*page.rows)), .most = most };
+    if (page_fill(memory, of, ended, &scanning->cursor, &page))
+        reply->reply.cursor = cursor_write(scanning->next, page.last_at, id_str(&page.last));
+    for (size_t i = 0; i < page.count && reply->memory; i++) {
+        const struct stored_ask *ask = idmap_get(&memory->asks, id_str(&page.rows[i]));
+        if (ask && (ask->end != NULL) == ended)
+            memory_row_of_ask(reply, ask);
+    }
     mem_free(page.rows);
 }

@@ -39,8 +39,7 @@ struct memory_store {
     struct map values;  /* kind NUL key -> struct stored_value */
     struct tree values_in_order;
     struct heap values_due;
-    struct tree waiting;  /* pending asks in the order in which they were asked */
-    struct list answered; /* struct ask_end: asks that have ended, oldest first */
+    struct tree in_order; /* asks: see memory_index.c */
     struct heap ended;    /* ended calls, by when they are dropped */
     struct heap idle;     /* runnable calls, by when nothing is left that could bring them back */
     struct heap left;     /* those for which that time has come, by when they are abandoned */
@@ -81,8 +80,8 @@ struct tally {      /* of a principal; lives as long as one of its records; they
     size_t calls;   /* and small records */
     uint64_t bytes, spare; /* as in struct memory_store */
     struct list fetched;
-    struct tree waiting; /* its asks, as in memory->waiting */
-    uint64_t owner;      /* store_owner of it; 0: not needed yet */
+    struct tree in_order; /* its asks, as in struct memory_store */
+    uint64_t owner;       /* store_owner of it; 0: not needed yet */
     size_t len;
     char name[]; /* ends with a NUL */
 };
@@ -158,8 +157,6 @@ struct stored_ask {
 };
 
 struct ask_end {
-    struct stored_ask *ask;
-    struct list link; /* in memory->answered */
     struct str by, via, note, content;
     uint64_t took; /* the epoch in which the claim took the call, or 0 */
     int64_t ended_ms;
@@ -376,7 +373,7 @@ void memory_held(struct store *store, struct store_held *held);
 
 /* --- memory_index.c --- */
 
-/* A question begins to wait; and ends to wait. */
+/* An ask can be found; and no longer. In between it is taken out while it comes to its end. */
 void memory_index_add(struct memory_store *memory, struct stored_ask *ask);
 void memory_index_remove(struct memory_store *memory, struct stored_ask *ask);
 /* Rows of STORE_ASKS_PENDING and STORE_ASKS_ENDED. */

@@ -90,8 +90,7 @@ struct ask_end *memory_ask_end_make(struct memory_store *memory, struct stored_a
     struct ask_end *end = piece_make(memory, ask->call, sizeof(*end) + texts);
     char *at = (char *)(end + 1);
 
-    *end = (struct ask_end){ .ask = ask,
-                             .by = str_place(&at, by),
+    *end = (struct ask_end){ .by = str_place(&at, by),
                              .via = str_place(&at, via),
                              .note = str_place(&at, note),
                              .content = str_place(&at, content) };
