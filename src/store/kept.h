@@ -1,9 +1,10 @@
 /*
- * store/kept: how many bytes a record counts, in a store that writes records to somewhere else.
+ * store/kept: how many bytes a record counts.
  *
  * What counts is the text that a principal has brought about, and a little for each record: its
  * row, its keys and its places in the indexes. The store's own form of it (sealed, or not) does not
- * matter, so that every such store counts the same.
+ * matter, so that SQLite and Redis count the same. In memory a call counts with the memory that it
+ * takes, once it is let in.
  */
 #ifndef NOD_STORE_KEPT_H
 #define NOD_STORE_KEPT_H

@@ -20,12 +20,10 @@ bool memory_id_is(const struct id *id, struct str s)
 
 /* --- records --- */
 
-/* `tally` is that of its principal, if it has one already. */
 static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open,
                                     struct tally *tally)
 {
-    struct stored_call *call =
-        memory_call_make(memory, open, tally ? tally : memory_tally_add(memory, open->principal));
+    struct stored_call *call = memory_call_make(memory, open, tally);
 
     call->state = CALL_STORED_RUNNING;
     call->epoch = 1;
@@ -62,7 +60,7 @@ void memory_call_drop(struct memory_store *memory, struct stored_call *call)
         idmap_remove(&memory->asks, ask);
     }
     due_leave(memory, call);
-    memory_bytes_unlist(memory, call);
+    memory_fetched_remove(memory, call);
     idmap_remove(&memory->calls, call);
     memory_call_release(memory, call);
 }
@@ -125,8 +123,8 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
     heap_set(&memory->ended, &call->due, until);
     memory_note_due(memory, until);
     if (fetched)
-        memory_bytes_fetched(memory, call);
-    memory_bytes_trim(memory, call->tally); /* the call itself may go */
+        memory_fetched_add(memory, call);
+    memory_make_room(memory, call->tally, 0); /* the call itself may go */
 }
 
 /* --- transitions --- */
@@ -158,66 +156,36 @@ static bool is_behind(const struct park_spec *park, struct stored_call *call)
            !memory_id_is(&call->token, park->token) && call->entry_count < park->entry_count;
 }
 
-/* Questions that come back with their call are not counted again. */
-static size_t new_ones(const struct ask_record *asks, size_t count)
-{
-    size_t new = 0;
-
-    for (size_t i = 0; i < count; i++)
-        new += asks[i].expires_ms == 0;
-    return new;
-}
-
-/* Only what is new is refused for want of room: a call that is opened (unless with what it has done
- * already), and a question that was not asked before. */
-static enum store_quota room_for(struct memory_store *memory, const struct park_spec *park,
-                                 struct tally *tally, bool behind)
-{
-    size_t new = new_ones(park->asks, park->ask_count);
-    enum store_quota quota = memory_quota_full(memory, tally, new);
-
-    if (quota || behind || !(new || (park->open && !park->ask_count && !park->entry_count)))
-        return quota;
-    return memory_bytes_full(memory, tally, memory_park_bytes(park));
-}
-
-/* The call that a park or an append is about, as it was. NULL: the operation does not happen
- * (*status), or has happened already. */
-static struct stored_call *running_call(struct memory_store *memory, const struct park_spec *park,
-                                        bool parks, struct store_reply *reply, nod_status *status)
+/* A park or an append. */
+static nod_status save_now(struct memory_store *memory, const struct park_spec *park, bool parks,
+                           struct tally *tally, enum store_quota *quota)
 {
     struct stored_call *call = idmap_get(&memory->calls, park->call_id);
     bool behind = call && parks && is_behind(park, call);
-    struct tally *tally = call         ? call->tally
-                          : park->open ? memory_tally_find(memory, park->open->principal)
-                                       : NULL;
+    size_t new = 0;
+    uint64_t bytes = 0;
 
-    *status = NOD_OK;
     if (call && memory_id_is(&call->token, park->token))
-        return NULL; /* this very operation has happened already */
+        return NOD_OK; /* this very operation has happened already */
     if (!call && (!park->open || idmap_get(&memory->spent, park->call_id)))
-        *status = gone(memory, park->call_id);
-    else if (call && !behind &&
-             (park->open || call->epoch != park->epoch || call->state != CALL_STORED_RUNNING))
-        *status = NOD_E_STALE; /* with `open`: the call is stored already */
-    else if ((reply->quota = room_for(memory, park, tally, behind)))
-        *status = NOD_E_LIMIT;
-    if (*status != NOD_OK)
-        return NULL;
-    if (behind) {
-        call->tally->calls++; /* so that the tally is still there for the replacement */
-        memory_call_drop(memory, call);
-        call = NULL;
-    }
-    struct stored_call *running = call ? call : call_add(memory, park->open, tally);
+        return gone(memory, park->call_id);
+    if (call && !behind &&
+        (park->open || call->epoch != park->epoch || call->state != CALL_STORED_RUNNING))
+        return NOD_E_STALE; /* with `open`: the call is stored already */
+    for (size_t i = 0; i < park->ask_count; i++)
+        new += park->asks[i].expires_ms == 0; /* the others come back with their call */
+    if (!behind && kept_is_new(park->open, park->entry_count, park->ask_count, new))
+        bytes = (uint64_t)kept_park(park->open, park->entries, park->entry_count, park->asks,
+                                    park->ask_count);
+    *quota = memory_full(memory, tally, new, bytes);
+    if (*quota)
+        return NOD_E_LIMIT;
+    if (bytes)
+        memory_make_room(memory, tally, bytes);
     if (behind)
-        memory_tally_release(memory, tally);
-    return running;
-}
-
-static void running_move(struct memory_store *memory, struct stored_call *call,
-                         const struct park_spec *park)
-{
+        memory_call_drop(memory, call);
+    if (!call || behind)
+        call = call_add(memory, park->open, tally);
     call->token = id_of(park->token);
     memory_journal_add(memory, call, park->entries, park->entry_count);
     call->notices = park->notices;
@@ -225,42 +193,41 @@ static void running_move(struct memory_store *memory, struct stored_call *call,
     if (park->entry_count || park->ask_count)
         call->deaths = 0;
     memory_keep_for(memory, call, park->keep_for_ms);
+    for (size_t i = 0; i < park->ask_count; i++)
+        ask_add(memory, call, &park->asks[i]);
+    if (parks)
+        call->state = CALL_STORED_WAITING;
+    if (parks && call->pending == 0)
+        memory_call_runnable(memory, call);
+    return NOD_OK;
 }
 
-uint64_t memory_quota_most(const struct memory_store *memory, enum store_quota quota)
+static void save(struct memory_store *memory, const struct park_spec *park, bool parks,
+                 enum memory_fault fault, store_done *done, void *data)
 {
-    const struct memory_opts *opts = &memory->opts;
+    const struct stored_call *call = idmap_get(&memory->calls, park->call_id);
+    struct tally *tally = memory_tally_hold(memory, call         ? call->tally->name
+                                                    : park->open ? park->open->principal
+                                                                 : STR_NONE);
+    enum store_quota quota = STORE_QUOTA_NONE;
+    nod_status status = save_now(memory, park, parks, tally, &quota);
 
-    return quota == STORE_QUOTA_ALL               ? opts->pending_asks
-           : quota == STORE_QUOTA_PRINCIPAL       ? opts->pending_asks_per_principal
-           : quota == STORE_QUOTA_BYTES_ALL       ? opts->kept_bytes
-           : quota == STORE_QUOTA_BYTES_PRINCIPAL ? opts->kept_bytes_per_principal
-                                                  : 0;
+    memory_tally_release(memory, tally);
+    struct reply *reply = memory_reply(memory, done, data, status);
+    reply->reply.quota = quota;
+    reply->reply.quota_most = memory_quota_most(memory, quota);
+    memory_finish_reply(reply, fault);
 }
 
 static void memory_park(struct store *store, const struct park_spec *park, store_done *done,
                         void *data)
 {
     struct memory_store *memory = memory_of(store);
-    struct store_reply said = { 0 };
     enum memory_fault fault;
-    nod_status status;
 
     if (memory_fails_before(memory, "park", &fault, done, data))
         return;
-    struct stored_call *call = running_call(memory, park, true, &said, &status);
-    if (call) {
-        running_move(memory, call, park);
-        for (size_t i = 0; i < park->ask_count; i++)
-            ask_add(memory, call, &park->asks[i]);
-        call->state = CALL_STORED_WAITING;
-        if (call->pending == 0)
-            memory_call_runnable(memory, call);
-    }
-    struct reply *reply = memory_reply(memory, done, data, status);
-    reply->reply.quota = said.quota;
-    reply->reply.quota_most = memory_quota_most(memory, said.quota);
-    memory_finish_reply(reply, fault);
+    save(memory, park, true, fault, done, data);
     memory_sweep(memory);
 }
 
@@ -291,24 +258,14 @@ static void memory_append(struct store *store, const struct append_spec *append,
                                     .entry_count = append->entry_count,
                                     .keep_for_ms = append->keep_for_ms,
                                     .handed = append->handed };
-    struct store_reply said = { 0 };
     enum memory_fault fault;
-    nod_status status;
 
     if (memory_fails_before(memory, "append", &fault, done, data))
         return;
-    if (append->clears) {
-        status = memory_clear(memory, append);
-        memory_finish_reply(memory_reply(memory, done, data, status), fault);
-        return;
-    }
-    struct stored_call *call = running_call(memory, &park, false, &said, &status);
-    if (call)
-        running_move(memory, call, &park);
-    struct reply *reply = memory_reply(memory, done, data, status);
-    reply->reply.quota = said.quota;
-    reply->reply.quota_most = memory_quota_most(memory, said.quota);
-    memory_finish_reply(reply, fault);
+    if (append->clears)
+        memory_finish_reply(memory_reply(memory, done, data, memory_clear(memory, append)), fault);
+    else
+        save(memory, &park, false, fault, done, data);
 }
 
 void memory_call_start(struct memory_store *memory, struct stored_call *call)
@@ -357,28 +314,35 @@ static void memory_take(struct store *store, const struct take_spec *take, store
     memory_finish_reply(reply, fault);
 }
 
+/* The call that a finish or a cancel is about. NULL: there is none (*status), it has ended, or this
+ * very operation has ended it before. */
+static struct stored_call *call_to_end(struct memory_store *memory, struct str call_id,
+                                       struct str token, nod_status *status)
+{
+    struct stored_call *call = idmap_get(&memory->calls, call_id);
+    bool again = call && memory_id_is(&call->token, token);
+
+    *status = !call ? gone(memory, call_id) : call->end && !again ? NOD_E_STALE : NOD_OK;
+    return *status != NOD_OK || again ? NULL : call;
+}
+
 static void memory_finish(struct store *store, const struct finish_spec *finish, store_done *done,
                           void *data)
 {
     struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
-    nod_status status = NOD_OK;
+    nod_status status;
 
     if (memory_fails_before(memory, "finish", &fault, done, data))
         return;
-    struct stored_call *call = idmap_get(&memory->calls, finish->call_id);
-    if (!call) {
-        status = gone(memory, finish->call_id);
-    } else if (!memory_id_is(&call->token, finish->token)) {
-        bool ended = call->state == CALL_STORED_FINISHED || call->state == CALL_STORED_CANCELLED;
-        if (ended || call->epoch != finish->epoch) {
-            status = NOD_E_STALE;
-        } else {
-            call->token = id_of(finish->token);
-            memory_keep_for(memory, call, finish->keep_for_ms);
-            call->handed |= finish->handed;
-            call_close(memory, call, CALL_STORED_FINISHED, finish->result, finish->fetched);
-        }
+    struct stored_call *call = call_to_end(memory, finish->call_id, finish->token, &status);
+    if (call && call->epoch != finish->epoch) {
+        status = NOD_E_STALE;
+    } else if (call) {
+        call->token = id_of(finish->token);
+        memory_keep_for(memory, call, finish->keep_for_ms);
+        call->handed |= finish->handed;
+        call_close(memory, call, CALL_STORED_FINISHED, finish->result, finish->fetched);
     }
     memory_finish_reply(memory_reply(memory, done, data, status), fault);
     memory_sweep(memory);
@@ -389,20 +353,14 @@ static void memory_cancel(struct store *store, struct str token, struct str call
 {
     struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
-    nod_status status = NOD_OK;
+    nod_status status;
 
     if (memory_fails_before(memory, "cancel", &fault, done, data))
         return;
-    struct stored_call *call = idmap_get(&memory->calls, call_id);
-    if (!call) {
-        status = gone(memory, call_id);
-    } else if (!memory_id_is(&call->token, token)) {
-        if (call->state == CALL_STORED_FINISHED || call->state == CALL_STORED_CANCELLED) {
-            status = NOD_E_STALE;
-        } else {
-            call->token = id_of(token);
-            call_close(memory, call, CALL_STORED_CANCELLED, why, true);
-        }
+    struct stored_call *call = call_to_end(memory, call_id, token, &status);
+    if (call) {
+        call->token = id_of(token);
+        call_close(memory, call, CALL_STORED_CANCELLED, why, true);
     }
     memory_finish_reply(memory_reply(memory, done, data, status), fault);
     memory_sweep(memory);
@@ -453,7 +411,9 @@ static void memory_destroy(struct store *store)
     heap_finish(&memory->left);
     idmap_finish(&memory->calls);
     idmap_finish(&memory->asks);
-    memory_quota_finish(memory);
+    map_finish(&memory->tallies); /* empty, because the records are gone */
+    heap_finish(&memory->due);
+    heap_finish(&memory->lapsed);
     mem_free(memory->hints);
     mem_free(memory);
 }
@@ -515,7 +475,10 @@ struct store *memory_store_create(const struct memory_opts *opts)
     heap_init(&memory->spent_due);
     idmap_init(&memory->spent, SIZE_MAX / 2, offsetof(struct spent, id));
     list_init(&memory->replies);
-    memory_quota_init(memory);
+    list_init(&memory->fetched);
+    heap_init(&memory->due);
+    heap_init(&memory->lapsed);
+    map_init(&memory->tallies, SIZE_MAX / 2);
     return &memory->store;
 }
 

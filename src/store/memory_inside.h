@@ -6,8 +6,7 @@
  * memory_reply.c    completions and hints
  * memory_record.c   the records of calls and asks, and how they are shown
  * memory_sweep.c    dropping records, a few at a time
- * memory_quota.c    how many questions wait
- * memory_bytes.c    how many bytes are kept, and making room
+ * memory_quota.c    how many questions wait and how many bytes are kept, and making room
  * memory_index.c    asks that wait or have ended, by page
  * memory_read.c     load and scan
  * memory_values.c   small records
@@ -23,6 +22,7 @@
 #include "base/tree.h"
 #include "core/record.h"
 #include "store/cursor.h"
+#include "store/kept.h"
 #include "store/memory.h"
 
 enum {
@@ -48,11 +48,10 @@ struct memory_store {
     struct id id;        /* of the store */
     struct heap due;     /* pending asks by expiry; these are counted */
     struct heap lapsed;  /* pending asks that ran out, by when nobody is expected to end them */
-    struct map tallies;  /* principal -> struct tally, of principals that have calls */
-    size_t pending;      /* in due */
+    struct map tallies;  /* principal -> struct tally */
     struct list fetched; /* struct call_end: those whose results were handed out, oldest first */
-    uint64_t bytes;      /* of all calls and marks */
-    uint64_t spare;      /* of these, what could go at once: see memory_bytes.c */
+    uint64_t bytes;      /* of all records */
+    uint64_t spare;      /* of these, what could go at once: see memory_quota.c */
     uint64_t refused, dropped; /* see struct store_held */
     struct list replies;       /* completions on their way */
     uint64_t version;
@@ -75,15 +74,15 @@ struct told_ask {
     bool ended;
 };
 
-struct tally {      /* of a principal; lives as long as one of its records; they share the name */
-    size_t pending; /* its asks in memory->due */
-    size_t calls;   /* and small records */
+struct tally { /* of a principal */
+    struct str name;
+    size_t pending;        /* its asks in memory->due */
+    size_t holders;        /* its calls, marks and small records, and operations under way */
     uint64_t bytes, spare; /* as in struct memory_store */
     struct list fetched;
     struct tree in_order; /* its asks, as in struct memory_store */
     uint64_t owner;       /* store_owner of it; 0: not needed yet */
-    size_t len;
-    char name[]; /* ends with a NUL */
+    char text[];
 };
 
 struct piece { /* of the memory of a call: see memory_record.c */
@@ -107,11 +106,11 @@ struct stored_call {
     int64_t opened_ms;
     int64_t keep_until; /* see call_record.keep_until_ms */
     int64_t idle_since; /* runnable since then */
+    size_t bytes;       /* of all its memory; counted in the tally */
     uint32_t notices;
     uint32_t ask_count;
     uint32_t pending;
     uint32_t refs;       /* replies that show it, plus one while it can be found */
-    uint32_t bytes;      /* of the record, with its journal and its asks; counted in the tally */
     unsigned char state; /* enum call_state */
     unsigned char kind;  /* enum target_kind */
     bool handed;
@@ -172,11 +171,14 @@ struct spent { /* an ended call whose record had to make room */
     int64_t opened_ms;
 };
 
+/* A mark counts these: itself, and its places in the map and the heap. */
+enum { MEMORY_MARK_BYTES = sizeof(struct spent) + 64 };
+
 struct stored_value {
     struct tree_node in_order;
     struct heap_node due; /* if it has an end */
     struct tally *tally;  /* whose it is; NULL: nobody's */
-    size_t bytes;         /* that it counts */
+    int64_t bytes;        /* that it counts, if it is somebody's */
     size_t key_len;
     struct str value;
     uint64_t version;
@@ -291,8 +293,6 @@ bool memory_id_is(const struct id *id, struct str s);
 /* The ask leaves pending. */
 void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
                       struct str content, struct str by, struct str via, struct str note);
-/* What this bound allows. */
-uint64_t memory_quota_most(const struct memory_store *memory, enum store_quota quota);
 /* Any node may take the call. Whoever waits for it here is told. */
 void memory_call_runnable(struct memory_store *memory, struct stored_call *call);
 /* The call runs, in its next epoch. */
@@ -345,32 +345,6 @@ void memory_journal_ask(struct memory_store *memory, const struct stored_ask *as
 struct call_record memory_call_view(const struct stored_call *call);
 struct ask_record memory_ask_view(const struct stored_ask *ask);
 
-/* --- memory_bytes.c --- */
-
-void memory_bytes_init(struct memory_store *memory);
-/* The record has grown; and it is freed. */
-void memory_bytes_add(struct memory_store *memory, struct stored_call *call, size_t more);
-void memory_bytes_drop(struct memory_store *memory, struct stored_call *call);
-/* Bytes of marks; see struct spent. */
-void memory_bytes_mark(struct memory_store *memory, struct tally *tally);
-void memory_bytes_unmark(struct memory_store *memory, struct tally *tally);
-/* A small record of the tally counts so many bytes now, and no longer so many. */
-void memory_bytes_value(struct memory_store *memory, struct tally *tally, size_t now,
-                        size_t before);
-/* About what a park would add. */
-size_t memory_park_bytes(const struct park_spec *park);
-/* The result of an ended call was handed out; and the call is dropped. */
-void memory_bytes_fetched(struct memory_store *memory, struct stored_call *call);
-void memory_bytes_unlist(struct memory_store *memory, struct stored_call *call);
-/* Which bound keeps so many more bytes from the principal of this tally (NULL: it has no call yet)?
- * If none does, room is made for them. */
-enum store_quota memory_bytes_full(struct memory_store *memory, struct tally *tally, size_t more);
-/* A result may have gone past a bound: makes room, as far as it can be made. */
-void memory_bytes_trim(struct memory_store *memory, struct tally *tally);
-void memory_fetched(struct store *store, struct str call_id);
-enum store_quota memory_is_full(struct store *store, struct str principal, uint64_t *most);
-void memory_held(struct store *store, struct store_held *held);
-
 /* --- memory_index.c --- */
 
 /* An ask can be found; and no longer. In between it is taken out while it comes to its end. */
@@ -381,26 +355,34 @@ void memory_index_scan(struct reply *reply, size_t most);
 
 /* --- memory_quota.c --- */
 
-void memory_quota_init(struct memory_store *memory);
-void memory_quota_finish(struct memory_store *memory);
-/* The tally of this principal, or NULL; and a new one. Every call of the principal counts in it. */
+/* The tally of this principal, or NULL; and the same, made if there is none, to be released. */
 struct tally *memory_tally_find(struct memory_store *memory, struct str principal);
-struct tally *memory_tally_add(struct memory_store *memory, struct str principal);
+struct tally *memory_tally_hold(struct memory_store *memory, struct str principal);
 void memory_tally_release(struct memory_store *memory, struct tally *tally);
-/* Which bound, if any, keeps so many more questions from the principal of this tally (NULL: it has
- * no call yet)? */
-enum store_quota memory_quota_full(struct memory_store *memory, const struct tally *tally,
-                                   size_t more);
+/* The records of this tally have grown by so many bytes. */
+void memory_count(struct memory_store *memory, struct tally *tally, int64_t bytes);
+
 /* A question begins to wait; and ends to wait. */
 void memory_quota_add(struct memory_store *memory, struct stored_ask *ask);
 void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask);
 /* Stops counting questions that ran out, at most so many. */
 void memory_quota_lapse(struct memory_store *memory, size_t most);
 
-static inline struct str memory_principal(const struct stored_call *call)
-{
-    return str_n(call->tally->name, call->tally->len);
-}
+/* The result of an ended call was handed out; and the call is dropped. */
+void memory_fetched_add(struct memory_store *memory, struct stored_call *call);
+void memory_fetched_remove(struct memory_store *memory, struct stored_call *call);
+/* Drops results that were handed out until so many more bytes fit, or none is left. */
+void memory_make_room(struct memory_store *memory, struct tally *tally, uint64_t more);
+
+/* Which bound keeps so many more questions, and bytes, from the principal of this tally (NULL: it
+ * has no record yet)? And what a bound allows. */
+enum store_quota memory_full(struct memory_store *memory, const struct tally *tally,
+                             size_t questions, uint64_t bytes);
+uint64_t memory_quota_most(const struct memory_store *memory, enum store_quota quota);
+
+void memory_fetched(struct store *store, struct str call_id);
+enum store_quota memory_is_full(struct store *store, struct str principal, uint64_t *most);
+void memory_held(struct store *store, struct store_held *held);
 
 /* What could bring the call back lives for so long from now. */
 static inline void memory_keep_for(const struct memory_store *memory, struct stored_call *call,

@@ -17,7 +17,8 @@ static void *piece_make(struct memory_store *memory, struct stored_call *call, s
 
     piece->next = call->pieces;
     call->pieces = piece;
-    memory_bytes_add(memory, call, sizeof(*piece) + size);
+    call->bytes += sizeof(*piece) + size;
+    memory_count(memory, call->tally, (int64_t)(sizeof(*piece) + size));
     return piece->at;
 }
 
@@ -31,6 +32,7 @@ struct stored_call *memory_call_make(struct memory_store *memory, const struct c
 
     *call = (struct stored_call){ .tally = tally,
                                   .refs = 1,
+                                  .bytes = sizeof(*call) + texts,
                                   .id = id_of(open->id),
                                   .kind = (unsigned char)open->kind,
                                   .notices = open->notices,
@@ -40,8 +42,8 @@ struct stored_call *memory_call_make(struct memory_store *memory, const struct c
                                   .uri = str_place(&at, open->uri),
                                   .caller = str_place(&at, open->caller),
                                   .client = str_place(&at, open->client) };
-    tally->calls++;
-    memory_bytes_add(memory, call, sizeof(*call) + texts);
+    tally->holders++;
+    memory_count(memory, tally, (int64_t)call->bytes);
     return call;
 }
 
@@ -115,7 +117,7 @@ void memory_call_free(struct memory_store *memory, struct stored_call *call)
         next = piece->next;
         mem_free(piece);
     }
-    memory_bytes_drop(memory, call);
+    memory_count(memory, call->tally, -(int64_t)call->bytes);
     memory_tally_release(memory, call->tally);
     mem_free(call);
 }
@@ -171,7 +173,7 @@ void memory_journal_ask(struct memory_store *memory, const struct stored_ask *as
 struct call_record memory_call_view(const struct stored_call *call)
 {
     return (struct call_record){ .id = id_str(&call->id),
-                                 .principal = memory_principal(call),
+                                 .principal = call->tally->name,
                                  .scope = call->scope,
                                  .kind = (enum target_kind)call->kind,
                                  .target = call->target,
@@ -199,7 +201,7 @@ struct ask_record memory_ask_view(const struct stored_ask *ask)
     struct ask_record record = { .id = id_str(&ask->id),
                                  .call_id = id_str(&ask->call->id),
                                  .key = ask->key,
-                                 .principal = memory_principal(ask->call),
+                                 .principal = ask->call->tally->name,
                                  .scope = ask->call->scope,
                                  .kind = (enum ask_kind)ask->kind,
                                  .consent = ask->consent,

@@ -33,7 +33,7 @@ void memory_hold(struct reply *reply, struct stored_call *call)
 
 void memory_show_spent(struct reply *reply, const struct spent *spent)
 {
-    struct str name = str_n(spent->tally->name, spent->tally->len);
+    struct str name = spent->tally->name;
     struct call_record *record = mem_zalloc(sizeof(*record) + ID_LEN + name.len + 2);
     char *at = (char *)(record + 1);
 
@@ -221,7 +221,7 @@ void memory_hint_ask(struct memory_store *memory, struct stored_ask *ask, bool e
     if (!memory->told)
         return;
     if (!tally->owner)
-        tally->owner = store_owner(memory_principal(ask->call));
+        tally->owner = store_owner(tally->name);
     if (!memory->hints)
         memory->hints = mem_alloc(MEMORY_HINTS_MAX * sizeof(*memory->hints));
     if (memory->hint_count < MEMORY_HINTS_MAX)

@@ -20,7 +20,7 @@ static void spent_drop(struct memory_store *memory, struct spent *spent)
 {
     heap_remove(&memory->spent_due, &spent->due);
     idmap_remove(&memory->spent, spent);
-    memory_bytes_unmark(memory, spent->tally);
+    memory_count(memory, spent->tally, -MEMORY_MARK_BYTES);
     memory_tally_release(memory, spent->tally);
     mem_free(spent);
 }
@@ -35,8 +35,8 @@ static void spent_add(struct memory_store *memory, const struct stored_call *cal
     spent->state = call->state;
     spent->opened_ms = call->opened_ms;
     spent->tally = call->tally;
-    spent->tally->calls++;
-    memory_bytes_mark(memory, spent->tally);
+    spent->tally->holders++;
+    memory_count(memory, spent->tally, MEMORY_MARK_BYTES);
     idmap_add(&memory->spent, spent);
     heap_set(&memory->spent_due, &spent->due, call->keep_until);
     memory_note_due(memory, call->keep_until);

@@ -14,7 +14,6 @@ enum {
     LIST_MOST = 1000,     /* small records of one page */
     LIST_BYTES = 8 << 20, /* bytes of one page, after which it ends early */
     LIST_ROOM = 64 << 20, /* memory of one page with its last record */
-    PLACES_BYTES = 64,    /* a record counts these for its places in the map and the heap */
 };
 
 static struct str value_key(struct buf *buf, struct str kind, struct str key)
@@ -46,14 +45,14 @@ static void value_count(struct memory_store *memory, struct stored_value *value,
                         struct tally *tally)
 {
     struct tally *before = value->tally;
-    size_t bytes = tally ? sizeof(*value) + value->key_len + value->value.len + PLACES_BYTES : 0;
+    int64_t bytes = kept_small(STR_NONE, whole_of(value), value->value);
 
     if (tally) {
-        tally->calls++;
-        memory_bytes_value(memory, tally, bytes, 0);
+        tally->holders++;
+        memory_count(memory, tally, bytes);
     }
     if (before) {
-        memory_bytes_value(memory, before, 0, value->bytes);
+        memory_count(memory, before, -value->bytes);
         memory_tally_release(memory, before);
     }
     value->tally = tally;
@@ -117,7 +116,7 @@ static void value_set(struct memory_store *memory, struct stored_value *stored, 
     }
     value_count(memory, stored, tally);
     if (tally)
-        memory_bytes_trim(memory, tally);
+        memory_make_room(memory, tally, 0);
 }
 
 void memory_put(struct store *store, struct str kind, struct str key, struct str value,
@@ -130,13 +129,12 @@ void memory_put(struct store *store, struct str kind, struct str key, struct str
     bool if_room = version == STORE_IF_ROOM;
     uint64_t there = stored ? stored->version : STORE_NEW;
     nod_status status = version && !if_room && version != there ? NOD_E_STALE : NOD_OK;
-    struct tally *tally = whose.len ? memory_tally_find(memory, whose)
-                          : stored  ? stored->tally
-                                    : NULL;
+    struct str owner = whose.len || !stored || !stored->tally ? whose : stored->tally->name;
+    struct tally *tally = owner.len ? memory_tally_hold(memory, owner) : NULL;
     enum store_quota quota = STORE_QUOTA_NONE;
 
-    if (if_room && !stored && whose.len)
-        quota = memory_bytes_full(memory, tally, sizeof(*stored) + whole.len + value.len);
+    if (if_room && !stored && tally)
+        quota = memory_full(memory, tally, 0, (uint64_t)kept_small(kind, key, value));
     if (quota)
         status = NOD_E_LIMIT;
     if (status == NOD_OK && !stored && !(stored = value_add(memory, whole)))
@@ -145,11 +143,11 @@ void memory_put(struct store *store, struct str kind, struct str key, struct str
     reply->reply.quota = quota;
     reply->reply.quota_most = memory_quota_most(memory, quota);
     if (status == NOD_OK) {
-        if (whose.len && !tally)
-            tally = memory_tally_add(memory, whose);
         value_set(memory, stored, value, tally, ttl_ms);
         reply->reply.version = stored->version;
     }
+    if (tally)
+        memory_tally_release(memory, tally);
     buf_finish(&buf);
     memory_send(reply);
 }
