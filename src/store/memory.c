@@ -468,7 +468,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
         memory->opts.keep_most = MEMORY_KEEP_MOST;
     idmap_init(&memory->calls, SIZE_MAX / 2, offsetof(struct stored_call, id));
     idmap_init(&memory->asks, SIZE_MAX / 2, offsetof(struct stored_ask, id));
-    memory_values_init(memory);
+    heap_init(&memory->values_due);
     heap_init(&memory->ended);
     heap_init(&memory->idle);
     heap_init(&memory->left);

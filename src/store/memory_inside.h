@@ -36,8 +36,8 @@ struct memory_store {
     struct memory_opts opts;
     struct idmap calls; /* struct stored_call */
     struct idmap asks;  /* struct stored_ask */
-    struct map values;  /* kind NUL key -> struct stored_value */
-    struct tree values_in_order;
+    struct tree values; /* struct stored_value, by kind NUL key */
+    size_t value_count;
     struct heap values_due;
     struct tree in_order; /* asks: see memory_index.c */
     struct heap ended;    /* ended calls, by when they are dropped */
@@ -400,7 +400,6 @@ static inline void memory_keep_for(const struct memory_store *memory, struct sto
 
 /* --- memory_read.c, memory_values.c --- */
 
-void memory_values_init(struct memory_store *memory);
 void memory_values_finish(struct memory_store *memory);
 /* Drops small records whose time is over, at most so many. */
 void memory_values_sweep(struct memory_store *memory, int most);

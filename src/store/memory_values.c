@@ -65,8 +65,8 @@ static void value_drop(struct memory_store *memory, struct stored_value *value)
 
     value_count(memory, value, NULL);
     heap_remove(&memory->values_due, &value->due);
-    map_remove(&memory->values, whole);
-    tree_remove(&memory->values_in_order, &value->in_order, &whole, value_order);
+    tree_remove(&memory->values, &value->in_order, &whole, value_order);
+    memory->value_count--;
     mem_free((char *)value->value.at);
     mem_free(value);
 }
@@ -76,28 +76,36 @@ static bool is_over(const struct memory_store *memory, const struct stored_value
     return value->expires_ms && value->expires_ms <= memory_now(memory);
 }
 
+/* The first record whose key is not before this one; or, if it must not be the same, after it. */
+static struct stored_value *value_from(struct memory_store *memory, struct str whole, bool itself)
+{
+    struct tree_node *node = itself ? tree_from(&memory->values, &whole, value_order)
+                                    : tree_after(&memory->values, &whole, value_order);
+
+    return node ? TREE_OF(node, struct stored_value, in_order) : NULL;
+}
+
 static struct stored_value *value_find(struct memory_store *memory, struct str whole)
 {
-    struct stored_value *value = map_get(&memory->values, whole);
+    struct stored_value *value = value_from(memory, whole, true);
 
-    if (value && is_over(memory, value)) {
-        value_drop(memory, value);
+    if (!value || !str_eq(whole_of(value), whole))
         return NULL;
-    }
-    return value;
+    if (!is_over(memory, value))
+        return value;
+    value_drop(memory, value);
+    return NULL;
 }
 
 static struct stored_value *value_add(struct memory_store *memory, struct str whole)
 {
+    if (memory->value_count == VALUES_MAX)
+        return NULL;
     struct stored_value *stored = mem_zalloc(sizeof(*stored) + whole.len);
-
     stored->key_len = whole.len;
     memcpy(stored->key, whole.at, whole.len);
-    if (!map_set(&memory->values, str_n(stored->key, stored->key_len), stored)) {
-        mem_free(stored);
-        return NULL;
-    }
-    tree_add(&memory->values_in_order, &stored->in_order, &whole, value_order);
+    tree_add(&memory->values, &stored->in_order, &whole, value_order);
+    memory->value_count++;
     return stored;
 }
 
@@ -204,15 +212,6 @@ static bool list_add(struct memory_store *memory, struct listing *listing, struc
     return true;
 }
 
-/* The next record is looked up by key, because the current one may be dropped. */
-static struct stored_value *value_after(struct memory_store *memory, struct str whole, bool itself)
-{
-    struct tree_node *node = itself ? tree_from(&memory->values_in_order, &whole, value_order)
-                                    : tree_after(&memory->values_in_order, &whole, value_order);
-
-    return node ? TREE_OF(node, struct stored_value, in_order) : NULL;
-}
-
 static void list_page(struct memory_store *memory, const struct store_list *list,
                       struct reply *reply)
 {
@@ -223,13 +222,13 @@ static void list_page(struct memory_store *memory, const struct store_list *list
     struct str begins = value_key(&prefix, list->kind, list->prefix);
     struct str last = value_key(&cursor, list->kind, str_skip(list->cursor, list->cursor.len > 0));
     bool first = list->cursor.len == 0;
-    struct stored_value *at = value_after(memory, first ? begins : last, first);
+    struct stored_value *at = value_from(memory, first ? begins : last, first);
 
     while (at && str_starts(whole_of(at), begins) && count < most &&
            listing->arena.used < LIST_BYTES) {
         last = arena_str(&listing->arena, whole_of(at));
         count += list_add(memory, listing, &end, at, list->kind.len);
-        at = value_after(memory, last, false);
+        at = value_from(memory, last, false); /* by its key, because the last one may be gone */
     }
     if (at && str_starts(whole_of(at), begins)) {
         /* A dot before the key, so that the cursor of an empty key is not empty. */
@@ -266,22 +265,10 @@ void memory_list_rows(struct reply *reply)
 
 /* --- the whole --- */
 
-void memory_values_init(struct memory_store *memory)
-{
-    map_init(&memory->values, VALUES_MAX);
-    heap_init(&memory->values_due);
-}
-
 void memory_values_finish(struct memory_store *memory)
 {
-    size_t at = 0;
-
-    for (struct stored_value *value; (value = map_next(&memory->values, &at));) {
-        value_count(memory, value, NULL);
-        mem_free((char *)value->value.at);
-        mem_free(value);
-    }
-    map_finish(&memory->values);
+    for (struct tree_node *first; (first = tree_first(&memory->values));)
+        value_drop(memory, TREE_OF(first, struct stored_value, in_order));
     heap_finish(&memory->values_due);
 }
 
