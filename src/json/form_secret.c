@@ -3,7 +3,7 @@
  *
  * What a person types into a form passes the client, its logs and perhaps a model. So a field that
  * asks for a password, a key or a card number is refused before it is shown. It is recognised by
- * words (json/secret_words) in its name, title and description and in the message above the form.
+ * words (words/secret_words) in its name, title and description and in the message above the form.
  * All are folded first (json/fold), so that zero-width characters, full-width letters and
  * look-alikes hide nothing.
  *
@@ -26,7 +26,7 @@
 #include <pthread.h>
 
 #include "json/fold.h"
-#include "json/secret_words.h"
+#include "words/secret_words.h"
 
 enum {
     WORDS_MOST = 256,    /* words of a sentence; the rest is not looked at */

@@ -14,7 +14,8 @@ import { fileURLToPath } from "node:url";
 const below = ["json", "crypto", "base"];
 const MAY_INCLUDE = {
     base: [],
-    json: ["base"],
+    words: [], // lists of words, as data
+    json: ["words", "base"],
     crypto: ["base"],
     net: ["base"],
     rpc: ["json", "base"], // its messages are JSON

@@ -1,15 +1,17 @@
 /*
- * json/secret_words: the words by which people ask for secrets, in many languages.
+ * words/secret_words: the words by which people ask for secrets, in many languages.
  *
- * Only tables; json/form_secret.c says how they are used. Latin words are written as json/fold
+ * The words are in secret_words.txt, from which the build makes these tables (scripts/embed-words);
+ * json/form_secret.c says how they are used. Latin words are written as json/fold
  * leaves them: lower case, without accents, with single spaces. Words of other scripts are searched
  * for without regard to spaces, because those scripts have none, or attach articles and endings.
  *
  * To add a word, put it where its kind is, with its language beside it, and add a row to
- * tests/unit/json/secret_fields_seen.jsonl.
+ * tests/unit/json/secret_fields_seen.jsonl. A phrase is followed by its rule, (alone) or another,
+ * unless it may be anywhere.
  */
-#ifndef NOD_JSON_SECRET_WORDS_H
-#define NOD_JSON_SECRET_WORDS_H
+#ifndef NOD_WORDS_SECRET_WORDS_H
+#define NOD_WORDS_SECRET_WORDS_H
 
 /* How a phrase is to be read. */
 enum secret_rule {
