@@ -162,6 +162,8 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
 
     memset(&call->id, 0, sizeof(call->id));
     call->id = id_of(record->id);
+    if (spec->made_by)
+        call_made_by(call, spec->made_by);
     call->notices = record->notices;
     call->epoch = record->epoch;
     call->version = record->version;

@@ -60,6 +60,7 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->steps = spec->hold_steps ? STEPS_STOP : STEPS_FREE;
     call->named = spec->named;
     call->carries = spec->caller->ops->carries;
+    call_made_by(call, spec->caller->client);
     list_init(&call->asks);
     return call;
 }
@@ -775,11 +776,6 @@ struct ask *call_ask_next(const struct call *call, const struct ask *ask)
 struct str call_args(const struct call *call)
 {
     return call->args;
-}
-
-struct str call_caller_record(const struct call *call)
-{
-    return call->caller_record;
 }
 
 struct str call_uri(const struct call *call)

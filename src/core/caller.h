@@ -1,8 +1,9 @@
 /*
- * core/caller: the side that made a call and waits for its result.
+ * core/caller: the side that made a call and waits for its result, and the client behind it.
  *
  * A held request of the 2025 era, a request of the 2026 era and a task are callers. Each is a file
- * that fills in struct caller_ops.
+ * that fills in struct caller_ops, and says whose caller it is: struct client. Surfaces and the
+ * core read that (call_client), whatever kind of caller it is.
  */
 #ifndef NOD_CORE_CALLER_H
 #define NOD_CORE_CALLER_H
@@ -42,6 +43,35 @@ enum {
     PLACE_STEP = 1 << 16,    /* between two asks */
     PLACES_END = 0x7fffffff, /* of the result: every ask has a lower one */
 };
+
+/* What a client declares. The numbers are in records. */
+enum client_can {
+    CLIENT_CAN_FORM = 1,
+    CLIENT_CAN_URL = 2,
+    CLIENT_CAN_SAMPLE = 4,
+    CLIENT_CAN_SAMPLE_TOOLS = 8,
+    CLIENT_CAN_ROOTS = 16,
+    CLIENT_CAN_VIEW = 32, /* it shows views (MCP Apps) */
+};
+
+/*
+ * What is known of whoever is behind a caller: what it says about itself, and where its word
+ * counts. Nothing of this is consent (core/consent.h).
+ */
+struct client {
+    struct str name;  /* what it calls itself, as people are shown it: see call_record.client */
+    struct str scope; /* of what it is given; empty: that of the call */
+    uint8_t declares; /* enum client_can */
+    uint8_t asked;    /* of that, what it is asked through this caller */
+    uint8_t revision; /* of the protocol, by the protocol's own numbers */
+    bool told;        /* its model reads the result: a question may be put to it there */
+};
+
+/* The kinds of asks that a client which declares this can be asked: one bit (1 << enum ask_kind)
+ * each. */
+unsigned client_ask_kinds(unsigned declares);
+/* Is it asked in views? A client that has forms is not. */
+bool client_has_views(unsigned declares);
 
 struct caller_ops {
     /* Before the asks are stored: returns the next place in the caller's stream. 0, or no function:
@@ -101,6 +131,7 @@ struct caller_ops {
 
 struct caller {
     const struct caller_ops *ops;
+    const struct client *client; /* as long as the caller is used; NULL: nothing is known */
     /* Of whoever is behind the call, by the newest request that says so: where consent is asked
      * (core/consent.h). An answer brings roles of its own. */
     role_set roles;

@@ -331,6 +331,7 @@ struct adopt_spec {
     bool portable; /* see call_spec */
     struct target *target;
     struct caller *caller;
+    const struct client *made_by;   /* who made the call; NULL: the client of `caller` did */
     bool hold_steps;                /* see call_spec */
     int64_t keep_ms, keep_asked_ms; /* see call_spec */
     bool handed;                    /* true also if the record says so */
@@ -396,6 +397,8 @@ struct str call_id(const struct call *call);
 struct str call_scope(const struct call *call);
 const struct target *call_target(const struct call *call);
 struct caller *call_caller(const struct call *call);
+/* The client behind its caller; of a call that is alone, the client that made it. */
+struct client call_client(const struct call *call);
 /* Nobody waits for its result here: the call goes on by itself, and call_change_caller gives it to
  * whoever comes. */
 bool call_is_alone(const struct call *call);
@@ -407,8 +410,6 @@ bool call_is_stored(const struct call *call); /* the store knows it */
 bool call_working(const struct call *call);
 struct str call_args(const struct call *call);
 struct str call_uri(const struct call *call);
-/* What its caller has written for others: see call_spec. */
-struct str call_caller_record(const struct call *call);
 /* Could a surface other than this one put such a question to the person behind this call? */
 bool engine_can_elsewhere(const struct engine *engine, const struct call *call,
                           const struct ask_record *ask, const struct surface *but);

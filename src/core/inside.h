@@ -338,9 +338,11 @@ struct call {
     bool named;              /* see call_spec */
     bool unsure;             /* the store may not know that this node waits for the call */
     bool orphaned;           /* the last take was refused: its node is gone (store_reply.suspect) */
-    unsigned char way;       /* of the take under way: enum take_why */
-    uint64_t deaths;         /* of its run here: see deaths_pack */
-    struct suspect *suspect; /* it waits for its turn: see suspect.c */
+    uint8_t client_declares; /* of the client that made it: see client.c */
+    bool client_told;
+    unsigned char way;              /* of the take under way: enum take_why */
+    uint64_t deaths;                /* of its run here: see deaths_pack */
+    struct suspect *suspect;        /* it waits for its turn: see suspect.c */
     int64_t keep_ms, keep_asked_ms; /* see call_spec */
     bool handed; /* the client can come back: the store is told with the next transition */
     uint32_t notices;
@@ -382,6 +384,9 @@ struct call {
     struct granting *granting; /* while grants are made or looked for: see grant_inside.h */
     size_t granted;            /* entries of the journal whose grants are made */
 };
+
+/* Remembers what the client that made the call says of itself (client.c). NULL: nothing. */
+void call_made_by(struct call *call, const struct client *client);
 
 /* Sets its state: nothing else does. */
 void call_enter(struct call *call, enum live_state state);

@@ -17,7 +17,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/announce.h"
-#include "mcp/caller_away.h"
 #include "mcp/caller2025.h"
 #include "mcp/work.h"
 
@@ -52,35 +51,21 @@ static struct client_surface *client_of(struct surface *surface)
 /* --- can --- */
 
 /* A request that has found a call of another session waits for it, but is not asked for it. */
-static bool is_asked(const struct caller2025 *held, const struct call *call)
-{
-    return held->session && str_eq(session_scope(held->session), call_scope(call)) &&
-           mcp_stream_reachable(held->stream);
-}
-
-static const unsigned needs[] = {
-    [ASK_FORM] = CLIENT_CAN_FORM,     [ASK_APPROVAL] = CLIENT_CAN_FORM, [ASK_URL] = CLIENT_CAN_URL,
-    [ASK_SAMPLE] = CLIENT_CAN_SAMPLE, [ASK_ROOTS] = CLIENT_CAN_ROOTS,
-};
-
-static bool client_can(struct surface *surface, const struct call *call, enum ask_kind kind)
-{
-    const struct caller2025 *held = caller2025_of(call);
-
-    (void)surface;
-    if (!held)
-        return caller_away_can(call, true) & needs[kind];
-    return is_asked(held, call) && held->session->can & needs[kind];
-}
-
 static unsigned client_kinds(struct surface *surface, const struct call *call)
 {
     const struct caller2025 *held = caller2025_of(call);
+    struct client client = call_client(call);
 
     (void)surface;
-    if (!held)
-        return client_ask_kinds(caller_away_can(call, true));
-    return is_asked(held, call) ? client_ask_kinds(held->session->can) : 0;
+    if (call_caller(call)->ops->carries || !str_eq(client.scope, call_scope(call)) ||
+        (held && (!held->session || !mcp_stream_reachable(held->stream))))
+        return 0;
+    return client_ask_kinds(client.asked);
+}
+
+static bool client_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+{
+    return client_kinds(surface, call) & 1u << kind;
 }
 
 /* --- offers --- */

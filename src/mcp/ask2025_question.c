@@ -92,7 +92,7 @@ static bool draw_sample(struct drawing *d)
         return false;
     /* Tools MUST NOT be sent to a client that has not said it takes them. */
     if ((json_get(params, STR("tools")) || json_get(params, STR("toolChoice"))) &&
-        !(d->session->can & CLIENT_CAN_SAMPLE_TOOLS))
+        !(d->session->client.declares & CLIENT_CAN_SAMPLE_TOOLS))
         return false;
     JSON_EACH (member, params)
         jw_key_value(&d->w, member->key, member);

@@ -9,7 +9,6 @@
 
 #include "base/mem.h"
 #include "json/form.h"
-#include "mcp/caller2026.h"
 #include "mcp/question_message.h"
 #include "mcp/session.h"
 
@@ -17,26 +16,26 @@ enum { ASK2026_ARENA_MAX = 8 << 20 }; /* memory of a question while it is writte
 
 /* --- the surface --- */
 
-static const unsigned needs[] = {
-    [ASK_FORM] = CLIENT_CAN_FORM,     [ASK_APPROVAL] = CLIENT_CAN_FORM, [ASK_URL] = CLIENT_CAN_URL,
-    [ASK_SAMPLE] = CLIENT_CAN_SAMPLE, [ASK_ROOTS] = CLIENT_CAN_ROOTS,
-};
-
 struct ask2026_surface {
     struct surface surface; /* first */
     const struct engine *engine;
 };
 
-static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+/* What the client of this call is asked in results. */
+static uint8_t asked_of(const struct call *call)
 {
-    (void)surface;
-    return caller2026_can(call) & needs[kind];
+    return call_caller(call)->ops->carries ? call_client(call).asked : 0;
 }
 
 static unsigned surface_kinds(struct surface *surface, const struct call *call)
 {
     (void)surface;
-    return client_ask_kinds(caller2026_can(call));
+    return client_ask_kinds(asked_of(call));
+}
+
+static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+{
+    return surface_kinds(surface, call) & 1u << kind;
 }
 
 /* Callers of this era carry their asks themselves. One that holds waits for another surface. */
@@ -44,7 +43,7 @@ static void surface_offer(struct surface *surface, struct ask *ask, int attempt,
                           struct str problems)
 {
     const struct engine *engine = ((struct ask2026_surface *)(void *)surface)->engine;
-    bool drawn = ask2026_can(engine, caller2026_can(ask_call(ask)), ask_record(ask));
+    bool drawn = ask2026_can(engine, asked_of(ask_call(ask)), ask_record(ask));
 
     (void)attempt, (void)problems;
     ask_offered(ask, surface, drawn ? OFFER_SHOWN : OFFER_UNRENDERED);
@@ -90,7 +89,8 @@ static bool wants_tools(const struct ask_record *ask)
 
 bool ask2026_can(const struct engine *engine, uint8_t can, const struct ask_record *ask)
 {
-    if (!(can & needs[ask->kind]) || (ask->page && !engine_has_page(engine, ask->page)))
+    if (!(client_ask_kinds(can) & 1u << ask->kind) ||
+        (ask->page && !engine_has_page(engine, ask->page)))
         return false;
     return ask->kind != ASK_SAMPLE || can & CLIENT_CAN_SAMPLE_TOOLS || !wants_tools(ask);
 }

@@ -29,6 +29,7 @@
 #include "json/write.h"
 #include "mcp/attach_tool.h"
 #include "mcp/caller_away.h"
+#include "mcp/caller_record.h"
 #include "mcp/drain.h"
 #include "mcp/gone.h"
 #include "mcp/model.h"
@@ -220,11 +221,13 @@ static void attach_to(struct attach *attach, const struct call_record *record)
     } else if (!live && !target) {
         attach_gone(attach, record);
     } else if (!live) {
+        struct client maker = caller_record_maker(record);
         bool ours =
             engine_adopt(engine, &(struct adopt_spec){ .record = record,
                                                        .target = target,
                                                        .keep_ms = server->opts.session_idle_ms,
                                                        .handed = true,
+                                                       .made_by = &maker,
                                                        .caller = &call->caller });
         if (!ours)
             say_failure(attach, "CALL_BUSY", is_elsewhere);
@@ -243,7 +246,8 @@ static bool is_with_other_model(const struct attach *attach, const struct call_r
     if (live && call_waiting(live))
         return model_is_asked(attach->server, live);
     return engine_asks_model(attach->server->opts.engine, attach->target,
-                             client_ask_kinds(session->can), attach->call->caller.roles);
+                             client_ask_kinds(session->client.declares),
+                             attach->call->caller.roles);
 }
 
 static void loaded(void *data, nod_status status, const struct store_reply *reply)

@@ -30,6 +30,7 @@
 #include "core/catalog.h"
 #include "mcp/attach_tool.h"
 #include "mcp/caller_away.h"
+#include "mcp/caller_record.h"
 #include "mcp/drain.h"
 #include "mcp/gone.h"
 #include "mcp/model.h"
@@ -45,9 +46,8 @@ enum {
 struct attach2026 {
     struct id call;
     struct handle handle;
-    bool collected;   /* it was handed out before */
-    bool answered;    /* its answer to a question of the call counts */
-    uint8_t declared; /* enum client_can: what its client declares */
+    bool collected; /* it was handed out before */
+    bool answered;  /* its answer to a question of the call counts */
 };
 
 static const char not_known[] =
@@ -69,7 +69,7 @@ void attach2026_hold(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
     int64_t soft = pending_hold_ms(server, caller->caller.call,
-                                   pending_soft_ms(server, caller->target, caller->client));
+                                   pending_soft_ms(server, caller->target, caller->soft_name));
 
     hold_for(caller,
              server_draining(server) ? 0 : caller->began + soft - loop_now(server->opts.loop));
@@ -89,11 +89,6 @@ void attach2026_offered(struct caller *base, struct call *call)
         }
     if (model_is_asked(caller->server, call))
         attach2026_hold(caller);
-}
-
-uint8_t attach2026_declared(const struct caller2026 *caller)
-{
-    return caller->attach ? caller->attach->declared : caller->can;
 }
 
 void attach2026_now(struct caller2026 *caller)
@@ -237,8 +232,8 @@ static void look_again(void *data)
 static void wait_elsewhere(struct caller2026 *caller, struct str call_id)
 {
     struct mcp_server *server = caller->server;
-    int64_t left =
-        caller->began + pending_soft_ms(server, NULL, caller->client) - loop_now(server->opts.loop);
+    int64_t left = caller->began + pending_soft_ms(server, NULL, caller->soft_name) -
+                   loop_now(server->opts.loop);
     struct buf body;
 
     if (left > 0 && !server_draining(server)) {
@@ -273,6 +268,7 @@ static void attach_to(struct caller2026 *caller, const struct call_record *recor
 
     if (live && (join(caller, caller2026_of(live)) || caller_away_give_way(live, &caller->caller)))
         return;
+    struct client maker = caller_record_maker(record);
     if (!live && !target)
         attach_gone(caller, record);
     else if (live ||
@@ -280,6 +276,7 @@ static void attach_to(struct caller2026 *caller, const struct call_record *recor
                                                          .target = target,
                                                          .keep_asked_ms = MCP_STATE_GRACE_MS,
                                                          .handed = true,
+                                                         .made_by = &maker,
                                                          .caller = &caller->caller }))
         say_failure(caller, NOD_E_NOT_FOUND, "CALL_BUSY", is_elsewhere);
 }
@@ -380,8 +377,7 @@ void attach2026_start(struct caller2026 *caller, const struct attach_tool *tool,
     struct attach_wish wish;
 
     caller->attach = ARENA_NEW(&caller->arena, struct attach2026);
-    caller->attach->declared = caller->can;
-    caller->can &= CLIENT_CAN_VIEW; /* it is asked nothing itself, and gets no page */
+    caller->client.asked &= CLIENT_CAN_VIEW; /* it is asked nothing itself, and gets no page */
     caller->pages = false;
     caller->tasks = false;
     target_release(caller->target);

@@ -33,8 +33,6 @@ void attach2026_offered(struct caller *base, struct call *call);
 /* Answers with the pending result of the call, whose handle is there, and leaves the call: it is
  * nobody's from now on, and goes on by itself. */
 void attach2026_pend(struct caller2026 *caller, struct call *call);
-/* What the client of this request declares (enum client_can), whether or not it is asked here. */
-uint8_t attach2026_declared(const struct caller2026 *caller);
 /* The soft deadline is over now. */
 void attach2026_now(struct caller2026 *caller);
 

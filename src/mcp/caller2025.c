@@ -60,6 +60,7 @@ static struct caller2025 *call_create(struct session *session, role_set roles, s
     struct caller2025 *call = mem_zalloc(sizeof(*call) + id.len + token.len);
 
     call->caller.ops = &caller2025_ops;
+    call->caller.client = &session->client;
     call->caller.roles = roles;
     call->session = session;
     call->began = loop_now(session->server->opts.loop);
@@ -89,7 +90,7 @@ static struct str caller_record(const struct caller2025 *call)
 {
     struct session *session = call->session;
 
-    return call->stream->of_call || client_has_views(session->can)
+    return call->stream->of_call || client_has_views(session->client.declares)
                ? caller2025_record(call, &session->server->message)
                : STR_NONE;
 }
@@ -106,7 +107,7 @@ void caller2025_begin(struct caller2025 *call, const struct caller2025_spec *spe
                                                           .principal = session_principal(session),
                                                           .scope = session_scope(session),
                                                           .caller_record = caller_record(call),
-                                                          .client = str_of(session->client),
+                                                          .client = session->client.name,
                                                           .id = named ? id_str(id) : STR_NONE,
                                                           .named = named,
                                                           .keep_ms = server->opts.session_idle_ms,
@@ -119,7 +120,7 @@ static bool may_attach(struct session *session, const struct caller2025_spec *sp
 {
     return spec->part == PART_TOOL_RESULT &&
            (attach_tool_of(spec->target) || session->pended ||
-            pending_may_come(session->server, spec->target, session->can, roles));
+            pending_may_come(session->server, spec->target, session->client.declares, roles));
 }
 
 void caller2025_start(struct request *request, const struct caller2025_spec *spec)
@@ -238,9 +239,9 @@ struct str caller2025_record(const struct caller2025 *call, struct arena *arena)
 {
     struct session *session = call->session;
     struct caller_record by = { .held = true,
-                                .can = session->can,
+                                .can = session->client.declares,
                                 .roles = (uint8_t)call->caller.roles,
-                                .revision = session->revision,
+                                .revision = session->client.revision,
                                 .id = call_request_id(call),
                                 .token = call_token(call) };
 
@@ -548,8 +549,9 @@ void caller2025_respond(struct caller2025 *call, const struct outcome *outcome)
         *call->over = true;
     call_parts(call);
     if (!call->quiet && (!outcome->elsewhere || call->attach)) { /* who cancels wants no response */
-        caller2025_write(&server->out, call_request_id(call), (enum revision)session->revision,
-                         (enum revision_part)call->part, outcome);
+        caller2025_write(&server->out, call_request_id(call),
+                         (enum revision)session->client.revision, (enum revision_part)call->part,
+                         outcome);
         if (outcome->no_room)
             mcp_stream_refuse(call->stream, buf_str(&server->out));
         else
@@ -597,7 +599,7 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
         session->stores = true;
         session_need(session, caller2025_needs(server, engine_call_));
     }
-    if (failure_wants_page(outcome) && (session->can & CLIENT_CAN_URL))
+    if (failure_wants_page(outcome) && (session->client.declares & CLIENT_CAN_URL))
         client_surface_url_required(server->client, session, outcome->error_data);
     if (call->attach && is_there(call)) {
         attach2025_collect(call);

@@ -32,10 +32,10 @@ struct caller2025 {
     uint8_t part;    /* enum revision_part of the result */
     bool waiting;
     bool cancelled; /* call_cancel was called */
-    bool *over;     /* set when the call has ended, while it is being started */
     bool returned;  /* it is not the request that made the call, but the same once more */
     bool back;      /* it came from another node: which progress was sent there is not known */
     bool quiet;     /* no response: the client has cancelled it, or the session is over */
+    bool *over;     /* set when the call has ended, while it is being started */
     struct attach *attach; /* it looks for a call that was made before, or has found it; or NULL */
     struct soft *soft;     /* its questions are, or were, up elsewhere only; or NULL */
     int64_t began;         /* by the loop's clock */

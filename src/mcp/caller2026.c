@@ -19,7 +19,6 @@
 #include "core/json_digest.h"
 #include "mcp/attach2026.h"
 #include "mcp/attach_tool.h"
-#include "mcp/caller_away.h"
 #include "mcp/caller_record.h"
 #include "mcp/delivery.h"
 #include "mcp/drain.h"
@@ -42,14 +41,6 @@ struct caller2026 *caller2026_of(const struct call *call)
     struct caller *caller = call ? call_caller(call) : NULL;
 
     return caller && caller->ops == &caller2026_ops ? (struct caller2026 *)(void *)caller : NULL;
-}
-
-uint8_t caller2026_can(const struct call *call)
-{
-    const struct caller2026 *caller = caller2026_of(call);
-    uint8_t can = caller ? caller->can : task_can(call);
-
-    return can ? can : caller_away_can(call, false);
 }
 
 bool caller_holds_steps(const struct caller2026 *caller)
@@ -246,6 +237,7 @@ static struct caller2026 *caller_create(struct request *request, const struct ca
     list_init(&caller->waiters);
     list_append(&caller->waiters, &own->link);
     caller->caller.ops = &caller2026_ops;
+    caller->caller.client = &caller->client;
     caller->caller.roles = request->roles;
     caller->server = server;
     list_append(&server->rounds->callers, &caller->link);
@@ -253,12 +245,16 @@ static struct caller2026 *caller_create(struct request *request, const struct ca
     caller->target = spec->target;
     target_hold(spec->target);
     caller->part = spec->part;
-    caller->can = engine_asks_client(server->opts.engine, spec->target) ? meta->can : 0;
+    caller->client.scope = caller->principal;
+    caller->client.revision = REVISION_2026_07_28;
+    caller->client.told = true;
+    if (engine_asks_client(server->opts.engine, spec->target))
+        caller->client.declares = caller->client.asked = meta->can;
     caller->pages = meta->can & CLIENT_CAN_URL;
     caller->tasks = meta->tasks;
     caller->began = loop_now(server->opts.loop);
     if (server->opts.soft_rule_count)
-        caller->client =
+        caller->soft_name =
             arena_str(&caller->arena,
                       json_get_str(json_get(request->has.meta, STR(META_CLIENT)), STR("name")));
     drain_call_began(server);
@@ -373,7 +369,7 @@ const struct json *caller_given(struct caller2026 *caller)
 bool caller_same(struct caller2026 *a, struct caller2026 *b)
 {
     /* A client that can be asked less must not be told what another one is asked. */
-    return a->resumed && b->resumed && a->can == b->can && a->pages == b->pages &&
+    return a->resumed && b->resumed && a->client.asked == b->client.asked && a->pages == b->pages &&
            a->tasks == b->tasks && a->caller.roles == b->caller.roles &&
            str_eq(a->state_text, b->state_text) && json_equal(caller_given(a), caller_given(b));
 }
@@ -427,11 +423,12 @@ static void refuse_not_portable(struct caller2026 *caller)
 /* A call that is answered elsewhere is run on without the client, by any node. */
 static struct str caller_record(struct caller2026 *caller)
 {
-    if (!pending_may_come(caller->server, caller->target, caller->can, caller->caller.roles))
+    if (!pending_may_come(caller->server, caller->target, caller->client.declares,
+                          caller->caller.roles))
         return STR_NONE;
-    return caller_record_write(
-        &caller->arena,
-        &(struct caller_record){ .can = caller->can, .roles = (uint8_t)caller->caller.roles });
+    return caller_record_write(&caller->arena,
+                               &(struct caller_record){ .can = caller->client.declares,
+                                                        .roles = (uint8_t)caller->caller.roles });
 }
 
 void caller2026_start(struct request *request, const struct caller2025_spec *spec)
@@ -471,19 +468,19 @@ void caller2026_start(struct request *request, const struct caller2025_spec *spe
                !mcp_state_carries(server->opts.engine, spec->target)) {
         refuse_too_large(caller);
     } else {
-        engine_call(
-            server->opts.engine,
-            &(struct call_spec){ .target = spec->target,
-                                 .args = spec->args,
-                                 .uri = spec->uri,
-                                 .principal = caller->principal,
-                                 .scope = caller->principal,
-                                 .caller_record = caller_record(caller),
-                                 .client = client_shown(request->meta->client, &caller->arena),
-                                 .keep_asked_ms = MCP_STATE_GRACE_MS,
-                                 .portable = server->opts.portable_states,
-                                 .hold_steps = caller_holds_steps(caller),
-                                 .caller = &caller->caller });
+        caller->client.name = client_shown(request->meta->client, &caller->arena);
+        engine_call(server->opts.engine,
+                    &(struct call_spec){ .target = spec->target,
+                                         .args = spec->args,
+                                         .uri = spec->uri,
+                                         .principal = caller->principal,
+                                         .scope = caller->principal,
+                                         .caller_record = caller_record(caller),
+                                         .client = caller->client.name,
+                                         .keep_asked_ms = MCP_STATE_GRACE_MS,
+                                         .portable = server->opts.portable_states,
+                                         .hold_steps = caller_holds_steps(caller),
+                                         .caller = &caller->caller });
     }
     caller->busy--;
     /* The request is held now, and its memory is not needed. */

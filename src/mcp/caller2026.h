@@ -67,7 +67,7 @@ struct caller2026 {
     enum revision_part part;
     struct str principal, uri; /* in `text` */
     struct arena arena;        /* for what follows */
-    uint8_t can;               /* what the client of the request that made it is asked itself */
+    struct client client;      /* of the request that made it */
     bool pages;                /* that client can open a page, whoever is asked on it */
     bool tasks;                /* it may be answered with a task */
     bool resumed;              /* it came with a requestState */
@@ -75,7 +75,7 @@ struct caller2026 {
     bool brought_ahead;        /* what it brought before its turn was given in its turn */
     struct attach2026 *attach; /* it finds a call that was made before: attach_tool.h; or NULL */
     int64_t began;             /* by the loop's clock */
-    struct str client;         /* the name that its client gives; in the arena */
+    struct str soft_name;      /* the name its client gives, if rules need it; in the arena */
     bool over;                 /* no waiter is left, and none may come */
     unsigned busy;             /* completions on their way that point here */
     struct deferred deferred;  /* the first of them; further ones have their own memory */
@@ -102,8 +102,6 @@ struct caller2026 {
 /* Replies with an error, or takes the request over. */
 void caller2026_start(struct request *request, const struct caller2025_spec *spec);
 
-/* What the client of a call declares (enum client_can); 0 for calls of other callers. */
-uint8_t caller2026_can(const struct call *call);
 struct caller2026 *caller2026_of(const struct call *call);
 
 /* The server is shutting down: waiting requests are answered now; or it is gone: nobody is told

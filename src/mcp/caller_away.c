@@ -32,8 +32,8 @@ struct caller_away {
     struct caller caller; /* first */
     struct list link;     /* of the server */
     struct mcp_server *server;
+    struct client client; /* that will come back */
     bool held;
-    uint8_t can;
     int64_t asks_until;
 };
 
@@ -70,13 +70,6 @@ static void caller_away_free(struct caller_away *away)
     mem_free(away);
     drain_call_ended(server);
     server_check_drained(server);
-}
-
-uint8_t caller_away_can(const struct call *call, bool held)
-{
-    const struct caller_away *away = caller_away_of(call);
-
-    return away && away->held == held ? away->can : 0;
 }
 
 bool caller_is_away(const struct call *call)
@@ -164,7 +157,10 @@ static void go_on(struct mcp_server *server, const struct call_record *record,
     away->caller.ops = by->held ? &held_ops : &carried_ops;
     away->server = server;
     away->held = by->held;
-    away->can = by->can;
+    away->client = caller_record_client(by);
+    away->client.told =
+        record->caller.len > 0; /* the call of a request that became a task has none */
+    away->caller.client = &away->client;
     away->caller.roles = by->roles;
     away->asks_until = by->asks_until;
     list_init(&away->link);
@@ -225,7 +221,7 @@ static void becoming_known(void *data, struct task *view, nod_status status)
     (void)status; /* if there is something to do, the next look shows it again */
     if (goes_on)
         becoming->by =
-            (struct caller_record){ .can = view->can,
+            (struct caller_record){ .can = view->client.declares,
                                     .roles = (uint8_t)view->caller.roles,
                                     .asks_until = task_expires(view) + TASK_ASKS_MORE_MS };
     task_view_free(view);

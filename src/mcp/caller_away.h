@@ -19,10 +19,6 @@ void callers_away_destroy(struct callers_away *callers);
 /* recovery_opts.orphan; data is the server. */
 void caller_away_orphan(void *data, const struct call_record *record);
 
-/* What a client that is away can be asked on its stream (`held`), or in results. 0: this call's
- * client is not away, or is of the other kind. */
-uint8_t caller_away_can(const struct call *call, bool held);
-
 /* Is the client of this call away, or does the call go on by itself? */
 bool caller_is_away(const struct call *call);
 

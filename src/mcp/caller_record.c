@@ -8,7 +8,11 @@
 #include "json/write.h"
 #include "rpc/message.h"
 
-enum { CALLER_RECORD_VERSION = 1, CALLER_RECORD_MAX = 16 << 10 };
+enum {
+    CALLER_RECORD_VERSION = 1,
+    CALLER_RECORD_MAX = 16 << 10,
+    CALLER_RECORD_ARENA_MAX = 64 << 10, /* memory of one while it is read */
+};
 
 struct str caller_record_write(struct arena *arena, const struct caller_record *by)
 {
@@ -67,4 +71,23 @@ bool caller_record_read(struct arena *arena, struct str text, struct caller_reco
         return false;
     out->revision = (uint8_t)known;
     return out->id.len > 0;
+}
+
+struct client caller_record_client(const struct caller_record *by)
+{
+    return (struct client){ .declares = by->can,
+                            .asked = by->can,
+                            .revision = by->held ? by->revision : REVISION_2026_07_28,
+                            .told = true };
+}
+
+struct client caller_record_maker(const struct call_record *record)
+{
+    struct caller_record by;
+    struct arena arena;
+
+    arena_init(&arena, CALLER_RECORD_ARENA_MAX);
+    bool known = record->caller.len && caller_record_read(&arena, record->caller, &by);
+    arena_finish(&arena);
+    return known ? caller_record_client(&by) : (struct client){ 0 };
 }

@@ -19,6 +19,11 @@ struct caller_record {
     struct str token;   /* held: for progress, JSON; may be empty */
 };
 
+/* The client that it is about. */
+struct client caller_record_client(const struct caller_record *by);
+/* The client that made a call, as its record has it; nothing is known if it has none. */
+struct client caller_record_maker(const struct call_record *record);
+
 /* The text is in `arena`. */
 struct str caller_record_write(struct arena *arena, const struct caller_record *by);
 /* False: this nod cannot read it. The texts are in `arena`. */

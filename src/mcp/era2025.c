@@ -94,8 +94,9 @@ static void initialize(struct request *request)
         !request_object(request, STR("clientInfo"), &info))
         return;
     revision_find(version, &revision);
-    session->revision = (uint8_t)revision;
-    session->can = client_can(capabilities, session_knows(session));
+    session->client.revision = (uint8_t)revision;
+    session->client.declares = session->client.asked =
+        client_can(capabilities, session_knows(session));
     session->boolean_confirm =
         named(opts->boolean_confirm_clients, json_get_str(info, STR("name")));
     session_name_client(session, info);

@@ -77,7 +77,7 @@ bool lists_show(const struct request *request, const struct target *target)
 {
     if (!target->listed)
         return true; /* mostly */
-    unsigned can = request->meta ? request->meta->can : request->session->can;
+    unsigned can = request->meta ? request->meta->can : request->session->client.declares;
     struct audience audience = { .principal = request->meta ? request->principal
                                                             : session_principal(request->session),
                                  .kinds = client_ask_kinds(can),
@@ -115,7 +115,7 @@ bool lists_any(const struct request *request, enum target_kind kind, bool templa
  * call waits elsewhere. */
 static struct str descriptor_for(const struct request *request, struct target *target)
 {
-    unsigned can = request->meta ? request->meta->can : request->session->can;
+    unsigned can = request->meta ? request->meta->can : request->session->client.declares;
     struct arena *arena = &request->server->message;
     struct str descriptor = target->descriptor;
 
@@ -133,7 +133,7 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
     const struct catalog *catalog = request->server->opts.catalog;
     size_t count = catalog_count(catalog, kind, templates), from;
     enum revision revision =
-        request->meta ? REVISION_NEWEST : (enum revision)request->session->revision;
+        request->meta ? REVISION_NEWEST : (enum revision)request->session->client.revision;
     struct json_writer w;
 
     if (!page_start(request, kind, templates, count, &from))

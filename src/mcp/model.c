@@ -10,15 +10,9 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "mcp/attach2026.h"
 #include "mcp/attach_tool.h"
-#include "mcp/caller_away.h"
-#include "mcp/caller_record.h"
 
-enum {
-    MODEL_RECORD_MAX = 64 << 10, /* memory of a caller's record while it is read */
-    MODEL_MORE_MAX = 64 << 10,   /* bytes of the questions that are told after the first */
-};
+enum { MODEL_MORE_MAX = 64 << 10 }; /* bytes of the questions that are told after the first */
 
 struct model {
     struct surface surface;  /* first */
@@ -27,42 +21,13 @@ struct model {
 
 /* --- the surface --- */
 
-/* A call without its client: what that one declared is in the record. A task has none. */
-static bool recorded(const struct call *call, unsigned *can)
-{
-    struct caller_record by;
-    struct arena arena;
-
-    arena_init(&arena, MODEL_RECORD_MAX);
-    bool known =
-        call_caller_record(call).len && caller_record_read(&arena, call_caller_record(call), &by);
-    *can = known ? by.can : 0;
-    arena_finish(&arena);
-    return known;
-}
-
-/* What the client of this call declares. False: it is not known, or cannot be told by a result. */
-static bool declared(const struct call *call, unsigned *can)
-{
-    const struct caller2025 *held = caller2025_of(call);
-    const struct caller2026 *caller = caller2026_of(call);
-
-    if (held && held->session)
-        *can = held->session->can;
-    else if (caller)
-        *can = attach2026_declared(caller);
-    else
-        return caller_is_away(call) && recorded(call, can);
-    return true;
-}
-
 static unsigned surface_kinds(struct surface *surface, const struct call *call)
 {
-    unsigned can;
+    struct client client = call_client(call);
 
     (void)surface;
-    if (call_target(call)->kind != TARGET_TOOL || !declared(call, &can) ||
-        can & (CLIENT_CAN_FORM | CLIENT_CAN_URL))
+    if (call_target(call)->kind != TARGET_TOOL || !client.told ||
+        client.declares & (CLIENT_CAN_FORM | CLIENT_CAN_URL))
         return 0;
     return 1u << ASK_FORM | 1u << ASK_APPROVAL;
 }
@@ -188,12 +153,7 @@ void model_destroy(struct model *model)
  * another session, is given none. */
 static bool is_in_scope(const struct call *call)
 {
-    const struct caller2025 *held = caller2025_of(call);
-    const struct caller2026 *caller = caller2026_of(call);
-
-    if (held && held->session)
-        return str_eq(call_scope(call), session_scope(held->session));
-    return !caller || str_eq(call_scope(call), caller->principal);
+    return str_eq(call_client(call).scope, call_scope(call));
 }
 
 static bool is_up(const struct mcp_server *server, const struct ask *ask)

@@ -190,7 +190,7 @@ static bool is_found_by_calling_again(const struct mcp_server *server, const str
 
     if (!held || !held->session)
         return false;
-    unsigned can = held->session->can;
+    unsigned can = held->session->client.declares;
     return !tool_is_listed(&server->pending->tool.target,
                            &(struct audience){ .kinds = client_ask_kinds(can),
                                                .views = client_has_views(can),

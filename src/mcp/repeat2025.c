@@ -216,7 +216,8 @@ static void send_result(struct session *session, const struct looking *looking,
         struct mcp_stream *stream = stream_for(session, looking, exchange);
         mcp_stream_await(stream);
         caller2025_write(&server->out, str_n(looking->text, looking->id_len),
-                         (enum revision)session->revision, caller2025_part(record->kind), &outcome);
+                         (enum revision)session->client.revision, caller2025_part(record->kind),
+                         &outcome);
         mcp_stream_hands(stream, record->id);
         mcp_stream_respond(stream, buf_str(&server->out));
         buf_clear(&server->out);
@@ -276,8 +277,8 @@ static void go_on(struct session *session, const struct looking *looking,
     struct mcp_server *server = session->server;
     struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
     struct caller_record by = { .held = true,
-                                .can = session->can,
-                                .revision = session->revision,
+                                .can = session->client.declares,
+                                .revision = session->client.revision,
                                 .id = str_n(looking->text, looking->id_len),
                                 .token =
                                     str_n(looking->text + looking->id_len, looking->token_len) };

@@ -58,7 +58,7 @@ enum { ASKS_FEW = 2 }; /* most calls ask no more at a time, and need no memory f
 /* The client can be asked this itself, and it is its turn. */
 static bool client_draws(const struct caller2026 *caller, const struct ask *ask)
 {
-    return ask2026_can(caller->server->opts.engine, caller->can, ask_record(ask)) &&
+    return ask2026_can(caller->server->opts.engine, caller->client.asked, ask_record(ask)) &&
            ask_is_clients_turn(ask);
 }
 
@@ -407,7 +407,7 @@ static bool counts(struct caller2026 *caller, const struct ask_record *ask,
 
     if (carried_of(caller, ask->id))
         return was_asked(caller, ask) && !is_about_page(caller, ask, response);
-    return ask2026_can(caller->server->opts.engine, caller->can, ask) &&
+    return ask2026_can(caller->server->opts.engine, caller->client.asked, ask) &&
            !ask_is_consent(caller->server->opts.engine, ask, caller->target) &&
            ask->kind != ASK_URL && ask2026_read(ask, response, &answer) &&
            (answer.action != ASK_ACCEPTED || content_fits(caller, ask, answer.content));
@@ -578,11 +578,12 @@ static struct view look(struct caller2026 *caller, struct call *call)
             view.drawable = true;
         else if (engine_can_elsewhere(engine, call, record, caller->server->mrtr))
             ;
-        else if (ask2026_can(engine, caller->can, record))
+        else if (ask2026_can(engine, caller->client.asked, record))
             view.unheard |= !ask_is_for_client(ask);
         else
-            view.missing = result_capability(record->kind, record->kind == ASK_SAMPLE &&
-                                                               caller->can & CLIENT_CAN_SAMPLE);
+            view.missing =
+                result_capability(record->kind, record->kind == ASK_SAMPLE &&
+                                                    caller->client.asked & CLIENT_CAN_SAMPLE);
     }
     return view;
 }

@@ -46,14 +46,6 @@ static void make_room(struct mcp_server *server, struct str principal)
     }
 }
 
-unsigned client_ask_kinds(unsigned can)
-{
-    return (can & CLIENT_CAN_FORM ? 1u << ASK_FORM | 1u << ASK_APPROVAL : 0) |
-           (can & CLIENT_CAN_URL ? 1u << ASK_URL : 0) |
-           (can & CLIENT_CAN_SAMPLE ? 1u << ASK_SAMPLE : 0) |
-           (can & CLIENT_CAN_ROOTS ? 1u << ASK_ROOTS : 0);
-}
-
 struct session *session_create(struct mcp_server *server, struct str principal)
 {
     struct id id;
@@ -80,8 +72,9 @@ struct session *session_restore(struct mcp_server *server, struct str principal,
     session->text[principal.len] = '/';
     memcpy(session->text + principal.len + 1, session->id.text, ID_LEN);
     session->principal_len = (uint16_t)principal.len;
-    session->scope_len = (uint16_t)(principal.len + 1 + ID_LEN);
-    session->revision = REVISION_NEWEST;
+    session->client = (struct client){ .scope = str_n(session->text, principal.len + 1 + ID_LEN),
+                                       .revision = REVISION_NEWEST,
+                                       .told = true };
     session->log_level = NOD_LOG_INFO;
     list_init(&session->call_list);
     list_init(&session->cancelling);
@@ -122,8 +115,8 @@ void session_name_client(struct session *session, const struct json *info)
 
     arena_init(&arena, SESSION_CLIENT_MAX);
     struct str client = client_shown(info, &arena);
-    free(session->client);
-    session->client = client.len ? str_dup(client) : NULL;
+    free((char *)(uintptr_t)session->client.name.at);
+    session->client.name = client.len ? str_of(str_dup(client)) : STR_NONE;
     arena_finish(&arena);
 }
 
@@ -137,7 +130,7 @@ void session_moved(struct session *session)
         mcp_stream_close(stream); /* its caller has left the call */
         mcp_stream_destroy(stream);
     }
-    free(session->client);
+    free((char *)(uintptr_t)session->client.name.at);
     mem_free(session);
 }
 
@@ -177,6 +170,7 @@ static void orphan(struct session *session)
         timer_stop(session->server->opts.loop, &call->beat);
         session_drop_call(session, call);
         call->session = NULL;
+        call->caller.client = NULL;
     }
     session_moved(session);
 }

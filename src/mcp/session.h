@@ -19,21 +19,6 @@ enum {
     MCP_CALLS_PER_SESSION_MAX = 1024, /* requests in flight of one session */
 };
 
-/* What the client declared. */
-enum client_can {
-    CLIENT_CAN_FORM = 1,
-    CLIENT_CAN_URL = 2,
-    CLIENT_CAN_SAMPLE = 4,
-    CLIENT_CAN_SAMPLE_TOOLS = 8,
-    CLIENT_CAN_ROOTS = 16,
-    CLIENT_CAN_VIEW = 32, /* it shows views (MCP Apps) */
-};
-
-/* The kinds of asks that a client which declared this can be asked: one bit (1 << enum ask_kind)
- * each. */
-unsigned client_ask_kinds(unsigned can);
-/* Is it asked in views? A client that has forms is not. */
-bool client_has_views(unsigned can);
 /* Does this ClientCapabilities object declare that it shows views? */
 bool client_shows_views(const struct json *extensions);
 
@@ -43,8 +28,7 @@ struct mcp_stream;
 struct session {
     struct mcp_server *server;
     struct id id;
-    uint8_t revision; /* enum revision */
-    uint8_t can;      /* enum client_can */
+    struct client client; /* the client of its calls; its name is on the heap */
     uint8_t log_level;
     bool initialized; /* initialize was answered */
     bool restored;    /* it was begun on another node, or before a restart */
@@ -54,7 +38,6 @@ struct session {
     int64_t soft_ms; /* the soft deadline of its client, if the operator has set one */
     bool ended;
     bool busy;         /* being ended: must not be freed inside session_end */
-    char *client;      /* what it calls itself, as people are shown it: client_shown; or NULL */
     struct map *index; /* of the calls by the text of their ids, once there are many */
     struct list call_list;
     struct list cancelling;
@@ -78,7 +61,6 @@ struct session {
     bool writing;
     bool unwritten; /* its subscriptions have changed since the last write began */
     uint16_t principal_len;
-    uint16_t scope_len;
     char text[]; /* its scope: principal, '/', id */
 };
 
@@ -144,7 +126,7 @@ static inline struct str session_principal(const struct session *session)
 
 static inline struct str session_scope(const struct session *session)
 {
-    return str_n(session->text, session->scope_len);
+    return session->client.scope;
 }
 
 /* Remembers what the client calls itself (clientInfo), for people. */
@@ -153,7 +135,7 @@ void session_name_client(struct session *session, const struct json *info);
 
 static inline const struct revision_facts *session_knows(const struct session *session)
 {
-    return revision_facts((enum revision)session->revision);
+    return revision_facts((enum revision)session->client.revision);
 }
 
 /* Sends a message that belongs to no call: to stdout, or to the GET stream if there ever was

@@ -120,11 +120,11 @@ static void write_record(struct session *session,
     jw_key_i64(&w, STR("version"), SESSION_RECORD_VERSION);
     jw_key_str(&w, STR("principal"), session_principal(session));
     jw_key_str(&w, STR("revision"), session_knows(session)->name);
-    jw_key_i64(&w, STR("can"), session->can);
+    jw_key_i64(&w, STR("can"), session->client.declares);
     jw_key_i64(&w, STR("logLevel"), session->log_level);
     jw_key_bool(&w, STR("booleanConfirm"), session->boolean_confirm);
-    if (session->client)
-        jw_key_raw(&w, STR("client"), str_of(session->client));
+    if (session->client.name.len)
+        jw_key_raw(&w, STR("client"), session->client.name);
     if (session->pended)
         jw_key_bool(&w, STR("pended"), true);
     if (session->soft_ms)
@@ -234,11 +234,12 @@ static bool read_into(struct session *session, const struct json *record)
     uint8_t version;
 
     if (!number_within(record, STR("version"), SESSION_RECORD_VERSION, &version) ||
-        !number_within(record, STR("can"), UINT8_MAX, &session->can) ||
+        !number_within(record, STR("can"), UINT8_MAX, &session->client.declares) ||
         !number_within(record, STR("logLevel"), UINT8_MAX, &session->log_level) ||
         !revision_find(json_get_str(record, STR("revision")), &revision))
         return false;
-    session->revision = (uint8_t)revision;
+    session->client.revision = (uint8_t)revision;
+    session->client.asked = session->client.declares;
     session->stored_until_ms = 0;
     json_i64(json_get(record, STR("until")), &session->stored_until_ms);
     if (session->stored_until_ms > session->until_ms)

@@ -192,8 +192,12 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
     task->principal = str_n(owner->name, owner->len);
     task->tool = arena_str(&task->arena, spec->tool);
     task->args = arena_str(&task->arena, spec->args);
-    task->client = client_shown(spec->client, &task->arena);
-    task->can = spec->can;
+    task->client = (struct client){ .name = client_shown(spec->client, &task->arena),
+                                    .scope = task->principal,
+                                    .declares = spec->can,
+                                    .asked = spec->can,
+                                    .revision = REVISION_2026_07_28 };
+    task->caller.client = &task->client;
     task->caller.roles = spec->roles;
     task->created_ms = task->updated_ms = task_now(server);
     task->ttl_ms = ttl_within(server->opts.task_ttl_ms);
@@ -454,13 +458,6 @@ static struct task *task_of(struct caller *caller)
     return (struct task *)(void *)caller;
 }
 
-uint8_t task_can(const struct call *call)
-{
-    struct caller *caller = call ? call_caller(call) : NULL;
-
-    return caller && caller->ops == &task_caller_ops ? task_of(caller)->can : 0;
-}
-
 static int64_t task_ask_ttl(struct caller *caller, const struct call *call)
 {
     struct task *task = task_of(caller);
@@ -476,7 +473,7 @@ static enum caller_way task_asked(struct caller *caller, struct call *call)
 
     task->asked = true;
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
-        if (!ask2026_can(task->server->opts.engine, task->can, ask_record(ask)) ||
+        if (!ask2026_can(task->server->opts.engine, task->client.declares, ask_record(ask)) ||
             !ask_is_clients_turn(ask))
             way = CALLER_HOLDS; /* another surface may take it; otherwise it ends there */
     task_refresh(task, true);
@@ -556,7 +553,7 @@ void task_count(struct task *task)
 
 static struct call_spec spec_of(struct task *task, struct target *target, const struct json *args)
 {
-    struct caller_record by = { .can = task->can,
+    struct caller_record by = { .can = task->client.declares,
                                 .roles = (uint8_t)task->caller.roles,
                                 .asks_until = task_expires(task) + TASK_ASKS_MORE_MS };
     bool survives = server_survives(task->server);
@@ -568,7 +565,7 @@ static struct call_spec spec_of(struct task *task, struct target *target, const 
                                .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
                                .caller_record =
                                    survives ? caller_record_write(&task->arena, &by) : STR_NONE,
-                               .client = task->client,
+                               .client = task->client.name,
                                .caller = &task->caller,
                                .id = id_str(&task->id) };
 }
@@ -627,7 +624,7 @@ bool task_shows(const struct task *task, const struct ask_record *ask)
 {
     const struct task_note *note = task_note(task, ask->id);
 
-    return ask2026_can(task->server->opts.engine, task->can, ask) &&
+    return ask2026_can(task->server->opts.engine, task->client.declares, ask) &&
            engine_asks_client_this(task->server->opts.engine, ask, task->caller.roles) &&
            !(note && note->opened);
 }

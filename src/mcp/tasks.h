@@ -80,8 +80,7 @@ struct task {
     struct id id;
     struct arena arena; /* of what is noted while it lives */
     struct str principal, tool, args;
-    struct str client; /* what its client calls itself, until its call begins; or empty */
-    uint8_t can;       /* enum client_can: what the client that made it can be asked */
+    struct client client; /* that made it; its name is known until its call begins */
     bool view;
     bool expiring;            /* its time is over, and its end is being stored */
     struct ask_record *shown; /* view: what it waits for; in the arena */
@@ -136,8 +135,6 @@ struct caller2026;
 void tasks_resumed(struct caller2026 *caller, struct str id,
                    void (*done)(struct caller2026 *caller, bool was));
 
-/* What the client of a task can be asked; 0 for calls of other callers. */
-uint8_t task_can(const struct call *call);
 /* By its id, for its principal; NULL: not known on this node. */
 struct task *task_find(struct mcp_server *server, struct str id, struct str principal);
 

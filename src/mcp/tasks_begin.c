@@ -253,7 +253,7 @@ bool tasks_take(struct caller2026 *caller, struct call *call)
                                                          .principal = caller->principal,
                                                          .tool = caller->target->name,
                                                          .args = call_args(call),
-                                                         .can = caller->can,
+                                                         .can = caller->client.declares,
                                                          .roles = caller->caller.roles });
 
     if (!task)

@@ -167,7 +167,7 @@ static struct task *view_create(const struct loading *loading)
     view->principal = arena_str(&view->arena, loading->principal);
     view->tool = arena_str(&view->arena, json_get_str(record, STR("tool")));
     view->args = arena_str(&view->arena, json_get_str(record, STR("args")));
-    view->can = (uint8_t)number(record, STR("can"));
+    view->client.declares = (uint8_t)number(record, STR("can"));
     view->caller.roles = roles_of(loading);
     view->created_ms = number(record, STR("created"));
     view->updated_ms = number(record, STR("updated"));

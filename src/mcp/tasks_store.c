@@ -55,7 +55,7 @@ bool task_record_write(struct buf *out, const struct task *task)
     jw_key_i64(&w, STR("created"), task->created_ms);
     jw_key_i64(&w, STR("updated"), task->updated_ms);
     jw_key_i64(&w, STR("ttl"), task->ttl_ms);
-    jw_key_i64(&w, STR("can"), task->can);
+    jw_key_i64(&w, STR("can"), task->client.declares);
     jw_key_i64(&w, STR("roles"), task->caller.roles);
     jw_key_i64(&w, STR("status"), task_over(task) ? (int64_t)task->status : TASK_WORKING);
     jw_key_str(&w, STR("tool"), task->tool);

@@ -16,8 +16,6 @@
 #include "core/catalog.h"
 #include "mcp/attach2026.h"
 #include "mcp/caller2026.h"
-#include "mcp/caller_away.h"
-#include "mcp/caller_record.h"
 #include "mcp/drain.h"
 #include "mcp/pending.h"
 #include "mcp/soft2025.h"
@@ -26,7 +24,6 @@
 enum {
     VIEW_OFFERS_MAX = 100000,    /* questions that this node offers to views at the same time */
     VIEW_SEEN_MS = 10000,        /* by then a view has fetched the question, or none is shown */
-    VIEW_CALLER_MAX = 64 << 10,  /* memory to read who made a call */
     VIEW_ARGS_BYTES = 64 << 20,  /* memory of its arguments while their digest is made */
     VIEW_TIMEOUT_MS = 600000,    /* of our tools, which end by themselves long before */
     VIEW_LISTING_MAX = 64 << 10, /* memory of a listing while its schema is read */
@@ -52,11 +49,6 @@ static struct view_offer *offer_find(const struct views *views, struct str ask_i
 }
 
 /* --- can --- */
-
-bool client_has_views(unsigned can)
-{
-    return can & CLIENT_CAN_VIEW && !(can & CLIENT_CAN_FORM);
-}
 
 bool client_shows_views(const struct json *extensions)
 {
@@ -88,37 +80,12 @@ bool views_used(const struct mcp_server *server)
     return false;
 }
 
-/* What the client of a call that nobody holds has declared. */
-static unsigned can_of_record(const struct call *call)
-{
-    struct caller_record by;
-    struct arena arena;
-
-    if (!call_caller_record(call).len)
-        return 0;
-    arena_init(&arena, VIEW_CALLER_MAX);
-    unsigned can = caller_record_read(&arena, call_caller_record(call), &by) ? by.can : 0;
-    arena_finish(&arena);
-    return can;
-}
-
-static unsigned can_of(const struct call *call)
-{
-    const struct caller2025 *held = caller2025_of(call);
-
-    if (held)
-        return held->session ? held->session->can : 0;
-    if (view_answer_waits(call))
-        return CLIENT_CAN_VIEW;
-    if (call_is_alone(call))
-        return can_of_record(call);
-    return caller2026_can(call) | caller_away_can(call, true);
-}
-
 static unsigned view_kinds(struct surface *surface, const struct call *call)
 {
     (void)surface;
-    return views_ask(call_target(call), can_of(call)) ? 1u << ASK_FORM | 1u << ASK_APPROVAL : 0;
+    return views_ask(call_target(call), call_client(call).asked)
+               ? 1u << ASK_FORM | 1u << ASK_APPROVAL
+               : 0;
 }
 
 static bool view_can(struct surface *surface, const struct call *call, enum ask_kind kind)

@@ -21,6 +21,7 @@
 #include "core/catalog.h"
 #include "core/note.h"
 #include "mcp/caller_away.h"
+#include "mcp/caller_record.h"
 #include "mcp/failure.h"
 #include "mcp/handle.h"
 #include "mcp/tasks.h"
@@ -48,14 +49,9 @@ struct answering {
     struct arena arena;
 };
 
-static const struct caller_ops answering_ops;
-
-bool view_answer_waits(const struct call *call)
-{
-    const struct caller *caller = call_caller(call);
-
-    return caller && caller->ops == &answering_ops;
-}
+/* Whoever answers in a view is asked there. */
+static const struct client answering_client = { .declares = CLIENT_CAN_VIEW,
+                                                .asked = CLIENT_CAN_VIEW };
 
 /* --- the end of a request --- */
 
@@ -308,6 +304,7 @@ static void attach(struct answering *answering, const struct call_record *record
     struct engine *engine = server->opts.engine;
     struct call *live = engine_find(engine, record->id);
     struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
+    struct client maker = caller_record_maker(record);
 
     if (!target || (live && !caller_away_give_way(live, &answering->caller)) ||
         (!live &&
@@ -315,6 +312,7 @@ static void attach(struct answering *answering, const struct call_record *record
                                                      .target = target,
                                                      .keep_ms = server->opts.session_idle_ms,
                                                      .handed = true,
+                                                     .made_by = &maker,
                                                      .caller = &answering->caller })))
         was_taken(answering);
     else if (answering->run)
@@ -496,6 +494,7 @@ void view_answer_start(struct views *views, struct run *run)
     char key[VIEW_KEY_LEN + 1];
 
     answering->caller.ops = &answering_ops;
+    answering->caller.client = &answering_client;
     answering->views = views;
     answering->run = run;
     run->handle = answering;

@@ -134,8 +134,6 @@ void view_write_text(struct json_writer *w, struct str text);
 void view_answer_start(struct views *views, struct run *run);
 void view_answer_cancelled(struct run *run);
 void view_answers_drop(struct views *views);
-/* This call is run on for a request of nodAnswer. */
-bool view_answer_waits(const struct call *call);
 
 /* --- view_page.c --- */
 

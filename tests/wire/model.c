@@ -110,6 +110,18 @@ static nod_status brief(nod_call *call)
     return nod_reply_textf(call, "word: %s", word_of(&answer));
 }
 
+/* A question that nobody answers in time, and another one. */
+static nod_status twice(nod_call *call)
+{
+    nod_answer first, second;
+    nod_status status = nod_elicit(call, &first, .message = "Quick?", .form = WORD, .ttl_ms = 700);
+
+    if (status != NOD_E_TIMEOUT)
+        NOD_TRY(status);
+    NOD_TRY(nod_elicit(call, &second, .message = "Slower?", .form = WORD));
+    return nod_reply_textf(call, "word: %s", word_of(&second));
+}
+
 static nod_status typed(nod_call *call)
 {
     nod_answer answer;
@@ -186,6 +198,7 @@ static const nod_tool tools[] = {
     { .name = "pair", .handler = pair },
     { .name = "drafted", .handler = drafted },
     { .name = "brief", .handler = brief },
+    { .name = "twice", .handler = twice },
     { .name = "typed",
       .handler = typed,
       .output_schema = "{\"type\":\"object\",\"properties\":{\"word\":{\"type\":\"string\"}},"

@@ -152,6 +152,15 @@ onAll('a question expires, and its id with it', async (t, open) => {
   assert.match(refusalOf(await session.call(TOOL, accept(elicitId, { word: 'late' })), 'ASK_ENDED'), /time to answer this question is over/);
 });
 
+onAll('what is asked while nobody waits for the call is told whoever comes for it', async (t, open) => {
+  const session = await open();
+  const { callId } = (await session.call('twice')).structuredContent;
+  await pause(1000); // the first question expires meanwhile
+  const { elicitId, message } = questionOf(await session.call('waitForPerson', { callId }));
+  assert.equal(message, 'Slower?');
+  assert.equal(await session.text(TOOL, accept(elicitId, { word: 'b' })), 'word: b');
+});
+
 // --- ids ---
 
 onAll('forged and replayed ids are refused; the same answer again gets the same result', async (t, open) => {

@@ -35,7 +35,7 @@ static void asked_id(struct talk *talk, char out[64])
     talk_cut(talk, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", out, 64);
 }
 
-static struct session *session_of(const struct client *client)
+static struct session *session_of(const struct wire_client *client)
 {
     return session_find(world.server, str_of(client->session), STR("local"));
 }
@@ -44,7 +44,7 @@ static struct session *session_of(const struct client *client)
 
 static void line05_an_answer_in_an_array_is_acknowledged_when_it_is_stored(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk, array;
     char id[64], body[512];
 
@@ -74,7 +74,7 @@ static void line05_an_answer_in_an_array_is_acknowledged_when_it_is_stored(void 
 
 static void line05_requests_beside_an_answer_begin_when_it_is_stored(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk, array;
     char id[64], body[512];
 
@@ -104,7 +104,7 @@ static void line05_requests_beside_an_answer_begin_when_it_is_stored(void **stat
 
 static void line05_a_client_that_goes_before_its_array_is_stored_loses_nothing(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk, array;
     char id[64], body[512];
 
@@ -131,7 +131,7 @@ static void line05_a_client_that_goes_before_its_array_is_stored_loses_nothing(v
 /* --- ended streams --- */
 
 /* A call with a question, to its end: what went out may never have arrived. */
-static void answered_call(struct client *client, int id, char *event, size_t room)
+static void answered_call(struct wire_client *client, int id, char *event, size_t room)
 {
     struct talk talk;
     char body[256], ask[64];
@@ -149,7 +149,7 @@ static void line21_results_are_kept_for_their_time_however_many_there_are(void *
 {
     enum { CALLS = 100 };
     static char events[CALLS][64];
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char result[32];
 
@@ -197,7 +197,7 @@ static struct mcp_stream *ended_stream(struct session *session, size_t bytes, bo
 static void line21_bytes_are_bounded_for_a_session_and_its_newest_stay(void **state)
 {
     enum { BYTES = 1000 << 10, MANY = 2 * (MCP_KEPT_BYTES_SESSION / BYTES) };
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct mcp_stream *last = NULL;
 
     (void)state;
@@ -224,7 +224,7 @@ static void line21_bytes_are_bounded_for_a_session_and_its_newest_stay(void **st
 static void a_result_that_did_not_arrive_stays_and_counts_against_its_principal(void **state)
 {
     enum { BYTES = 1000 << 10, MANY = 2 * (MCP_KEPT_BYTES_SESSION / BYTES) };
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     uint64_t most = 0;
 
     (void)state;
@@ -253,8 +253,8 @@ static void line21_bytes_are_bounded_for_a_principal_and_nobody_elses_go(void **
         EACH = MCP_KEPT_BYTES_SESSION / BYTES - 1,
         SESSIONS = 2 * (MCP_KEPT_BYTES_PRINCIPAL / (EACH * BYTES)),
     };
-    struct client alice = { .token = "alice-token-0123456789" };
-    struct client bob = { .token = "bob-token-0123456789" };
+    struct wire_client alice = { .token = "alice-token-0123456789" };
+    struct wire_client bob = { .token = "bob-token-0123456789" };
     struct arena arena;
     struct str problem;
     size_t bytes = 0;
@@ -288,7 +288,7 @@ static void line21_bytes_are_bounded_for_a_principal_and_nobody_elses_go(void **
 
 static void line24_progress_and_logs_of_an_ended_call_are_told_again(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char event[64];
 
@@ -316,7 +316,7 @@ static void line24_progress_and_logs_of_an_ended_call_are_told_again(void **stat
 #define DAY     "86400000"
 
 /* The question of a day, asked before a restart; its first event is the one to come back with. */
-static void ask_for_a_day(struct client *client, char ask[64], char event[64])
+static void ask_for_a_day(struct wire_client *client, char ask[64], char event[64])
 {
     struct talk talk;
 
@@ -329,7 +329,7 @@ static void ask_for_a_day(struct client *client, char ask[64], char event[64])
 
 static void line06_a_session_lives_as_long_as_a_question_waits_in_it(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char ask[64], event[64];
 
@@ -350,7 +350,7 @@ static void line06_a_session_lives_as_long_as_a_question_waits_in_it(void **stat
 
 static void line06_an_answer_is_taken_long_after_the_session_was_idle(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char ask[64], event[64];
 
@@ -375,7 +375,7 @@ static void line06_an_answer_is_taken_long_after_the_session_was_idle(void **sta
 
 static void line06_a_question_that_was_asked_while_nobody_was_there_keeps_the_session(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char ask[64], event[64], body[256];
 
@@ -404,7 +404,7 @@ static void line06_a_question_that_was_asked_while_nobody_was_there_keeps_the_se
 
 static void line06_in_memory_a_session_lives_as_long_as_its_results_are_kept(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char event[64];
 
@@ -427,7 +427,7 @@ static void line06_in_memory_a_session_lives_as_long_as_its_results_are_kept(voi
 
 static void line24_the_end_of_a_required_page_is_told(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk, standing;
 
     (void)state;
@@ -448,7 +448,7 @@ static void line24_the_end_of_a_required_page_is_told(void **state)
 
 static void line24_the_same_answer_is_the_same_however_it_is_written(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64], body[512];
 

@@ -199,7 +199,7 @@ static void every_way_to_open_over_http(void **state)
 
 static void both_eras_at_once_on_one_connection(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char bytes[4096];
     const char *legacy = REQ("tools/list", "");

@@ -35,7 +35,7 @@ static void asked_id(struct talk *talk, char out[64])
 
 static void a_result_alone_is_plain_json(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -51,7 +51,7 @@ static void a_result_alone_is_plain_json(void **state)
 
 static void a_question_turns_the_response_into_events_and_the_answer_ends_them(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -72,7 +72,7 @@ static void a_question_turns_the_response_into_events_and_the_answer_ends_them(v
 
 static void an_older_client_gets_no_priming_event_and_no_mode(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -92,7 +92,7 @@ static void an_older_client_gets_no_priming_event_and_no_mode(void **state)
 
 static void only_the_exact_answer_of_the_right_session_counts(void **state)
 {
-    struct client client = { 0 }, other = { 0 };
+    struct wire_client client = { 0 }, other = { 0 };
     struct talk talk;
     char id[64], wrong[80];
 
@@ -115,7 +115,7 @@ static void only_the_exact_answer_of_the_right_session_counts(void **state)
 
 static void invalid_content_ends_the_call_and_says_where(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -133,7 +133,7 @@ static void invalid_content_ends_the_call_and_says_where(void **state)
 
 static void with_attempts_it_is_asked_again_under_another_id(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64], second[80];
 
@@ -155,7 +155,7 @@ static void with_attempts_it_is_asked_again_under_another_id(void **state)
 
 static void an_unknown_action_is_never_consent(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -172,7 +172,7 @@ static void an_unknown_action_is_never_consent(void **state)
 
 static void an_error_of_the_client_is_not_a_refusal(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -189,7 +189,7 @@ static void an_error_of_the_client_is_not_a_refusal(void **state)
 
 static void nothing_is_sent_that_was_not_declared(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -221,7 +221,7 @@ static void nothing_is_sent_that_was_not_declared(void **state)
 
 static void a_link_waits_for_its_page_and_the_client_is_told(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -243,7 +243,7 @@ static void a_link_waits_for_its_page_and_the_client_is_told(void **state)
 
 static void the_end_of_a_page_is_told_after_the_call_too(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk, standing;
     char id[64];
 
@@ -263,7 +263,7 @@ static void the_end_of_a_page_is_told_after_the_call_too(void **state)
 
 static void sampling_and_roots_go_through_the_client(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -298,7 +298,7 @@ static void sampling_and_roots_go_through_the_client(void **state)
 
 static void a_lost_connection_is_resumed_behind_the_last_event(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk first, second, third;
     char id[64];
 
@@ -327,7 +327,7 @@ static void a_lost_connection_is_resumed_behind_the_last_event(void **state)
 
 static void a_result_can_be_fetched_again_and_only_from_its_own_stream(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -355,7 +355,7 @@ static void a_result_can_be_fetched_again_and_only_from_its_own_stream(void **st
 
 static void a_cancelled_request_gets_no_response_and_its_question_is_taken_down(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64], cancelled[128];
 
@@ -385,7 +385,7 @@ static void a_cancelled_request_gets_no_response_and_its_question_is_taken_down(
 
 static void an_expired_question_is_taken_down(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -402,7 +402,7 @@ static void an_expired_question_is_taken_down(void **state)
 
 static void progress_rises_and_logs_keep_to_the_level(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -429,7 +429,7 @@ static void progress_rises_and_logs_keep_to_the_level(void **state)
 
 static void failures_of_tools_are_results_and_of_others_errors(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -459,7 +459,7 @@ static void failures_of_tools_are_results_and_of_others_errors(void **state)
 
 static void lists_come_in_pages_and_older_clients_see_what_they_know(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -486,7 +486,7 @@ static void lists_come_in_pages_and_older_clients_see_what_they_know(void **stat
 
 static void templates_prompts_and_completions_work(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -517,7 +517,7 @@ static void templates_prompts_and_completions_work(void **state)
 static void an_encoded_slash_is_no_part_of_a_variable(void **state)
 {
     static const char *const uris[] = { "item://a%2Fb", "item://..%2f..%2Fetc", "item://%2F" };
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char body[256];
 
@@ -545,7 +545,7 @@ static void an_encoded_slash_is_no_part_of_a_variable(void **state)
 
 static void subscribers_are_told_and_only_they(void **state)
 {
-    struct client client = { 0 }, other = { 0 };
+    struct wire_client client = { 0 }, other = { 0 };
     struct talk standing, silent;
 
     (void)state;
@@ -576,7 +576,7 @@ static void subscribers_are_told_and_only_they(void **state)
 
 static void a_resource_without_news_cannot_be_subscribed(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -591,7 +591,7 @@ static void a_resource_without_news_cannot_be_subscribed(void **state)
 
 static void a_duplicate_id_in_flight_is_refused(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk first, second, third;
 
     (void)state;
@@ -614,7 +614,7 @@ static void a_duplicate_id_in_flight_is_refused(void **state)
 
 static void the_handshake_is_held_to_its_rules(void **state)
 {
-    struct client client = { .world = &world }, stranger = { .world = &world };
+    struct wire_client client = { .world = &world }, stranger = { .world = &world };
     struct talk talk;
     const char *ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
 
@@ -646,7 +646,7 @@ static void the_handshake_is_held_to_its_rules(void **state)
 
 static void the_answer_to_an_unknown_version_is_the_newest(void **state)
 {
-    struct client client = { .world = &world };
+    struct wire_client client = { .world = &world };
     struct talk talk;
 
     (void)state;
@@ -704,7 +704,7 @@ static void requests_that_are_not_lawful_are_refused_clearly(void **state)
 
 static void batches_belong_to_one_revision(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     const char *two = "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"},"
                       "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}," CALL(
@@ -735,7 +735,7 @@ static void batches_belong_to_one_revision(void **state)
 
 static void a_session_that_ends_takes_its_calls_along(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -751,7 +751,7 @@ static void a_session_that_ends_takes_its_calls_along(void **state)
 
 static void the_call_of_a_client_without_an_event_id_ends_without_it(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;

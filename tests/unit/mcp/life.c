@@ -18,9 +18,9 @@ static struct world world;
 
 static void another_principals_session_does_not_exist(void **state)
 {
-    struct client alice = { .token = "alice-token-0123456789" };
-    struct client bob = { .token = "bob-token-0123456789" };
-    struct client nobody = { 0 };
+    struct wire_client alice = { .token = "alice-token-0123456789" };
+    struct wire_client bob = { .token = "bob-token-0123456789" };
+    struct wire_client nobody = { 0 };
     struct arena arena;
     struct str problem;
     struct talk talk;
@@ -41,7 +41,7 @@ static void another_principals_session_does_not_exist(void **state)
     client_answer(&bob, id, "\"result\":{\"action\":\"accept\"}");
     assert_int_equal(engine_pending(world.engine), 1);
 
-    struct client thief = alice;
+    struct wire_client thief = alice;
     thief.token = bob.token;
     assert_int_equal(client_status(&thief, "POST", PING), 404);
     assert_int_equal(client_status(&thief, "DELETE", NULL), 404);
@@ -69,7 +69,7 @@ static void without_tokens_only_loopback_is_listened_on(void **state)
 
 static void an_idle_session_ends_and_one_that_waits_does_not(void **state)
 {
-    struct client idle = { 0 }, busy = { 0 };
+    struct wire_client idle = { 0 }, busy = { 0 };
     struct talk talk;
 
     (void)state;
@@ -89,7 +89,7 @@ static void an_idle_session_ends_and_one_that_waits_does_not(void **state)
 /* Its questions may wait for weeks: what the store has, this process need not hold. */
 static void a_session_that_waits_alone_is_left_to_a_store_that_keeps_it(void **state)
 {
-    struct client gone = { 0 }, here = { 0 };
+    struct wire_client gone = { 0 }, here = { 0 };
     struct talk talk, held;
     char ask[64], same[64], event[128];
 
@@ -122,7 +122,7 @@ static void a_session_that_waits_alone_is_left_to_a_store_that_keeps_it(void **s
 
 static void pages_follow_each_other_to_the_end(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char cursor[64] = "", body[256];
     int tools = 0, pages = 0;
@@ -154,7 +154,7 @@ static void pages_follow_each_other_to_the_end(void **state)
 
 static void heartbeats_are_comments_without_a_token(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk, standing;
 
     (void)state;
@@ -173,7 +173,7 @@ static void heartbeats_are_comments_without_a_token(void **state)
 /* A stream that nobody listens to keeps what matters and drops what does not. */
 static void a_log_over_its_caps_drops_progress_first(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -207,7 +207,7 @@ static void a_log_over_its_caps_drops_progress_first(void **state)
 /* The client may come back with the id of what it was told last. */
 static void what_is_told_while_a_question_is_stored_does_not_hide_the_question(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char id[64];
 
@@ -237,7 +237,7 @@ static void what_is_told_while_a_question_is_stored_does_not_hide_the_question(v
 /* Whoever goes away and stays away cannot make the server remember without end. */
 static void a_stream_that_nobody_reads_has_an_end(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -263,7 +263,7 @@ static void a_stream_that_nobody_reads_has_an_end(void **state)
 static void a_slow_reader_gets_what_matters_when_it_reads_again(void **state)
 {
     static char big[200000];
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -289,7 +289,7 @@ static void a_slow_reader_gets_what_matters_when_it_reads_again(void **state)
 
 static void a_drain_lets_work_end_and_tells_those_who_wait(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk waiting, running;
 
     (void)state;

@@ -46,7 +46,7 @@ static int teardown(void **state)
 struct party {
     bool modern;
     const char *capabilities;
-    struct client client; /* 2025 */
+    struct wire_client client; /* 2025 */
 };
 
 static void party_begin(struct party *party, bool modern, const char *capabilities)

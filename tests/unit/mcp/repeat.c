@@ -46,14 +46,14 @@ static void asked_id(struct talk *talk, char out[64])
 }
 
 /* Sends it, and waits for the whole response. */
-static void whole(struct client *client, struct talk *talk, const char *body)
+static void whole(struct wire_client *client, struct talk *talk, const char *body)
 {
     client_post(client, talk, body);
     talk_await_end(talk);
 }
 
 /* A call that asks and does a deed, to its end. */
-static void done_deed(struct client *client)
+static void done_deed(struct wire_client *client)
 {
     struct talk talk;
     char ask[64];
@@ -70,7 +70,7 @@ static void done_deed(struct client *client)
 
 static void line13_a_request_that_has_ended_gets_its_result_and_is_not_run(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -87,7 +87,7 @@ static void line13_a_request_that_has_ended_gets_its_result_and_is_not_run(void 
 
 static void line13_the_same_id_with_other_params_is_refused(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     static const char *const others[] = { CALL("5", "deed", "{\"a\":2}"),
                                           CALL("5", "echo", "{\"a\":1}") };
@@ -109,7 +109,7 @@ static void line13_the_same_id_with_other_params_is_refused(void **state)
 
 static void line13_another_session_has_ids_of_its_own(void **state)
 {
-    struct client client = { 0 }, other = { 0 };
+    struct wire_client client = { 0 }, other = { 0 };
     struct talk talk;
 
     (void)state;
@@ -122,7 +122,7 @@ static void line13_another_session_has_ids_of_its_own(void **state)
 
 static void line13_a_request_in_flight_goes_on_with_the_newer_connection(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk first, second;
 
     (void)state;
@@ -143,7 +143,7 @@ static void line13_a_request_in_flight_goes_on_with_the_newer_connection(void **
 
 static void line13_a_request_whose_connection_was_lost_is_found_by_its_id(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -163,7 +163,7 @@ static void line13_a_request_whose_connection_was_lost_is_found_by_its_id(void *
 
 static void line13_a_request_that_waits_is_asked_the_same_question(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk first, second;
     char ask[64], same[64];
 
@@ -185,7 +185,7 @@ static void line13_a_request_that_waits_is_asked_the_same_question(void **state)
 
 static void line13_in_flight_other_params_are_refused_too(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk first, second;
 
     (void)state;
@@ -202,7 +202,8 @@ static void line13_in_flight_other_params_are_refused_too(void **state)
 }
 
 /* A request that has asked is cancelled, and comes again. */
-static void cancelled_and_sent_again(struct client *client, struct talk *talk, const char *request)
+static void cancelled_and_sent_again(struct wire_client *client, struct talk *talk,
+                                     const char *request)
 {
     char ask[64];
 
@@ -220,7 +221,7 @@ static void cancelled_and_sent_again(struct client *client, struct talk *talk, c
 
 static void line13_a_cancelled_request_is_not_begun_again(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -233,7 +234,7 @@ static void line13_a_cancelled_request_is_not_begun_again(void **state)
 
 static void line13_after_a_restart_an_id_still_names_its_call(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char ask[64], same[64];
 
@@ -261,7 +262,7 @@ static void line13_after_a_restart_an_id_still_names_its_call(void **state)
 /* Nothing of it is kept, so nothing can be promised: docs/inside/mcp.md says so. */
 static void line13_a_request_that_neither_asked_nor_did_anything_is_run_again(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -278,7 +279,7 @@ static void line13_a_template_that_asked_is_found_after_a_restart(void **state)
 {
     static const char read[] = "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"resources/read\","
                                "\"params\":{\"uri\":\"age://of/me\"}}";
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char ask[64], same[64];
 
@@ -334,7 +335,7 @@ static void load_forgotten(struct store *store, struct str call_id, store_done *
 
 static void line13_an_end_that_is_no_longer_kept_is_not_called_another_request(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -349,7 +350,7 @@ static void line13_an_end_that_is_no_longer_kept_is_not_called_another_request(v
 
 static void a_request_is_cancelled_after_a_restart(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char ask[64];
 
@@ -373,7 +374,7 @@ static void a_request_is_cancelled_after_a_restart(void **state)
 
 static void a_cancelled_request_that_comes_again_is_told_which_steps_were_done(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;

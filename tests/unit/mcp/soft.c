@@ -180,7 +180,7 @@ static void assert_not_told(struct talk *talk)
 }
 
 /* The same wish once more is asked again. */
-static void another_call_asks(struct client *client, const char *call)
+static void another_call_asks(struct wire_client *client, const char *call)
 {
     int before = inbox.count;
     struct talk talk;
@@ -194,7 +194,7 @@ static void another_call_asks(struct client *client, const char *call)
 
 static void a_result_is_given_after_its_handle_says_so(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;
@@ -215,7 +215,7 @@ static void a_result_is_given_after_its_handle_says_so(void **state)
 /* It dies between the two: nothing was handed out, so whoever calls again gets the result. */
 static void a_server_that_dies_before_that_has_handed_out_nothing(void **state)
 {
-    struct client client = { 0 }, next = { 0 };
+    struct wire_client client = { 0 }, next = { 0 };
     struct talk talk;
 
     (void)state;
@@ -246,7 +246,7 @@ static void a_server_that_dies_before_that_has_handed_out_nothing(void **state)
 /* Its pending result was lost, and it was sent again: what it gets then was handed out as well. */
 static void a_request_that_comes_back_is_handed_the_result(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;

@@ -42,7 +42,7 @@ static bool is_silent(const struct talk *talk)
     return recv(talk->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == -1;
 }
 
-static void post_answer(struct client *client, struct talk *talk, const char *id,
+static void post_answer(struct wire_client *client, struct talk *talk, const char *id,
                         const char *result)
 {
     char body[512];
@@ -70,7 +70,7 @@ static int teardown(void **state)
 
 static void the_end_of_a_tool_that_is_gone_is_told_when_it_is_stored(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char ask[64], event[128];
 
@@ -96,7 +96,7 @@ static void the_end_of_a_tool_that_is_gone_is_told_when_it_is_stored(void **stat
 
 static void whoever_answers_for_a_tool_that_is_gone_is_told_when_it_is_stored(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char ask[64];
 
@@ -133,7 +133,7 @@ static int tries_of_one_turn(void)
 
 static void the_same_answer_again_joins_the_one_that_is_on_its_way(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk, sent[SENT_AGAIN];
     char ask[64];
     int taken = 0, later = 0;
@@ -164,7 +164,7 @@ static void the_same_answer_again_joins_the_one_that_is_on_its_way(void **state)
 /* Another answer is another matter: it is tried, and one of the two wins. */
 static void another_answer_does_not_join(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk, seven, eight;
     char ask[64];
 
@@ -220,7 +220,7 @@ static int pending_asks(void)
 /* Those that are live on no node as well: their process has gone. */
 static void the_end_of_a_session_ends_the_calls_that_wait_in_the_store(void **state)
 {
-    struct client client = { 0 }, other = { 0 };
+    struct wire_client client = { 0 }, other = { 0 };
     struct talk talk;
     char ask[64], theirs[64];
 
@@ -263,7 +263,7 @@ static void no_scan(struct store *store, const struct store_scan *scan, store_ro
 /* Nobody is told that it has ended while its calls may go on. */
 static void a_session_whose_calls_cannot_be_found_has_not_ended(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char ask[64];
 
@@ -319,7 +319,7 @@ static void let_load(void)
 /* What a client does on 404 is to begin anew: it must not be told so of a session that lives. */
 static void a_server_that_stops_never_says_that_a_session_is_gone(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
     char ask[64], event[128];
 

@@ -59,7 +59,7 @@ static void a_required_tool_is_refused_without_the_extension(void **state)
 
 static void a_2025_client_of_a_required_tool_waits_for_the_result(void **state)
 {
-    struct client client = { 0 };
+    struct wire_client client = { 0 };
     struct talk talk;
 
     (void)state;

@@ -728,7 +728,7 @@ void talk_close(struct talk *talk)
     world_turn(talk->world);
 }
 
-static void client_send(struct client *client, struct talk *talk, const char *method,
+static void client_send(struct wire_client *client, struct talk *talk, const char *method,
                         const char *body, const char *last_event_id)
 {
     struct buf head;
@@ -754,17 +754,17 @@ static void client_send(struct client *client, struct talk *talk, const char *me
     buf_finish(&head);
 }
 
-void client_post(struct client *client, struct talk *talk, const char *body)
+void client_post(struct wire_client *client, struct talk *talk, const char *body)
 {
     client_send(client, talk, "POST", body, NULL);
 }
 
-void client_get(struct client *client, struct talk *talk, const char *last_event_id)
+void client_get(struct wire_client *client, struct talk *talk, const char *last_event_id)
 {
     client_send(client, talk, "GET", NULL, last_event_id);
 }
 
-int client_status(struct client *client, const char *method, const char *body)
+int client_status(struct wire_client *client, const char *method, const char *body)
 {
     struct talk talk;
     char status[16];
@@ -776,14 +776,14 @@ int client_status(struct client *client, const char *method, const char *body)
     return atoi(status);
 }
 
-void client_begin(struct client *client, struct world *world, const char *version,
+void client_begin(struct wire_client *client, struct world *world, const char *version,
                   const char *capabilities)
 {
     const char *token = client->token;
     struct talk talk;
     char body[1024];
 
-    *client = (struct client){ .world = world, .token = token };
+    *client = (struct wire_client){ .world = world, .token = token };
     snprintf(body, sizeof(body),
              "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":"
              "{\"protocolVersion\":\"%s\",\"capabilities\":%s,\"clientInfo\":{\"name\":\"c\","
@@ -799,7 +799,7 @@ void client_begin(struct client *client, struct world *world, const char *versio
         202);
 }
 
-void client_answer(struct client *client, const char *id, const char *result)
+void client_answer(struct wire_client *client, const char *id, const char *result)
 {
     char body[2048];
 

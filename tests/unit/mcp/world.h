@@ -93,7 +93,7 @@ struct talk { /* one request on a connection of its own */
     struct buf got;
 };
 
-struct client {
+struct wire_client {
     struct world *world;
     char session[64];
     const char *token;
@@ -101,13 +101,13 @@ struct client {
 };
 
 /* `capabilities` is JSON. */
-void client_begin(struct client *client, struct world *world, const char *version,
+void client_begin(struct wire_client *client, struct world *world, const char *version,
                   const char *capabilities);
 void talk_raw(struct talk *talk, struct world *world, const char *bytes);
-void client_post(struct client *client, struct talk *talk, const char *body);
-void client_get(struct client *client, struct talk *talk, const char *last_event_id);
+void client_post(struct wire_client *client, struct talk *talk, const char *body);
+void client_get(struct wire_client *client, struct talk *talk, const char *last_event_id);
 /* The status of a request that is answered and done with. */
-int client_status(struct client *client, const char *method, const char *body);
+int client_status(struct wire_client *client, const char *method, const char *body);
 void talk_await(struct talk *talk, const char *text);
 /* The end of the response: a whole body, or the last chunk. */
 void talk_await_end(struct talk *talk);
@@ -118,6 +118,6 @@ void talk_cut(const struct talk *talk, const char *before, const char *after, ch
               size_t room);
 void talk_close(struct talk *talk);
 /* Answers an elicitation by its id. */
-void client_answer(struct client *client, const char *id, const char *result);
+void client_answer(struct wire_client *client, const char *id, const char *result);
 
 #endif

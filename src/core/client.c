@@ -1,0 +1,46 @@
+/*
+ * core/client: the client of a call.
+ *
+ * While a caller waits for the call, the client is the caller's. A call that goes on alone has the
+ * client that made it, as far as that was said when the call began or came back
+ * (adopt_spec.made_by). Nobody is there to be asked then, but a view fetches its questions by
+ * itself.
+ */
+#include "core/inside.h"
+
+unsigned client_ask_kinds(unsigned declares)
+{
+    return (declares & CLIENT_CAN_FORM ? 1u << ASK_FORM | 1u << ASK_APPROVAL : 0) |
+           (declares & CLIENT_CAN_URL ? 1u << ASK_URL : 0) |
+           (declares & CLIENT_CAN_SAMPLE ? 1u << ASK_SAMPLE : 0) |
+           (declares & CLIENT_CAN_ROOTS ? 1u << ASK_ROOTS : 0);
+}
+
+bool client_has_views(unsigned declares)
+{
+    return declares & CLIENT_CAN_VIEW && !(declares & CLIENT_CAN_FORM);
+}
+
+void call_made_by(struct call *call, const struct client *client)
+{
+    call->client_declares = client ? client->declares : 0;
+    call->client_told = client && client->told;
+}
+
+struct client call_client(const struct call *call)
+{
+    const struct client *behind = call->caller->client;
+    struct client client = { 0 };
+
+    if (behind)
+        client = *behind;
+    else if (call_is_alone(call))
+        client =
+            (struct client){ .name = call->client,
+                             .declares = call->client_declares,
+                             .asked = client_has_views(call->client_declares) ? CLIENT_CAN_VIEW : 0,
+                             .told = call->client_told };
+    if (!client.scope.len)
+        client.scope = call->scope;
+    return client;
+}
