@@ -111,6 +111,12 @@ struct caller_ops {
     /* Where its asks are up has changed (call_waits_only_elsewhere). Nothing may be done to the
      * call here. May be NULL. */
     void (*offered)(struct caller *caller, struct call *call);
+    /* Nobody looks where its asks are up. A caller that holds a request tells its client how to
+     * come back, if it can. May be NULL. */
+    void (*unseen)(struct caller *caller);
+    /* The id of the request that made the call, as its client wrote it; empty if another request
+     * has found the call. NULL: there is none. */
+    struct str (*request)(const struct caller *caller);
     /* Its asks travel in results, so a call can ask where it would otherwise have to end. */
     bool carries;
     /* How long a question waits if its author does not say. It is never less than the engine's own
@@ -135,6 +141,7 @@ struct caller {
     /* Of whoever is behind the call, by the newest request that says so: where consent is asked
      * (core/consent.h). An answer brings roles of its own. */
     role_set roles;
+    bool again;        /* its client made a call once more, and may have found this one so */
     struct call *call; /* set by the engine while it belongs to a call; NULL after finished() */
 };
 

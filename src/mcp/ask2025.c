@@ -70,6 +70,12 @@ static bool client_can(struct surface *surface, const struct call *call, enum as
 
 /* --- offers --- */
 
+/* The held request that waits for the call of an ask; NULL: there is none. */
+static struct caller2025 *held_of(const struct ask *ask)
+{
+    return ask ? caller2025_of(ask_call(ask)) : NULL;
+}
+
 static struct offer *offer_find(const struct caller2025 *call, struct str ask_id)
 {
     for (struct offer *offer = call->offers; offer; offer = offer->next)
@@ -224,7 +230,7 @@ bool client_surface_url_done(struct surface *surface, struct str elicitation_id)
     struct ask *ask = engine_ask(client->server->opts.engine, elicitation_id);
 
     if (url)
-        url_complete(client, url, ask ? caller2025_of(ask_call(ask)) : NULL);
+        url_complete(client, url, held_of(ask));
     return url;
 }
 
@@ -239,14 +245,14 @@ static void url_ended(struct client_surface *client, const struct ask *ask,
                                 : NULL;
 
     if (url)
-        url_complete(client, url, caller2025_of(ask_call(ask)));
+        url_complete(client, url, held_of(ask));
 }
 
 /* --- putting it up and taking it down --- */
 
 static void client_offer(struct surface *surface, struct ask *ask, int attempt, struct str problems)
 {
-    struct caller2025 *call = caller2025_of(ask_call(ask));
+    struct caller2025 *call = held_of(ask);
     const struct ask_record *record = ask_record(ask);
     char id_text[CLIENT_WIRE_ID_MAX];
     struct str id = wire_id(record->id, (uint32_t)attempt, id_text);
@@ -285,7 +291,7 @@ static void client_offer(struct surface *surface, struct ask *ask, int attempt, 
 static void client_withdraw(struct surface *surface, struct ask *ask, struct str why,
                             const struct winner *winner)
 {
-    struct caller2025 *call = caller2025_of(ask_call(ask));
+    struct caller2025 *call = held_of(ask);
     struct str ask_id = ask_record(ask)->id;
     struct offer *offer = call ? offer_find(call, ask_id) : NULL;
     char id_text[CLIENT_WIRE_ID_MAX];
@@ -385,7 +391,7 @@ static struct ask *find_offered(struct client_surface *client, const struct sess
                                 struct str ask_id, struct offer **offer)
 {
     struct ask *ask = engine_ask(client->server->opts.engine, ask_id);
-    struct caller2025 *call = ask ? caller2025_of(ask_call(ask)) : NULL;
+    struct caller2025 *call = held_of(ask);
 
     if (!call || call->session != session)
         return NULL;
@@ -398,7 +404,7 @@ static bool is_taken_back(struct client_surface *client, const struct session *s
                           struct str ask_id)
 {
     const struct ask *ask = engine_ask(client->server->opts.engine, ask_id);
-    const struct caller2025 *call = ask ? caller2025_of(ask_call(ask)) : NULL;
+    const struct caller2025 *call = held_of(ask);
 
     return call && call->session == session && !offer_find(call, ask_id);
 }
@@ -434,8 +440,8 @@ static void answer_here(struct client_surface *client, struct ask *ask, struct o
     if (response.reading == READ_ANSWER) {
         struct arena arena;
         arena_init(&arena, CLIENT_ARENA_MAX);
-        ask2025_read_back(record, session_knows(caller2025_of(ask_call(ask))->session)->form,
-                          &arena, &response);
+        enum revision revision = (enum revision)call_client(ask_call(ask)).revision;
+        ask2025_read_back(record, revision_facts(revision)->form, &arena, &response);
         answer(client, record, (int)attempt, roles, &response, done, data);
         arena_finish(&arena);
         return;
@@ -521,7 +527,7 @@ static void refuse_elsewhere(struct far_answer *far, const struct ask_record *re
 void client_surface_refused(struct surface *surface, struct str ask_id, uint64_t attempt)
 {
     struct ask *ask = engine_ask(client_of(surface)->server->opts.engine, ask_id);
-    struct caller2025 *call = ask ? caller2025_of(ask_call(ask)) : NULL;
+    struct caller2025 *call = held_of(ask);
     struct offer *offer = call ? offer_find(call, ask_id) : NULL;
 
     if (!offer || offer->answered || offer->attempt != attempt)

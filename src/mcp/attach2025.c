@@ -297,7 +297,7 @@ static struct str note_write(const struct attach *attach, struct arena *arena)
     jw_object(&w);
     jw_key_str(&w, STR("call"), id_str(&attach->wanted));
     jw_key_str(&w, STR("wish"), str_of(wish));
-    jw_key_bool(&w, STR("marks"), attach->marks);
+    jw_key_bool(&w, STR("marks"), attach->call->caller.again);
     jw_key_bool(&w, STR("answered"), attach->answered);
     jw_key_str(&w, STR("by"), caller2025_record(attach->call, arena));
     jw_end(&w);
@@ -524,7 +524,7 @@ void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec
     attach->request = *request;
     attach->named = named;
     attach->by_handle = tool != NULL;
-    attach->marks = !tool;
+    call->caller.again = !tool;
     arena_init(&attach->arena, ATTACH_ARENA_MAX);
     struct digest args;
     digest_of_args(spec->args, &args);
@@ -554,7 +554,7 @@ void attach2025_back(struct caller2025 *call, const struct attach_note *note)
     attach->request = note->request;
     attach->by_handle = attach->noted = true;
     attach->answered = note->answered;
-    attach->marks = note->marks;
+    call->caller.again = note->marks;
     attach->wish = note->wish;
     arena_init(&attach->arena, ATTACH_ARENA_MAX);
     call->attach = attach;
@@ -578,7 +578,7 @@ static void result_loaded(void *data, nod_status status, const struct store_repl
     arena_init(&arena, ATTACH_ARENA_MAX);
     if (status == NOD_OK && reply->call->result.len &&
         outcome_read(&arena, arena_str(&arena, reply->call->result), &outcome) == NOD_OK) {
-        if (attach->marks && !str_eq(reply->call->id, id_str(&attach->request)))
+        if (call->caller.again && !str_eq(reply->call->id, id_str(&attach->request)))
             attach_mark_result(&arena, reply->call, &outcome);
         if (call->stream->pipe)
             engine_fetched(attach->server->opts.engine, reply->call->id);

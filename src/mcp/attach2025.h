@@ -31,7 +31,6 @@ struct attach {
     size_t count, at;
     struct digest wish; /* what the request asks for: see repeat2025 */
     bool noted;         /* the store knows of which call the stream is: see attach_note */
-    bool marks;         /* the client called again: the result says of which call it is */
     struct timer again; /* the next look at a call that runs for another request */
 
     /* If it finds nothing, it makes a call of its own. */

@@ -91,8 +91,10 @@ void attach2026_offered(struct caller *base, struct call *call)
         attach2026_hold(caller);
 }
 
-void attach2026_now(struct caller2026 *caller)
+void attach2026_now(struct caller *base)
 {
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
+
     if (!caller->over && caller->caller.call)
         hold_for(caller, 0);
 }

@@ -33,7 +33,7 @@ void attach2026_offered(struct caller *base, struct call *call);
 /* Answers with the pending result of the call, whose handle is there, and leaves the call: it is
  * nobody's from now on, and goes on by itself. */
 void attach2026_pend(struct caller2026 *caller, struct call *call);
-/* The soft deadline is over now. */
-void attach2026_now(struct caller2026 *caller);
+/* caller_ops.unseen: the soft deadline is over now. */
+void attach2026_now(struct caller *base);
 
 #endif

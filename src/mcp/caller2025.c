@@ -653,6 +653,13 @@ void caller2025_leave(struct caller2025 *call)
     call_dropped(call);
 }
 
+static struct str call_made_with(const struct caller *caller)
+{
+    const struct caller2025 *call = (const struct caller2025 *)(const void *)caller;
+
+    return call->attach ? STR_NONE : call_request_id(call);
+}
+
 static void call_unloaded(struct caller *caller)
 {
     call_dropped((struct caller2025 *)(void *)caller);
@@ -667,5 +674,7 @@ static const struct caller_ops caller2025_ops = {
     .there = call_is_awaited,
     .waiting = call_waiting_changed,
     .offered = soft2025_offered,
+    .unseen = soft2025_now,
+    .request = call_made_with,
     .unloaded = call_unloaded,
 };

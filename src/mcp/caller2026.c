@@ -623,6 +623,14 @@ static bool caller_is_awaited(const struct caller *base)
     return caller->server && !caller->over && !caller->attach && waits_on_pipe(caller);
 }
 
+static struct str caller_made_with(const struct caller *base)
+{
+    const struct caller2026 *caller = (const struct caller2026 *)(const void *)base;
+    struct list *first = list_first(&caller->waiters);
+
+    return first && !caller->attach ? waiter_id(LIST_OF(first, struct waiter, link)) : STR_NONE;
+}
+
 static void caller_unloaded(struct caller *base)
 {
     struct caller2026 *caller = (struct caller2026 *)(void *)base;
@@ -651,6 +659,8 @@ static const struct caller_ops caller2026_ops = {
     .contradicted = round_contradicted,
     .asked = round_asked,
     .offered = attach2026_offered,
+    .unseen = attach2026_now,
+    .request = caller_made_with,
     .notify = caller_notify,
     .finished = caller_finished,
     .there = caller_is_awaited,

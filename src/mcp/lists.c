@@ -73,11 +73,16 @@ bool lists_are_public(const struct mcp_server *server)
     return !server_has_tokens(server) && !views_used(server) && !server->model;
 }
 
+static unsigned declared(const struct request *request)
+{
+    return request->meta ? request->meta->can : request->session->client.declares;
+}
+
 bool lists_show(const struct request *request, const struct target *target)
 {
     if (!target->listed)
         return true; /* mostly */
-    unsigned can = request->meta ? request->meta->can : request->session->client.declares;
+    unsigned can = declared(request);
     struct audience audience = { .principal = request->meta ? request->principal
                                                             : session_principal(request->session),
                                  .kinds = client_ask_kinds(can),
@@ -115,7 +120,7 @@ bool lists_any(const struct request *request, enum target_kind kind, bool templa
  * call waits elsewhere. */
 static struct str descriptor_for(const struct request *request, struct target *target)
 {
-    unsigned can = request->meta ? request->meta->can : request->session->client.declares;
+    unsigned can = declared(request);
     struct arena *arena = &request->server->message;
     struct str descriptor = target->descriptor;
 

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "json/shown.h"
-#include "mcp/attach2025.h"
 #include "mcp/model.h"
 #include "mcp/server_inside.h"
 #include "mcp/view.h"
@@ -160,10 +159,7 @@ static struct str shown(struct str message, struct arena *arena)
  */
 static bool is_strangers(const struct call *call)
 {
-    const struct caller2025 *held = caller2025_of(call);
-
-    return held && held->attach && held->attach->marks && held->session &&
-           !str_eq(session_scope(held->session), call_scope(call));
+    return call_caller(call)->again && !str_eq(call_client(call).scope, call_scope(call));
 }
 
 /* In the view of the chat, if that shows it, and on its page in any case. */
@@ -186,15 +182,13 @@ static struct str where_to_answer(struct mcp_server *server, const struct call *
  * not find it. In the 2025 era calling again does the same. */
 static bool is_found_by_calling_again(const struct mcp_server *server, const struct call *call)
 {
-    const struct caller2025 *held = caller2025_of(call);
+    struct client client = call_client(call);
 
-    if (!held || !held->session)
-        return false;
-    unsigned can = held->session->client.declares;
-    return !tool_is_listed(&server->pending->tool.target,
-                           &(struct audience){ .kinds = client_ask_kinds(can),
-                                               .views = client_has_views(can),
-                                               .roles = held->caller.roles });
+    return client.revision < REVISION_2026_07_28 &&
+           !tool_is_listed(&server->pending->tool.target,
+                           &(struct audience){ .kinds = client_ask_kinds(client.declares),
+                                               .views = client_has_views(client.declares),
+                                               .roles = call_caller(call)->roles });
 }
 
 static struct str text_of(const struct mcp_server *server, const struct call *call,

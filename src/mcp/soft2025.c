@@ -265,10 +265,12 @@ void soft2025_offered(struct caller *caller, struct call *engine_call_)
     timer_set(server->opts.loop, &soft->timer, left > 0 ? left : 0, soft_over, soft);
 }
 
-void soft2025_now(struct caller2025 *call)
+void soft2025_now(struct caller *caller)
 {
-    if (!call->soft && call->caller.call)
-        soft2025_offered(&call->caller, call->caller.call);
+    struct caller2025 *call = (struct caller2025 *)(void *)caller;
+
+    if (!call->soft && caller->call)
+        soft2025_offered(caller, caller->call);
     if (call->soft && !call->soft->putting)
         timer_set(call->soft->server->opts.loop, &call->soft->timer, 0, soft_over, call->soft);
 }

@@ -18,8 +18,8 @@
 
 /* caller_ops.offered: where its questions are up has changed. */
 void soft2025_offered(struct caller *caller, struct call *call);
-/* Its soft deadline is over now, if its questions are up elsewhere only. */
-void soft2025_now(struct caller2025 *call);
+/* caller_ops.unseen: its soft deadline is over now, if its questions are up elsewhere only. */
+void soft2025_now(struct caller *caller);
 /* The call waits for nobody now. */
 void soft2025_stop(struct caller2025 *call);
 /* The caller is being freed. */

@@ -14,11 +14,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "mcp/attach2026.h"
-#include "mcp/caller2026.h"
 #include "mcp/drain.h"
 #include "mcp/pending.h"
-#include "mcp/soft2025.h"
 #include "mcp/view_inside.h"
 
 enum {
@@ -140,17 +137,6 @@ void view_seen(struct views *views, const struct view_record *record, int64_t ex
 }
 
 /* The host shows no view, or not yet: whoever made the call is told how to come back. */
-static void end_wait(struct call *call)
-{
-    struct caller2025 *held = caller2025_of(call);
-    struct caller2026 *caller = caller2026_of(call);
-
-    if (held)
-        soft2025_now(held);
-    else if (caller)
-        attach2026_now(caller);
-}
-
 static void offer_unseen(struct view_offer *offer)
 {
     struct views *views = offer->views;
@@ -158,7 +144,9 @@ static void offer_unseen(struct view_offer *offer)
 
     offer->seen = true; /* decided */
     ask_offered(ask, &views->surface, OFFER_UNSEEN);
-    end_wait(ask_call(ask));
+    struct caller *caller = call_caller(ask_call(ask));
+    if (caller->ops->unseen)
+        caller->ops->unseen(caller);
 }
 
 /* An offer that may be gone when the store has replied: it is found again by its ask. */
@@ -236,18 +224,6 @@ static void offer_known(struct mcp_server *server, void *data, nod_status status
     view_record_put(server, &offer->record, asked->principal, 0, left, offer_put, ask);
 }
 
-/* The id of the request that the call came with, as JSON. */
-static struct str request_of(const struct call *call)
-{
-    const struct caller2025 *held = caller2025_of(call);
-    struct caller2026 *caller = caller2026_of(call);
-    struct list *first = caller ? list_first(&caller->waiters) : NULL;
-
-    if (held && !held->attach)
-        return str_n(held->text, held->id_len);
-    return first && !caller->attach ? waiter_id(LIST_OF(first, struct waiter, link)) : STR_NONE;
-}
-
 /* What views are told apart by, if their hosts tell them the arguments. */
 static void args_of(const struct call *call, char out[VIEW_ARGS_LEN + 1])
 {
@@ -264,7 +240,8 @@ static void args_of(const struct call *call, char out[VIEW_ARGS_LEN + 1])
 static struct view_offer *offer_make(struct views *views, struct ask *ask)
 {
     const struct ask_record *record = ask_record(ask);
-    struct str request = request_of(ask_call(ask));
+    const struct caller *caller = call_caller(ask_call(ask));
+    struct str request = caller->ops->request ? caller->ops->request(caller) : STR_NONE;
     struct view_offer *offer = mem_zalloc(sizeof(*offer) + record->target.len + request.len);
     char *text = offer->text;
     struct id secret;
