@@ -492,7 +492,7 @@ static void was_answered(void *data, bool server, struct str call_id, const stru
 }
 
 /* A request of one of nod's own tools. */
-static void look_by_tool(struct attach *attach, const struct attach_tool *tool,
+static void look_by_tool(struct attach *attach, const struct own_tool *tool,
                          const struct json *args)
 {
     struct session *session = attach->call->session;
@@ -515,7 +515,7 @@ void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec
                      const struct id *request, bool named)
 {
     struct mcp_server *server = call->session->server;
-    const struct attach_tool *tool = attach_tool_of(spec->target);
+    const struct own_tool *tool = attach_tool_of(spec->target);
     struct attach *attach = MEM_NEW(struct attach);
     char prefix[ID_LEN + 1];
 

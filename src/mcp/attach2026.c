@@ -372,7 +372,7 @@ static void was_answered(void *data, bool server, struct str call_id, const stru
     caller_settle(caller);
 }
 
-void attach2026_start(struct caller2026 *caller, const struct attach_tool *tool,
+void attach2026_start(struct caller2026 *caller, const struct own_tool *tool,
                       const struct json *args)
 {
     struct outcome refusal;

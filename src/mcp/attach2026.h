@@ -15,12 +15,12 @@
 #include "mcp/caller2026.h"
 #include "mcp/handle.h"
 
-struct attach_tool;
+struct own_tool;
 struct attach2026; /* what a request of such a tool knows of the call that it waits for */
 
 /* A request of one of nod's own tools: gives its answer, if it brings one, looks for the call, and
  * waits for it. */
-void attach2026_start(struct caller2026 *caller, const struct attach_tool *tool,
+void attach2026_start(struct caller2026 *caller, const struct own_tool *tool,
                       const struct json *args);
 /* Its call has ended: marks the result as handed out, then answers. */
 void attach2026_collect(struct caller2026 *caller);

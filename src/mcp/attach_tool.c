@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/problems.h"
-#include "core/run.h"
+#include "mcp/own_tool.h"
 #include "mcp/pending.h"
 #include "mcp/work.h"
 
@@ -15,49 +15,23 @@ enum { REFUSAL_ARENA_MAX = 1 << 20 }; /* memory of what is said of an answer tha
 
 /* --- the tools --- */
 
-static void tool_start(struct provider *provider, struct run *run)
+const struct own_tool *attach_tool_of(const struct target *target)
 {
-    (void)provider;
-    run_done(run, NOD_E_USAGE, STR_NONE); /* it never becomes a call */
-}
+    const struct own_tool *tool = own_tool_of(target);
 
-static const struct provider_ops provider_ops = { .name = "attach", .start = tool_start };
-static struct provider attach_provider = { .ops = &provider_ops };
-
-bool attach_tool_add(struct attach_tool *tool, struct mcp_server *server)
-{
-    tool->server = server;
-    tool->target.kind = TARGET_TOOL;
-    tool->target.provider = &attach_provider;
-    tool->added = catalog_add(server->opts.catalog, &tool->target) == NOD_OK;
-    return tool->added;
-}
-
-void attach_tool_remove(struct attach_tool *tool)
-{
-    if (tool->added)
-        catalog_remove(tool->server->opts.catalog, &tool->target);
-    tool->added = false;
-}
-
-struct attach_tool *attach_tool_of(const struct target *target)
-{
-    if (target->provider != &attach_provider || target == attach_target())
-        return NULL;
-    return (struct attach_tool *)(void *)((char *)(uintptr_t)target -
-                                          offsetof(struct attach_tool, target));
+    return tool && tool->ops->read ? tool : NULL;
 }
 
 struct target *attach_target(void)
 {
-    static struct target none = { .kind = TARGET_TOOL, .provider = &attach_provider };
+    static struct target none = { .kind = TARGET_TOOL };
 
     return &none;
 }
 
 /* --- its arguments --- */
 
-bool attach_read(const struct attach_tool *tool, const struct json *args, struct arena *arena,
+bool attach_read(const struct own_tool *tool, const struct json *args, struct arena *arena,
                  struct attach_wish *out, struct outcome *refusal)
 {
     struct schema_problems problems = { 0 };

@@ -17,7 +17,7 @@
 #include "json/schema.h"
 #include "mcp/server_inside.h"
 
-struct attach_tool;
+struct own_tool;
 
 struct attach_wish {    /* what a request of such a tool wants */
     struct str call_id; /* to wait for this call; or, if it is empty: */
@@ -28,32 +28,15 @@ struct attach_wish {    /* what a request of such a tool wants */
     bool in_scope;                 /* the question must be of the scope of the request */
 };
 
-struct attach_tool_ops {
-    /* What a request with these arguments wants. What the wish points to lives as long as the
-     * arguments and the arena. False: they do not say it, and `problems` says why. */
-    bool (*read)(const struct attach_tool *tool, const struct json *args, struct arena *arena,
-                 struct attach_wish *out, struct schema_problems *problems);
-};
-
-struct attach_tool {
-    const struct attach_tool_ops *ops;
-    struct mcp_server *server;
-    struct target target;
-    bool added; /* it is in the catalog: no tool of the author has its name */
-};
-
-/* Name, title, descriptor and `listed` of the target are set. False, logged: the name is taken. */
-bool attach_tool_add(struct attach_tool *tool, struct mcp_server *server);
-void attach_tool_remove(struct attach_tool *tool);
-/* The tool behind a target, or NULL if it is none of these. */
-struct attach_tool *attach_tool_of(const struct target *target);
+/* The tool (mcp/own_tool) behind a target, or NULL if it is none of these. */
+const struct own_tool *attach_tool_of(const struct target *target);
 /* What stands for the target of a request of such a tool. It outlives the server. */
 struct target *attach_target(void);
 
 /* --- in both eras --- */
 
 /* Reads the arguments. False: *refusal, whose text is in the arena, says what is wrong. */
-bool attach_read(const struct attach_tool *tool, const struct json *args, struct arena *arena,
+bool attach_read(const struct own_tool *tool, const struct json *args, struct arena *arena,
                  struct attach_wish *out, struct outcome *refusal);
 
 /* `refusal` NULL: the answer counts, or has counted before, for a question of this call. Otherwise

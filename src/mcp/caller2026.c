@@ -446,7 +446,7 @@ void caller2026_start(struct request *request, const struct caller2025_spec *spe
     response_take(&caller->own.response, request, waiter_gone);
 
     caller->busy++; /* during this function */
-    const struct attach_tool *tool = attach_tool_of(spec->target);
+    const struct own_tool *tool = attach_tool_of(spec->target);
     if (!tool) { /* nod's own tools ask nothing: a request of them brings no answer */
         keep_answers(caller, responses);
         caller->resumed = request->has.state;

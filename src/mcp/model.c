@@ -11,12 +11,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/attach_tool.h"
+#include "mcp/own_tool.h"
 
 enum { MODEL_MORE_MAX = 64 << 10 }; /* bytes of the questions that are told after the first */
 
 struct model {
-    struct surface surface;  /* first */
-    struct attach_tool tool; /* sendElicitationResult */
+    struct surface surface; /* first */
+    struct own_tool tool;   /* sendElicitationResult */
 };
 
 /* --- the surface --- */
@@ -78,7 +79,7 @@ static const char descriptor[] =
 
 static bool tool_is_listed(const struct target *target, const struct audience *audience)
 {
-    const struct mcp_server *server = attach_tool_of(target)->server;
+    const struct mcp_server *server = own_tool_of(target)->server;
     const struct catalog *catalog = server->opts.catalog;
 
     for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++) {
@@ -95,7 +96,7 @@ static void problem(struct schema_problems *problems, struct str path, struct st
     problems->at[problems->count++] = (struct schema_problem){ path, message };
 }
 
-static bool tool_read(const struct attach_tool *tool, const struct json *args, struct arena *arena,
+static bool tool_read(const struct own_tool *tool, const struct json *args, struct arena *arena,
                       struct attach_wish *out, struct schema_problems *problems)
 {
     const struct model *model = LIST_OF(tool, const struct model, tool);
@@ -117,19 +118,20 @@ static bool tool_read(const struct attach_tool *tool, const struct json *args, s
     return problems->count == 0;
 }
 
-static const struct attach_tool_ops tool_ops = { .read = tool_read };
+static const struct own_tool_ops tool_ops = { .read = tool_read };
 
 bool mcp_use_model(struct mcp_server *server)
 {
     struct model *model = MEM_NEW(struct model);
 
     model->surface.ops = &surface_ops;
-    model->tool = (struct attach_tool){ .ops = &tool_ops,
-                                        .target = { .name = MODEL_TOOL,
-                                                    .title = STR("Send the user's answer"),
-                                                    .descriptor = str_of(descriptor),
-                                                    .listed = tool_is_listed } };
-    if (!attach_tool_add(&model->tool, server)) {
+    model->tool = (struct own_tool){ .ops = &tool_ops,
+                                     .target = { .kind = TARGET_TOOL,
+                                                 .name = MODEL_TOOL,
+                                                 .title = STR("Send the user's answer"),
+                                                 .descriptor = str_of(descriptor),
+                                                 .listed = tool_is_listed } };
+    if (!own_tool_add(&model->tool, server)) {
         LOG_WARN("a tool of this server is called sendElicitationResult: the model of a client "
                  "without elicitation is not asked");
         mem_free(model);
@@ -143,7 +145,7 @@ void model_destroy(struct model *model)
 {
     if (!model)
         return;
-    attach_tool_remove(&model->tool);
+    own_tool_remove(&model->tool);
     mem_free(model);
 }
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "json/shown.h"
+#include "mcp/attach_tool.h"
 #include "mcp/model.h"
 #include "mcp/server_inside.h"
 #include "mcp/view.h"
@@ -33,12 +34,12 @@ static unsigned form_only(unsigned kinds)
 
 static bool tool_is_listed(const struct target *target, const struct audience *audience)
 {
-    const struct mcp_server *server = attach_tool_of(target)->server;
+    const struct mcp_server *server = own_tool_of(target)->server;
     const struct catalog *catalog = server->opts.catalog;
 
     for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++) {
         struct target *tool = catalog_at(catalog, TARGET_TOOL, false, i);
-        if (!attach_tool_of(tool) && !tool->inside &&
+        if (!own_tool_of(tool) &&
             (engine_waits_for_people(server->opts.engine, tool, form_only(audience->kinds),
                                      audience->roles) ||
              (audience->views && views_ask(tool, CLIENT_CAN_VIEW))))
@@ -47,7 +48,7 @@ static bool tool_is_listed(const struct target *target, const struct audience *a
     return false;
 }
 
-static bool tool_read(const struct attach_tool *tool, const struct json *args, struct arena *arena,
+static bool tool_read(const struct own_tool *tool, const struct json *args, struct arena *arena,
                       struct attach_wish *out, struct schema_problems *problems)
 {
     (void)tool, (void)arena;
@@ -59,20 +60,21 @@ static bool tool_read(const struct attach_tool *tool, const struct json *args, s
     return problems->count == 0;
 }
 
-static const struct attach_tool_ops tool_ops = { .read = tool_read };
+static const struct own_tool_ops tool_ops = { .read = tool_read };
 
 struct pending *pending_create(struct mcp_server *server)
 {
     struct pending *pending = MEM_NEW(struct pending);
 
     id_random(&pending->self);
-    pending->tool = (struct attach_tool){ .ops = &tool_ops,
-                                          .target = { .name = PENDING_TOOL,
-                                                      .title = STR("Wait for a person"),
-                                                      .descriptor = str_of(descriptor),
-                                                      .listed = tool_is_listed,
-                                                      .callable_unlisted = true } };
-    if (!attach_tool_add(&pending->tool, server))
+    pending->tool = (struct own_tool){ .ops = &tool_ops,
+                                       .target = { .kind = TARGET_TOOL,
+                                                   .name = PENDING_TOOL,
+                                                   .title = STR("Wait for a person"),
+                                                   .descriptor = str_of(descriptor),
+                                                   .listed = tool_is_listed,
+                                                   .callable_unlisted = true } };
+    if (!own_tool_add(&pending->tool, server))
         LOG_WARN("a tool of this server is called waitForPerson: pending results cannot be waited "
                  "for by their handle");
     return pending;
@@ -80,7 +82,7 @@ struct pending *pending_create(struct mcp_server *server)
 
 void pending_destroy(struct pending *pending)
 {
-    attach_tool_remove(&pending->tool);
+    own_tool_remove(&pending->tool);
     mem_free(pending);
 }
 

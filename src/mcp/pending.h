@@ -23,7 +23,7 @@
 
 #include "base/buf.h"
 #include "json/write.h"
-#include "mcp/attach_tool.h"
+#include "mcp/own_tool.h"
 #include "mcp/request.h"
 
 enum {
@@ -35,9 +35,9 @@ enum {
 #define PENDING_TOOL STR("waitForPerson")
 
 struct pending {
-    struct id self;          /* this process, in the records of handles */
-    struct attach_tool tool; /* waitForPerson */
-    struct front *pages;     /* where a question can be answered on a page; NULL: nowhere */
+    struct id self;       /* this process, in the records of handles */
+    struct own_tool tool; /* waitForPerson */
+    struct front *pages;  /* where a question can be answered on a page; NULL: nowhere */
 };
 
 struct pending *pending_create(struct mcp_server *server);

@@ -333,54 +333,26 @@ bool views_show(const struct mcp_server *server, const struct call *call)
 
 /* --- the tools --- */
 
-static void tool_start(struct provider *provider, struct run *run)
-{
-    struct views *views = LIST_OF(provider, struct views, provider);
-
-    if (run->target == &views->questions)
-        view_questions_start(views, run);
-    else if (run->target == &views->answer)
-        view_answer_start(views, run);
-    else
-        view_page_start(views, run);
-}
-
-static void tool_cancelled(struct provider *provider, struct run *run)
-{
-    struct views *views = LIST_OF(provider, struct views, provider);
-
-    if (run->target == &views->questions)
-        view_questions_cancelled(run);
-    else if (run->target == &views->answer)
-        view_answer_cancelled(run);
-}
-
 /* While the store is away a call of these tools may outlive the server, and with it its target. */
 static void views_free(struct views *views)
 {
-    if (!views->gone || views->questions.in_use || views->answer.in_use || views->page.in_use)
+    if (!views->gone || views->questions.target.in_use || views->answer.target.in_use ||
+        views->page.target.in_use)
         return;
-    schema_destroy((struct schema *)(uintptr_t)views->questions.input);
-    schema_destroy((struct schema *)(uintptr_t)views->answer.input);
+    schema_destroy((struct schema *)(uintptr_t)views->questions.target.input);
+    schema_destroy((struct schema *)(uintptr_t)views->answer.target.input);
     buf_finish(&views->html);
     mem_free(views);
 }
 
-static void tool_released(struct provider *provider, struct target *target)
+void view_released(struct own_tool *tool)
 {
-    (void)target;
-    views_free(LIST_OF(provider, struct views, provider));
+    views_free(tool->data);
 }
-
-static const struct provider_ops provider_ops = {
-    .name = "view", .start = tool_start, .cancelled = tool_cancelled, .released = tool_released
-};
 
 static bool is_listed(const struct target *target, const struct audience *audience)
 {
-    const struct views *views = LIST_OF(target->provider, const struct views, provider);
-
-    return audience->views && views_used(views->server);
+    return audience->views && views_used(own_tool_of(target)->server);
 }
 
 static const char questions_listing[] =
@@ -427,23 +399,24 @@ static struct schema *input_of(const char *listing)
     return input;
 }
 
-static bool add(struct views *views, struct target *target, enum target_kind kind, struct str name,
-                const char *listing)
+static bool add(struct views *views, struct own_tool *tool, const struct own_tool_ops *ops,
+                enum target_kind kind, struct str name, const char *listing)
 {
-    *target = (struct target){ .kind = kind,
-                               .name = name,
-                               .title = name,
-                               .provider = &views->provider,
-                               .descriptor = str_of(listing),
-                               .input = input_of(listing),
-                               .listed = is_listed,
-                               .inside = true,
-                               .timeout_ms = VIEW_TIMEOUT_MS };
-    bool added = catalog_add(views->server->opts.catalog, target) == NOD_OK;
-    if (!added)
-        LOG_WARN("this server has one of its own: questions cannot be asked in views",
-                 LOG_STR("name", name));
-    return added;
+    *tool = (struct own_tool){ .ops = ops,
+                               .data = views,
+                               .target = { .kind = kind,
+                                           .name = name,
+                                           .title = name,
+                                           .descriptor = str_of(listing),
+                                           .input = input_of(listing),
+                                           .listed = is_listed,
+                                           .inside = true,
+                                           .timeout_ms = VIEW_TIMEOUT_MS } };
+    if (own_tool_add(tool, views->server))
+        return true;
+    LOG_WARN("this server has one of its own: questions cannot be asked in views",
+             LOG_STR("name", name));
+    return false;
 }
 
 /* --- life --- */
@@ -454,16 +427,16 @@ struct views *views_create(struct mcp_server *server)
 
     views->surface.ops = &view_ops;
     views->server = server;
-    views->provider.ops = &provider_ops;
     map_init(&views->offers, VIEW_OFFERS_MAX);
     list_init(&views->waits);
     list_init(&views->answers);
     view_page_make(views);
-    views->has_questions =
-        add(views, &views->questions, TARGET_TOOL, STR("nodQuestions"), questions_listing);
-    views->has_answer = add(views, &views->answer, TARGET_TOOL, STR("nodAnswer"), answer_listing);
-    views->has_page = add(views, &views->page, TARGET_RESOURCE, VIEW_URI, page_listing);
-    if (views->has_questions && views->has_answer && views->has_page)
+    bool questions = add(views, &views->questions, &view_questions_ops, TARGET_TOOL,
+                         STR("nodQuestions"), questions_listing);
+    bool answer =
+        add(views, &views->answer, &view_answer_ops, TARGET_TOOL, STR("nodAnswer"), answer_listing);
+    bool page = add(views, &views->page, &view_page_ops, TARGET_RESOURCE, VIEW_URI, page_listing);
+    if (questions && answer && page)
         engine_add_surface(server->opts.engine, &views->surface);
     return views;
 }
@@ -481,18 +454,14 @@ void views_drop(struct views *views)
 
 void views_destroy(struct views *views)
 {
-    struct catalog *catalog = views->server->opts.catalog;
     struct view_offer *offer;
 
     for (size_t at = 0; (offer = map_next(&views->offers, &at));)
         offer_free(offer);
     map_finish(&views->offers);
-    if (views->has_questions)
-        catalog_remove(catalog, &views->questions);
-    if (views->has_answer)
-        catalog_remove(catalog, &views->answer);
-    if (views->has_page)
-        catalog_remove(catalog, &views->page);
+    own_tool_remove(&views->questions);
+    own_tool_remove(&views->answer);
+    own_tool_remove(&views->page);
     views->gone = true;
     views_free(views);
 }

@@ -487,8 +487,9 @@ static bool read_content(struct answering *answering, const struct json *given)
     return !given || json_is(answering->content, JSON_OBJECT);
 }
 
-void view_answer_start(struct views *views, struct run *run)
+static void view_answer_start(struct own_tool *tool, struct run *run)
 {
+    struct views *views = tool->data;
     struct answering *answering = MEM_NEW(struct answering);
     struct str nonce = json_get_str(run->args, STR("nonce"));
     char key[VIEW_KEY_LEN + 1];
@@ -516,7 +517,7 @@ void view_answer_start(struct views *views, struct run *run)
     answering_settle(answering);
 }
 
-void view_answer_cancelled(struct run *run)
+static void view_answer_cancelled(struct run *run)
 {
     struct answering *answering = run->handle;
 
@@ -526,6 +527,10 @@ void view_answer_cancelled(struct run *run)
     answering_end(answering, NOD_E_CANCELLED, STR_NONE);
     answering_settle(answering);
 }
+
+const struct own_tool_ops view_answer_ops = { .start = view_answer_start,
+                                              .cancelled = view_answer_cancelled,
+                                              .released = view_released };
 
 void view_answers_drop(struct views *views)
 {

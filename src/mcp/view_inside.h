@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "core/run.h"
+#include "mcp/own_tool.h"
 #include "mcp/server_inside.h"
 #include "mcp/view.h"
 #include "mcp/work.h"
@@ -25,12 +26,10 @@ enum {
 struct views {
     struct surface surface; /* first */
     struct mcp_server *server;
-    struct provider provider;
-    struct target questions, answer, page;
-    bool has_questions, has_answer, has_page; /* it is in the catalog */
-    struct map offers;                        /* by the id of the ask: struct view_offer */
-    struct list waits;                        /* requests of nodQuestions */
-    struct list answers;                      /* requests of nodAnswer */
+    struct own_tool questions, answer, page;
+    struct map offers;   /* by the id of the ask: struct view_offer */
+    struct list waits;   /* requests of nodQuestions */
+    struct list answers; /* requests of nodAnswer */
     struct buf html;
     bool gone; /* it is freed with the last call of its tools */
 };
@@ -83,6 +82,9 @@ void view_record_get(struct mcp_server *server, const char *key, view_got_fn *do
 
 /* --- view.c --- */
 
+/* own_tool_ops.released of all three: `data` is the views. */
+void view_released(struct own_tool *tool);
+
 /* A view was given this question. */
 void view_seen(struct views *views, const struct view_record *record, int64_t expires_ms);
 /* It has ended, by an answer that came through here. */
@@ -92,8 +94,7 @@ bool view_is_up(const struct views *views, struct str ask_id);
 
 /* --- view_questions.c --- */
 
-void view_questions_start(struct views *views, struct run *run);
-void view_questions_cancelled(struct run *run);
+extern const struct own_tool_ops view_questions_ops;
 /* It came up or ended: whoever waits for questions of its principal looks again. */
 void view_questions_look(struct views *views, const struct view_record *record);
 /* The server shuts down: whoever waits is answered. It is gone: nobody is. */
@@ -131,13 +132,12 @@ void view_write_text(struct json_writer *w, struct str text);
 
 /* --- view_answer.c --- */
 
-void view_answer_start(struct views *views, struct run *run);
-void view_answer_cancelled(struct run *run);
+extern const struct own_tool_ops view_answer_ops;
 void view_answers_drop(struct views *views);
 
 /* --- view_page.c --- */
 
-void view_page_start(struct views *views, struct run *run);
+extern const struct own_tool_ops view_page_ops;
 void view_page_make(struct views *views);
 
 #endif

@@ -38,10 +38,14 @@ void view_page_make(struct views *views)
     jw_end(&w);
 }
 
-void view_page_start(struct views *views, struct run *run)
+static void view_page_start(struct own_tool *tool, struct run *run)
 {
+    const struct views *views = tool->data;
+
     run_done(run, NOD_OK, buf_str(&views->html));
 }
+
+const struct own_tool_ops view_page_ops = { .start = view_page_start, .released = view_released };
 
 /* --- listings --- */
 

@@ -533,8 +533,9 @@ static void look(struct wait *wait)
 
 /* --- requests --- */
 
-void view_questions_start(struct views *views, struct run *run)
+static void view_questions_start(struct own_tool *tool, struct run *run)
 {
+    struct views *views = tool->data;
     struct wait *wait;
     const struct json *args = run->args;
     char owner[VIEW_OWNER_LEN + 1];
@@ -567,7 +568,7 @@ void view_questions_start(struct views *views, struct run *run)
     look(wait);
 }
 
-void view_questions_cancelled(struct run *run)
+static void view_questions_cancelled(struct run *run)
 {
     struct wait *wait = run->handle;
 
@@ -576,6 +577,10 @@ void view_questions_cancelled(struct run *run)
     wait_end(wait, NOD_E_CANCELLED, STR_NONE);
     wait_settle(wait);
 }
+
+const struct own_tool_ops view_questions_ops = { .start = view_questions_start,
+                                                 .cancelled = view_questions_cancelled,
+                                                 .released = view_released };
 
 void view_questions_look(struct views *views, const struct view_record *record)
 {
