@@ -672,7 +672,7 @@ void callers_drain(struct mcp_server *server, bool pipe)
 {
     LIST_EACH (at, &server->rounds->callers) {
         struct caller2026 *caller = LIST_OF(at, struct caller2026, link);
-        if (pipe && !waits_on_pipe(caller))
+        if (caller->over || (pipe && !waits_on_pipe(caller)))
             continue;
         if (heap_has(&caller->timer.node)) /* it only waits */
             timer_set(server->opts.loop, &caller->timer, 0, caller->timer.fn, caller->timer.data);

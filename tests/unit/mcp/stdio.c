@@ -15,6 +15,13 @@
     "\"" version "\",\"capabilities\":" capabilities ",\"clientInfo\":{\"name\":\"drawless\","     \
     "\"version\":\"1\"}}}"
 
+#define META_2026                                                                                  \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
+    "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{}}}"
+#define CALL_2026(id, name, more)                                                                  \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" name    \
+    "\"," META_2026 more "}}"
+
 static struct world world;
 static struct talk out; /* what the server has written */
 static int in;
@@ -45,6 +52,12 @@ static int setup(void **state)
 {
     (void)state;
     return start(&(struct world_opts){ .no_http = true });
+}
+
+static int setup_surviving(void **state)
+{
+    (void)state;
+    return start(&(struct world_opts){ .no_http = true, .survives = true });
 }
 
 static int setup_drawless(void **state)
@@ -179,6 +192,35 @@ static void the_end_of_input_lets_work_end_and_cancels_what_waits(void **state)
     assert_int_equal(engine_calls(world.engine), 0);
 }
 
+/* Its request is over, but its end is not stored yet when the server begins to stop. */
+static void a_request_that_was_cancelled_is_not_waited_for_by_a_server_that_stops(void **state)
+{
+    enum { TURNS = 40 };
+    char call_state[4096], line[8192];
+
+    (void)state;
+    send_line(CALL_2026("1", "later", ""));
+    await("\"requestState\"");
+    talk_cut(&out, "\"requestState\":\"", "\"", call_state, sizeof(call_state));
+    snprintf(line, sizeof(line),
+             CALL_2026("2", "later",
+                       ",\"requestState\":\"%s\",\"inputResponses\":{\"age\":{\"action\":"
+                       "\"accept\",\"content\":{\"age\":7}}}"),
+             call_state);
+    send_line(line);
+    WORLD_AWAIT(&world, world.held);
+    world.store_away = "cancel";
+    send_line("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+              "\"requestId\":2}}");
+    WORLD_AWAIT(&world, world.away_tries > 0);
+    world_drain(&world, 2000);
+    world.store_away = NULL;
+    world_advance(&world, 10000);
+    WORLD_AWAIT(&world, engine_calls(world.engine) == 0);
+    for (int i = 0; i < TURNS; i++)
+        world_turn(&world);
+}
+
 static void what_comes_as_an_array_is_answered_in_the_old_revision_alone(void **state)
 {
     (void)state;
@@ -197,6 +239,7 @@ SUBJECT(stdio)
         T(a_client_that_cannot_draw_an_empty_form_gets_one_boolean, setup_drawless),
         T(while_a_person_thinks_progress_goes_on_rising, setup_drawless),
         T(the_end_of_input_lets_work_end_and_cancels_what_waits, setup),
+        T(a_request_that_was_cancelled_is_not_waited_for_by_a_server_that_stops, setup_surviving),
         T(what_comes_as_an_array_is_answered_in_the_old_revision_alone, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
