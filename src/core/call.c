@@ -296,32 +296,41 @@ bool args_fit(const struct call *call, const struct json *args, struct arena *ar
            problems_no_nul(arena, args, problems);
 }
 
-/* `given` is their tree, if there is one. */
-static void accept_args(struct call *call, const struct json *given)
+/* `given` is their tree, if there is one. False: they do not fit, and the call ends. */
+static bool accept_args(struct call *call, const struct json *given)
 {
     struct schema_problems problems = { 0 };
     struct json_error error;
     struct arena arena;
+    bool fit = false;
 
     arena_init(&arena, ARGS_TREE_MAX);
     const struct json *args = given ? given : json_parse(&arena, call->args, NULL, &error);
     if (!args_leave_room(call, call->args, args, &arena)) {
         refuse_large(call);
     } else if (args && args_fit(call, args, &arena, &problems)) {
-        flow_next(&call->flow);
+        fit = true;
     } else {
         refuse_arguments(call, &arena, &problems);
         flow_jump(&call->flow, "finish");
     }
     arena_finish(&arena);
+    return fit;
+}
+
+static void accepted(struct call *call)
+{
+    flow_next(&call->flow);
 }
 
 static void accept_long_args(struct call *call)
 {
-    accept_args(call, NULL);
+    if (accept_args(call, NULL))
+        call_later(call, accepted);
 }
 
-/* Long arguments are looked at by themselves: reading the message has taken long enough. */
+/* Long arguments are looked at by themselves, in a turn of the loop between that in which the
+ * message was read and that in which the call goes on: each of the three reads them whole. */
 void call_accept(struct flow *flow, void *subject)
 {
     struct call *call = subject;
@@ -332,8 +341,8 @@ void call_accept(struct flow *flow, void *subject)
         call_later(call, accept_long_args);
     else if (!call->target->input && !memmem(call->args.at, call->args.len, "\\u0000", 6))
         flow_next(flow);
-    else
-        accept_args(call, given);
+    else if (accept_args(call, given))
+        flow_next(flow);
 }
 
 void call_start(struct flow *flow, void *subject)

@@ -249,13 +249,16 @@ static bool unescape(struct parser *p, struct str from, struct str *out)
     if (!begin)
         return fail_memory(p, at);
     while (at < end) {
+        if (*at == '\\') { /* escapes often follow each other */
+            if (!(at = read_escape(p, at, end, &to)))
+                return false;
+            continue;
+        }
         const char *slash = memchr(at, '\\', (size_t)(end - at));
         size_t run = (size_t)((slash ? slash : end) - at);
         memcpy(to, at, run);
         to += run;
         at += run;
-        if (slash && !(at = read_escape(p, at, end, &to)))
-            return false;
     }
     *out = str_n(begin, (size_t)(to - begin));
     return true;

@@ -85,6 +85,10 @@ bool unseen_blank(uint32_t before, uint32_t code)
 
 bool unseen_here(struct unseen_place *place, uint32_t code)
 {
+    if (code >= 0x20 && code < 0x7f) { /* most of what is shown, and never a mark */
+        *place = (struct unseen_place){ .before = code };
+        return false;
+    }
     bool part = is_part(place, code);
     bool blank = unseen_blank(place->before, code);
 

@@ -28,7 +28,6 @@ enum {
     LOOP_READ_BUFFER = 64 * 1024,
     LOOP_QUEUE_FIRST = 16,
     LOOP_SETTLE_BATCHES = 16, /* batches of deferred calls, before other I/O is served */
-    LOOP_LOOK_EVERY = 16,     /* short calls between two looks at the clock */
     LOOP_NS_OF_MS = 1000000,
     LOOP_DESTROY_TURNS = 64,  /* turns that closing handles get before a leak is reported */
     LOOP_LOOKUP_MS = 30000,   /* time for a name lookup on a thread to come back */
@@ -123,19 +122,15 @@ static void turn_notice(struct loop *loop)
     loop->slice_until_ns = loop->turns.since_ns + LOOP_SLICE_MS * LOOP_NS_OF_MS;
 }
 
-/* To look at the clock costs more than a short call. Without a look it is known when the last long
- * call ended, if that was noted (loop_spend). */
-static bool slice_is_over(const struct loop *loop, bool look)
+static bool slice_is_over(const struct loop *loop)
 {
-    int64_t now = look ? turn_now_ns() : loop->turns.since_ns;
-
-    return now >= loop->slice_until_ns && !loop->ending;
+    return turn_now_ns() >= loop->slice_until_ns && !loop->ending;
 }
 
 bool loop_is_late(struct loop *loop)
 {
     if (!loop->waiting)
-        return slice_is_over(loop, true);
+        return slice_is_over(loop);
     turn_notice(loop);
     return false; /* the turn has only begun */
 }
@@ -179,7 +174,7 @@ static void run_deferred(struct loop *loop, size_t least)
     size_t count = tasks_count(&loop->deferred);
 
     for (size_t done = 0; done < count; done++) {
-        if (done >= least && slice_is_over(loop, done % LOOP_LOOK_EVERY == LOOP_LOOK_EVERY - 1))
+        if (done >= least && slice_is_over(loop))
             break;
         struct task task = tasks_take(&loop->deferred);
         task.fn(task.data);
@@ -251,7 +246,7 @@ static void timers_fire(struct loop *loop)
         struct timer *timer = HEAP_OF(first, struct timer, node);
         heap_remove(&loop->timers, first);
         timer->fn(timer->data);
-        if (slice_is_over(loop, true))
+        if (slice_is_over(loop))
             break; /* the others are still due before the next wait */
     }
     loop_spend(loop, before);
