@@ -213,8 +213,10 @@ static bool is_leased(const struct job *job)
 
     if (!job->work.oauth->opts.store->ops->shared)
         return false;
-    /* A lease of the far future is one of a clock that was wrong. */
-    return job->account.lease.len && left > 0 && left <= OAUTH_LEASE_MS;
+    /* A lease of the far future is one of a clock that was wrong. What two nodes take for the time
+     * differs by a little: a lease that has just been taken may seem to last longer than it does.
+     */
+    return job->account.lease.len && left > 0 && left <= 2 * OAUTH_LEASE_MS;
 }
 
 static void job_look_later(struct job *job)

@@ -19,6 +19,7 @@
  *     c, r      the call's record, the result's
  *     k         the call's record without its arguments, if those are large: what stays of the call
  *               when its content goes
+ *     v         the version that the call began with; 0: not known
  *     b         the bytes that are kept of it; once it has ended, a blank and when it is removed
  *     j0 j1 ..  an item of the journal: a record of entries, or "@" and an ask that has ended
  *     y0 ..     the item without sensitive content, which replaces it when the call ends
