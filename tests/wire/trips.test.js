@@ -53,8 +53,11 @@ test('redis: an answer in the inbox of another node costs four ways to the store
     const reply = await there.resolve(item.id, { approved: true, data: { word: 'inbox' } });
     assert.equal(reply.status, 200, reply.text);
     assert.equal(textOf((await peer.next(({ id, method }) => id === call.id && !method, 'the result')).result), `t${i}: inbox`);
-    const about = lines.slice(from).filter((line) => (line.includes(item.id) || line.includes(item.executionId)) && !line.includes(' lua]'));
-    counted.push(about.map((line) => /"(\w+)"/.exec(line)[1]));
+    const about = () => lines.slice(from).filter((line) => (line.includes(item.id) || line.includes(item.executionId)) && !line.includes(' lua]'));
+    await within(PATIENCE_MS, 'MONITOR has shown all of it', (async () => {
+      while (about().length < TRIPS.length) await pause(10);
+    })());
+    counted.push(about().map((line) => /"(\w+)"/.exec(line)[1]));
   }
   counted.sort((one, other) => one.length - other.length);
   assert.deepEqual(counted[ANSWERS / 2], TRIPS, JSON.stringify(counted));

@@ -200,7 +200,8 @@ for (const house of stores)
       const server = await open(t, await house.create(t), { args: ['--keep', '2s'] });
       for (let round = 0; round < some(10, 1); round++) {
         const at = Date.now() + some(12000, 3000);
-        await waiting(server, MANY, { args: () => `{"ttl":${Math.max(at - Date.now(), 1000)}}` });
+        // Each time of somebody else: what nobody has fetched counts for its person as long as their session could come for it.
+        await waiting(server, MANY, { who: `reader${round}`, args: () => `{"ttl":${Math.max(at - Date.now(), 1000)}}` });
         await server.until('nod_asks_pending', (left) => left === 0, 'all have ended');
       }
       await pause(some(10000, 3000));
