@@ -9,7 +9,7 @@
  *
  * A client may send its refusal to any node. If the ask is not live there, that node cannot know
  * whether it is anywhere. It writes the record, if it is sure who follows. The node that has the
- * ask up is told, and does what it would have done itself (mcp/ask2025.c).
+ * ask up is told, and does what it would have done itself (mcp/era2025/ask.c).
  *
  * Holds always: the record only brings a turn forward. The others are told once the store has it,
  * which is tried again while the store is away for a moment (op.c). Without it, because it was lost

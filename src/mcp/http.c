@@ -2,19 +2,19 @@
  * mcp/http: the HTTP endpoint, before the era of a request is known.
  *
  * A request that comes here has passed the front door (front/admit), which has checked its head.
- * This file finds out whether there is a message, and of which era (mcp/era). Then the era's own
- * file goes on.
+ * This file finds out whether there is a message, and of which era (mcp/wire/era). Then the era's
+ * own file goes on.
  */
 #include <stdio.h>
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "mcp/drain.h"
-#include "mcp/endpoint.h"
-#include "mcp/headers.h"
-#include "mcp/era.h"
-#include "mcp/era2025.h"
-#include "mcp/era2026.h"
+#include "mcp/shared/drain.h"
+#include "mcp/shared/endpoint.h"
+#include "mcp/wire/headers.h"
+#include "mcp/wire/era.h"
+#include "mcp/era2025/methods.h"
+#include "mcp/era2026/methods.h"
 
 /* --- replies --- */
 

@@ -7,12 +7,12 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
-#include "mcp/drain.h"
-#include "mcp/era.h"
-#include "mcp/era2025.h"
-#include "mcp/era2026.h"
-#include "mcp/caller2025.h"
-#include "mcp/pipe2026.h"
+#include "mcp/shared/drain.h"
+#include "mcp/wire/era.h"
+#include "mcp/era2025/methods.h"
+#include "mcp/era2026/methods.h"
+#include "mcp/era2025/caller.h"
+#include "mcp/era2026/pipe.h"
 #include "mcp/stdio_inside.h"
 
 enum {

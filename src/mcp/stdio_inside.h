@@ -15,7 +15,7 @@ void mcp_stdio_close(struct mcp_server *server);
 /* The server is being destroyed. */
 void mcp_stdio_stop(struct mcp_server *server);
 
-/* mcp/stdio_orphans: withdraws what an earlier process has asked over its pipe. */
+/* mcp/era2025/stdio_orphans: withdraws what an earlier process has asked over its pipe. */
 void stdio_orphans_withdraw(struct mcp_server *server);
 /* A call of this session, on the pipe, waits for its client. */
 void stdio_orphans_note(struct session *session);

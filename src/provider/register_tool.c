@@ -203,7 +203,7 @@ static void warn_of_secrets(const char *name, const struct json *input)
                  LOG_CSTR("tool", name), LOG_STR("argument", field));
 }
 
-/* Any schema. Clients of the 2025 era are shown it only if it is of an object (mcp/revision.c). */
+/* Any schema. Clients of the 2025 era are shown it only if it is of an object (mcp/wire/revision.c). */
 static struct schema *output_schema(struct local_target *t, const nod_tool *tool,
                                     const struct json *schema)
 {

@@ -6,9 +6,9 @@
  */
 #include <stdlib.h>
 
-#include "mcp/era.h"
-#include "mcp/headers.h"
-#include "mcp/meta.h"
+#include "mcp/wire/era.h"
+#include "mcp/wire/headers.h"
+#include "mcp/wire/meta.h"
 #include "target.h"
 
 enum { HEADERS_MAX = 32 };

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "mcp/request_state.h"
+#include "mcp/era2026/request_state.h"
 #include "target.h"
 
 static const struct state_bound bound = { .principal = STR_INIT("p"),

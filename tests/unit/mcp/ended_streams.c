@@ -10,8 +10,8 @@
 
 #include "base/mem.h"
 
-#include "mcp/server_inside.h"
-#include "mcp/stream.h"
+#include "mcp/shared/server_inside.h"
+#include "mcp/era2025/stream.h"
 #include "../runner.h"
 
 #define CALL(id, name, args)                                                                       \

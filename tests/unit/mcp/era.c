@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "mcp/era.h"
-#include "mcp/server_inside.h"
+#include "mcp/wire/era.h"
+#include "mcp/shared/server_inside.h"
 #include "../runner.h"
 
 #define META26                                                                                     \

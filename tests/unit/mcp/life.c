@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "mcp/server_inside.h"
-#include "mcp/stream.h"
+#include "mcp/shared/server_inside.h"
+#include "mcp/era2025/stream.h"
 #include "../runner.h"
 
 #define CALL(id, name, args)                                                                       \

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "mcp/headers.h"
-#include "mcp/meta.h"
-#include "mcp/session.h"
+#include "mcp/wire/headers.h"
+#include "mcp/wire/meta.h"
+#include "mcp/era2025/session.h"
 #include "rpc/message.h"
 #include "../runner.h"
 

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "mcp/lists.h"
-#include "mcp/revision.h"
+#include "mcp/offered/lists.h"
+#include "mcp/wire/revision.h"
 #include "../runner.h"
 
 /* --- revisions --- */

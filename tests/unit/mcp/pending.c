@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "json/schema.h"
-#include "mcp/handle.h"
-#include "mcp/pending.h"
+#include "mcp/later/handle.h"
+#include "mcp/later/pending.h"
 #include "../runner.h"
 
 static struct arena arena;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcp/server_inside.h"
+#include "mcp/shared/server_inside.h"
 #include "../runner.h"
 
 #define CALL(id, name, args)                                                                       \

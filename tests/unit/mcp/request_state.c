@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "mcp/request_state.h"
+#include "mcp/era2026/request_state.h"
 #include "../runner.h"
 
 enum { NOW = 1000000, EXPIRES = 2000000 };

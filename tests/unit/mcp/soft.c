@@ -11,8 +11,8 @@
 
 #include "core/engine.h"
 #include "core/surface.h"
-#include "mcp/handle.h"
-#include "mcp/server_inside.h"
+#include "mcp/later/handle.h"
+#include "mcp/shared/server_inside.h"
 #include "../runner.h"
 
 #define CALL(id)                                                                                   \

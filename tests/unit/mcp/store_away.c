@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "mcp/server_inside.h"
+#include "mcp/shared/server_inside.h"
 #include "../runner.h"
 
 #define CALL(id, name, args)                                                                       \

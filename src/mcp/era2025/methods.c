@@ -1,0 +1,196 @@
+/*
+ * mcp/era2025/methods: the lifecycle of a session, and the table of methods.
+ *
+ * A session begins with initialize. The client names the newest revision it speaks and what it can
+ * do. The server answers with the revision that will be spoken and with what it offers. If the
+ * server knows the client's revision, that one is spoken. Otherwise it offers the newest of this
+ * era, and the client decides whether to go on.
+ *
+ * What a client says about itself changes only how its questions look: a client that is known to be
+ * unable to show an empty form gets a form with one boolean.
+ */
+#include "mcp/era2025/methods.h"
+
+#include "base/log.h"
+#include "mcp/era2025/caller.h"
+#include "mcp/later/pending.h"
+#include "mcp/era2025/resume.h"
+#include "mcp/era2025/ask.h"
+
+/* --- initialize --- */
+
+static bool declares(const struct json *object, struct str name)
+{
+    return json_is(json_get(object, name), JSON_OBJECT);
+}
+
+/* `elicitation: {}` means forms only. A client that names modes has those modes. */
+static unsigned elicitation_modes(const struct json *elicitation,
+                                  const struct revision_facts *facts)
+{
+    bool form = declares(elicitation, STR("form")), url = declares(elicitation, STR("url"));
+
+    if (!facts->modes)
+        return CLIENT_CAN_FORM;
+    return (form || !url ? CLIENT_CAN_FORM : 0u) | (url ? CLIENT_CAN_URL : 0u);
+}
+
+static uint8_t client_can(const struct json *capabilities, const struct revision_facts *facts)
+{
+    const struct json *experimental = json_get(capabilities, STR("experimental"));
+    const struct json *sampling = json_get(capabilities, STR("sampling"));
+    unsigned can = 0;
+
+    if (facts->elicitation && declares(capabilities, STR("elicitation")))
+        can |= elicitation_modes(json_get(capabilities, STR("elicitation")), facts);
+    else if (facts->elicitation && declares(experimental, STR("elicitation")))
+        can |= CLIENT_CAN_FORM;
+    if (json_is(sampling, JSON_OBJECT))
+        can |= CLIENT_CAN_SAMPLE;
+    if (declares(sampling, STR("tools")))
+        can |= CLIENT_CAN_SAMPLE_TOOLS;
+    if (declares(capabilities, STR("roots")))
+        can |= CLIENT_CAN_ROOTS;
+    /* An older revision has no _meta in its lists, where a tool names its view. */
+    if (facts->elicitation && client_shows_views(json_get(capabilities, STR("extensions"))))
+        can |= CLIENT_CAN_VIEW;
+    return (uint8_t)can;
+}
+
+static bool named(const char *const *names, struct str name)
+{
+    for (; names && *names; names++)
+        if (str_eq(str_of(*names), name))
+            return true;
+    return false;
+}
+
+static void write_server_info(struct json_writer *w, const struct mcp_opts *opts,
+                              const struct revision_facts *facts)
+{
+    jw_object(w);
+    jw_key_str(w, STR("name"), opts->name);
+    if (facts->titles && opts->title.len)
+        jw_key_str(w, STR("title"), opts->title);
+    jw_key_str(w, STR("version"), opts->version);
+    jw_end(w);
+}
+
+static void initialize(struct request *request)
+{
+    struct session *session = request->session;
+    const struct mcp_opts *opts = &request->server->opts;
+    const struct json *capabilities, *info;
+    struct str version;
+    enum revision revision = REVISION_NEWEST;
+
+    if (session->initialized) {
+        reply_error(request, RPC_INVALID_REQUEST,
+                    STR("This session is initialized already; begin another one instead."));
+        return;
+    }
+    if (!request_text(request, STR("protocolVersion"), &version) ||
+        !request_object(request, STR("capabilities"), &capabilities) ||
+        !request_object(request, STR("clientInfo"), &info))
+        return;
+    revision_find(version, &revision);
+    session->client.revision = (uint8_t)revision;
+    session->client.declares = session->client.asked =
+        client_can(capabilities, session_knows(session));
+    session->boolean_confirm =
+        named(opts->boolean_confirm_clients, json_get_str(info, STR("name")));
+    session_name_client(session, info);
+    session->soft_ms = pending_soft_ms(request->server, NULL, json_get_str(info, STR("name")));
+    session->initialized = true;
+    LOG_DEBUG("session begun", LOG_STR("principal", session_principal(session)),
+              LOG_STR("client", json_get_str(info, STR("name"))),
+              LOG_STR("revision", session_knows(session)->name));
+
+    struct json_writer w;
+    reply_begin(request, &w);
+    jw_key_str(&w, STR("protocolVersion"), session_knows(session)->name);
+    jw_key(&w, STR("capabilities"));
+    jw_object(&w);
+    discover_capabilities(request, &w);
+    jw_end(&w);
+    jw_key(&w, STR("serverInfo"));
+    write_server_info(&w, opts, session_knows(session));
+    if (opts->instructions.len)
+        jw_key_str(&w, STR("instructions"), opts->instructions);
+    reply_end(request, &w);
+}
+
+/* --- requests --- */
+
+static const struct method {
+    struct str name;
+    void (*handle)(struct request *request);
+    bool before; /* may come before initialize */
+} methods[] = {
+    { STR_INIT("tools/call"), tools_call, false },
+    { STR_INIT("tools/list"), tools_list, false },
+    { STR_INIT("ping"), reply_empty, true },
+    { STR_INIT("initialize"), initialize, true },
+    { STR_INIT("resources/read"), resources_read, false },
+    { STR_INIT("resources/list"), resources_list, false },
+    { STR_INIT("resources/templates/list"), resources_templates_list, false },
+    { STR_INIT("resources/subscribe"), resources_subscribe, false },
+    { STR_INIT("resources/unsubscribe"), resources_unsubscribe, false },
+    { STR_INIT("prompts/get"), prompts_get, false },
+    { STR_INIT("prompts/list"), prompts_list, false },
+    { STR_INIT("completion/complete"), completion_complete, false },
+    { STR_INIT("logging/setLevel"), logging_set_level, false },
+};
+
+void era2025_request(struct request *request, struct str method)
+{
+    params_find(request->params, &request->has);
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        if (!str_eq(methods[i].name, method))
+            continue;
+        if (request->params && request->params->type != JSON_OBJECT)
+            reply_error(request, RPC_INVALID_PARAMS, STR("params must be an object."));
+        else if (!request->session->initialized && !methods[i].before)
+            reply_error(request, RPC_INVALID_REQUEST,
+                        STR("Nothing can be asked before initialize has been answered."));
+        else
+            methods[i].handle(request);
+        return;
+    }
+    enum { SHOWN_MAX = 100 };
+    if (method.len > SHOWN_MAX)
+        method.len = SHOWN_MAX;
+    reply_errorf(request, RPC_METHOD_NOT_FOUND, "Method not found: " STR_FMT, STR_ARG(method));
+}
+
+/* --- notifications --- */
+
+/* Cancels a request in flight, by its exact id. If it is unknown, or has ended, the notification is
+ * ignored, as MCP demands. */
+static void cancelled(struct session *session, const struct json *params)
+{
+    struct str id = rpc_id_of(&session->server->message, json_get(params, STR("requestId")));
+    struct str reason = json_get_str(params, STR("reason"));
+    struct caller2025 *call = id.len ? session_call(session, id) : NULL;
+
+    if (reason.len == 0)
+        reason = STR("the client has cancelled the request");
+    if (call)
+        caller2025_cancel(call, reason);
+    else if (id.len && server_survives(session->server))
+        resume2025_cancel(session, id, reason);
+}
+
+void era2025_notification(struct session *session, const struct rpc_message *message)
+{
+    if (str_eq(message->method, STR("notifications/cancelled")))
+        cancelled(session, message->params);
+    else
+        LOG_DEBUG("notification", LOG_STR("method", message->method));
+}
+
+void era2025_response(struct session *session, role_set roles, const struct rpc_message *message,
+                      answered_fn *done, void *data)
+{
+    client_surface_response(session->server->client, session, roles, message, done, data);
+}

@@ -1,0 +1,493 @@
+/*
+ * mcp/era2025/repeat: the same request again.
+ *
+ *   it is in flight here     the new connection takes the stream over, from its beginning. If other
+ *                            nodes share the store, this one first looks whether its questions were
+ *                            answered, or the call was ended, there
+ *   it has ended             it gets the same response again
+ *   it waits, or can be run  it is adopted, as for a client that comes back with an event id
+ *   it runs elsewhere        the same: the core waits for its end, or its turn
+ *   it was cancelled         an error: a client that cancels a request wants no result
+ *   its target is not here   if it has ended it gets the same response; otherwise it ends with an
+ *                            error that says so, or is to be sent again later (gone.h)
+ *
+ * The id of a call is made from the session and the request's id. So any node knows what to look
+ * for, and two nodes that get the same request at once cannot both store it: the store refuses the
+ * second, which goes on with the first one's call. The id is also made from the store's id, which
+ * no client knows, so that no client can choose where a call is placed in a hash table.
+ *
+ * A call that neither asked anything nor did a step is not stored. If its request is sent again
+ * after it has ended, it is run again.
+ *
+ * The store is asked for such a call only if there can be one: if other nodes share the store, if
+ * the session is older than this process, or if one of its calls has been stored; and not if the
+ * store says at once that it has no such call.
+ */
+#include "mcp/era2025/repeat.h"
+
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "core/outcome.h"
+#include "core/json_digest.h"
+#include "mcp/era2025/ask.h"
+#include "mcp/era2025/attach.h"
+#include "mcp/shared/caller_record.h"
+#include "mcp/shared/endpoint.h"
+#include "mcp/wire/failure.h"
+#include "mcp/shared/gone.h"
+#include "mcp/era2025/soft.h"
+#include "mcp/shared/work.h"
+
+enum {
+    REPEAT_ID_BYTES = 16,        /* bytes of the digest, in a call's id */
+    REPEAT_ARENA_MAX = 64 << 20, /* memory of a record while it is looked at */
+    REPEAT_LOOK_MS = 5,          /* until it is seen whether a call still waits */
+    REPEAT_LOOKS = 200,          /* after so many the stream is shown as this node knows it */
+};
+
+static const char other_params[] =
+    "This id was used for another request of this session before; give each request its own.";
+static const char was_cancelled[] = "This request was cancelled; send it again under another id.";
+static const char is_forgotten[] = "This request has ended, and its result is no longer kept; send "
+                                   "it again under another id.";
+static const char in_flight[] =
+    "A request with this id is still being worked on; give each request its own.";
+
+void repeat2025_call(const struct session *session, struct str request_id, struct id *out)
+{
+    struct store *store = engine_store(session->server->opts.engine);
+    struct str parts[] = { STR("2025 request"), store->id, session_scope(session), request_id };
+    struct digest digest;
+
+    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &digest);
+    base64url_encode(str_n((const char *)digest.bytes, REPEAT_ID_BYTES), out->text);
+    out->text[ID_LEN] = '\0';
+}
+
+/* --- is it the same? --- */
+
+void repeat2025_wish(const struct repeat_of *of, struct digest *out)
+{
+    bool by_uri = of->kind == TARGET_RESOURCE; /* which its name and arguments follow from */
+    char kind_text[] = { (char)('0' + (int)of->kind) };
+    struct digest args;
+
+    if (of->args_digest && !by_uri)
+        args = *of->args_digest;
+    else
+        digest_of_args(by_uri ? NULL : of->args, &args);
+    struct str parts[] = { str_n(kind_text, 1), by_uri ? STR_NONE : of->target, of->uri,
+                           digest_str(&args) };
+    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), out);
+}
+
+static void wish_of_text(enum target_kind kind, struct str target, struct str uri, struct str args,
+                         struct digest *out)
+{
+    struct arena arena;
+
+    arena_init(&arena, REPEAT_ARENA_MAX);
+    repeat2025_wish(&(struct repeat_of){ .kind = kind,
+                                         .target = target,
+                                         .uri = uri,
+                                         .args = json_parse(&arena, args, NULL, NULL) },
+                    out);
+    arena_finish(&arena);
+}
+
+/* --- in flight here --- */
+
+static void again_here(struct request *request, const struct repeat_of *of,
+                       const struct digest *wish, struct caller2025 *held)
+{
+    struct call *call = held->caller.call;
+    bool ending = !call && soft2025_ends(held, of->target, of->args);
+    struct digest its = { 0 };
+
+    if (held->cancelled || held->quiet) {
+        reply_error(request, RPC_INVALID_REQUEST, str_of(was_cancelled));
+        return;
+    }
+    if (held->attach)
+        its = held->attach->wish;
+    else if (call)
+        wish_of_text(call_target(call)->kind, call_target(call)->name, call_uri(call),
+                     call_args(call), &its);
+    if ((call || held->attach) && !digest_eq(wish, &its)) {
+        reply_error(request, RPC_INVALID_REQUEST, str_of(other_params));
+        return;
+    }
+    /* There is nothing to compare with, or the stream has other requests too. */
+    if ((!call && !held->attach && !ending) || held->stream->array || held->stream->pipe) {
+        reply_error(request, RPC_INVALID_REQUEST, str_of(in_flight));
+        return;
+    }
+    request->later = true;
+    client_surface_forget_ended(held);
+    mcp_stream_again(held->stream, request->exchange);
+    if (call && held->stream->of_call && mcp_stream_has_id(held->stream))
+        call_handed(call); /* the client may have been lost before it was given an id */
+}
+
+/* --- looking for it --- */
+
+struct looking {
+    struct server_work work;        /* first */
+    struct http_exchange *exchange; /* NULL: the client has gone */
+    const struct http_request *http;
+    struct visitor who;
+    struct id session, call;
+    struct digest wish;
+    bool marked; /* if a handle of the call went out, it says that the result was handed out */
+    bool gone;   /* its target is gone, and its end was stored */
+    struct timer timer;
+    int looks; /* at whether the call still waits as this node knows it */
+    uint16_t id_len;
+    uint16_t token_len;
+    char text[]; /* the request's id, then the progress token, both JSON */
+};
+
+static void client_gone(void *data)
+{
+    struct looking *looking = data;
+
+    looking->exchange = NULL;
+}
+
+static void refuse(struct mcp_server *server, const struct looking *looking,
+                   struct http_exchange *exchange, const char *why)
+{
+    buf_clear(&server->out);
+    rpc_write_error(&server->out, str_n(looking->text, looking->id_len), RPC_INVALID_REQUEST,
+                    str_of(why), STR_NONE);
+    http_reply_json(exchange, 200, buf_str(&server->out));
+    buf_clear(&server->out);
+}
+
+/* It was cancelled, and may have done steps before: these are named. */
+static void refuse_cancelled(struct mcp_server *server, const struct looking *looking,
+                             struct http_exchange *exchange, const struct call_record *record)
+{
+    struct arena arena;
+    struct buf data;
+    struct json_writer w;
+
+    arena_init(&arena, REPEAT_ARENA_MAX);
+    buf_init(&data, REPEAT_ARENA_MAX);
+    struct outcome outcome = outcome_withdrawn(
+        &arena, &(struct so_far){ .entries = record->entries, .count = record->entry_count });
+    json_writer_init(&w, &data);
+    jw_object(&w);
+    failure_facts2025(&w, &outcome);
+    jw_end(&w);
+    buf_clear(&server->out);
+    rpc_write_error(&server->out, str_n(looking->text, looking->id_len), RPC_INVALID_REQUEST,
+                    outcome.message, json_writer_done(&w) ? buf_str(&data) : STR_NONE);
+    http_reply_json(exchange, 200, buf_str(&server->out));
+    buf_clear(&server->out);
+    buf_finish(&data);
+    arena_finish(&arena);
+}
+
+static struct mcp_stream *stream_for(struct session *session, const struct looking *looking,
+                                     struct http_exchange *exchange)
+{
+    struct mcp_stream *stream = mcp_stream_held(session, exchange, false);
+
+    if (server_survives(session->server))
+        mcp_stream_name(stream, &looking->call);
+    return stream;
+}
+
+/* Sends the same response again. A call that its client cancelled has none; one that was ended
+ * while nobody ran it has (TOOL_GONE, HANDLER_CRASHED). */
+static void send_result(struct session *session, const struct looking *looking,
+                        struct http_exchange *exchange, const struct call_record *record)
+{
+    struct mcp_server *server = session->server;
+    struct outcome outcome;
+    struct arena arena;
+
+    arena_init(&arena, REPEAT_ARENA_MAX);
+    bool read = record->result.len && outcome_read(&arena, record->result, &outcome) == NOD_OK;
+    if (record->state == CALL_STORED_CANCELLED && (!read || outcome.status == NOD_E_CANCELLED)) {
+        refuse_cancelled(server, looking, exchange, record);
+    } else if (read) {
+        struct mcp_stream *stream = stream_for(session, looking, exchange);
+        mcp_stream_await(stream);
+        caller2025_write(&server->out, str_n(looking->text, looking->id_len),
+                         (enum revision)session->client.revision, caller2025_part(record->kind),
+                         &outcome);
+        mcp_stream_hands(stream, record->id);
+        mcp_stream_respond(stream, buf_str(&server->out));
+        buf_clear(&server->out);
+    } else {
+        refuse(server, looking, exchange, is_forgotten);
+    }
+    arena_finish(&arena);
+}
+
+static void client_waits(struct mcp_server *server, struct looking *looking,
+                         struct http_exchange *exchange)
+{
+    looking->exchange = exchange;
+    http_on_gone(exchange, client_gone, looking);
+    server_work_add(server, &looking->work);
+}
+
+static void looked(void *data, nod_status status, const struct store_reply *reply);
+
+static void gone_stored(void *data, nod_status status)
+{
+    struct looking *looking = data;
+    struct mcp_server *server = looking->work.server;
+
+    if (server && status != NOD_E_STORE) {
+        struct store *store = engine_store(server->opts.engine);
+        store->ops->load_call(store, id_str(&looking->call), looked, looking);
+    } else {
+        looked(looking, NOD_E_STORE, NULL);
+    }
+}
+
+/* Its target is not here. It is told its end when that is stored. */
+static void target_gone(struct session *session, const struct looking *looking,
+                        struct http_exchange *exchange, const struct call_record *record)
+{
+    struct mcp_server *server = session->server;
+
+    if (looking->gone || engine_find(server->opts.engine, record->id) ||
+        !gone_for_good(server, record)) {
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
+                       "What this request calls is not at this node, and its call has not ended; "
+                       "send the request again later.");
+        return;
+    }
+    size_t size = sizeof(*looking) + looking->id_len + looking->token_len;
+    struct looking *again = mem_zalloc(size);
+    memcpy(again, looking, size);
+    again->gone = true;
+    client_waits(server, again, exchange);
+    gone_end(server, record, gone_stored, again);
+}
+
+static void go_on(struct session *session, const struct looking *looking,
+                  struct http_exchange *exchange, const struct call_record *record)
+{
+    struct mcp_server *server = session->server;
+    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
+    struct caller_record by = { .held = true,
+                                .can = session->client.declares,
+                                .revision = session->client.revision,
+                                .id = str_n(looking->text, looking->id_len),
+                                .token =
+                                    str_n(looking->text + looking->id_len, looking->token_len) };
+
+    if (!target) {
+        target_gone(session, looking, exchange, record);
+        return;
+    }
+    _Static_assert(MCP_CALLS_PER_SESSION_MAX == 1024, "as the message says");
+    if (session->call_count >= MCP_CALLS_PER_SESSION_MAX) {
+        refuse(
+            server, looking, exchange,
+            "This session has 1024 requests in flight, and may have no more; wait for one to end.");
+        return;
+    }
+    struct mcp_stream *stream = stream_for(session, looking, exchange);
+    if (caller2025_back(session, looking->who.roles, stream, record, &by, target, false)) {
+        if (stream->exchange && !stream->begun)
+            http_release(stream->exchange);
+        return;
+    }
+    mcp_stream_begin(stream); /* another request has the call: the client will try again */
+    mcp_stream_close(stream);
+    mcp_stream_destroy(stream);
+}
+
+static void found(struct session *session, const struct looking *looking,
+                  struct http_exchange *exchange, const struct call_record *record)
+{
+    struct mcp_server *server = session->server;
+    struct digest its;
+
+    wish_of_text(record->kind, record->target, record->uri, record->args, &its);
+    bool same = str_eq(record->scope, session_scope(session)) && digest_eq(&its, &looking->wish);
+    if (!same && !record->forgotten) /* of a forgotten call only the end is left */
+        refuse(server, looking, exchange, other_params);
+    else if (record->state == CALL_STORED_CANCELLED || record->state == CALL_STORED_FINISHED)
+        send_result(session, looking, exchange, record);
+    else
+        go_on(session, looking, exchange, record);
+}
+
+static void marked(void *data, nod_status status)
+{
+    struct looking *looking = data;
+    struct mcp_server *server = looking->work.server;
+
+    if (server && status == NOD_OK) {
+        struct store *store = engine_store(server->opts.engine);
+        store->ops->load_call(store, id_str(&looking->call), looked, looking);
+    } else {
+        looked(looking, NOD_E_STORE, NULL);
+    }
+}
+
+static void looked(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct looking *looking = data;
+    struct mcp_server *server = looking->work.server;
+    struct http_exchange *exchange = server ? looking->exchange : NULL;
+    char key[HANDLE_KEY_LEN + 1];
+
+    if (exchange && !looking->marked && status == NOD_OK && handle_may_be(reply->call, key)) {
+        looking->marked = true;
+        handle_collect(server, key, marked, looking);
+        return;
+    }
+    struct session *session = exchange ? session_here(server, id_str(&looking->session)) : NULL;
+
+    if (exchange)
+        http_on_gone(exchange, NULL, NULL);
+    server_work_done(&looking->work);
+    if (!exchange) {
+        ;
+    } else if (!session) { /* the session has left this node, or was ended */
+        endpoint_again(server, exchange, looking->http, looking->who);
+    } else if (status == NOD_E_NOT_FOUND ||
+               session_call(session, str_n(looking->text, looking->id_len))) {
+        server->sessions->unknown_call = looking->call;
+        endpoint_again(server, exchange, looking->http, looking->who);
+        server->sessions->unknown_call = (struct id){ 0 };
+    } else if (status == NOD_OK) {
+        found(session, looking, exchange, reply->call);
+    } else if (status == NOD_E_STORE) {
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
+                       "The store cannot be reached, so it is not known whether this request was "
+                       "made before, and nothing was done for it now; send it again later.");
+    } else {
+        refuse(server, looking, exchange, "The stored record of this request cannot be read.");
+    }
+    mem_free(looking);
+}
+
+/* Can there be a stored call of this id that is not in flight here? */
+static bool may_be_stored(const struct session *session, const struct id *call_id)
+{
+    const struct store *store = engine_store(session->server->opts.engine);
+
+    return (session->restored || session->stores || store->ops->shared) &&
+           !(store->ops->lacks_call && store->ops->lacks_call(store, id_str(call_id)));
+}
+
+static struct looking *looking_create(struct request *request, const struct id *call_id)
+{
+    struct mcp_server *server = request->session->server;
+    struct str token =
+        rpc_id_of(&server->message, json_get(request->has.meta, STR("progressToken")));
+    struct looking *looking = mem_zalloc(sizeof(*looking) + request->id.len + token.len);
+
+    looking->http = request->post;
+    looking->who = (struct visitor){ request->principal, request->roles };
+    looking->session = request->session->id;
+    looking->call = *call_id;
+    looking->id_len = (uint16_t)request->id.len;
+    looking->token_len = (uint16_t)token.len;
+    memcpy(looking->text, request->id.at, request->id.len);
+    if (token.len)
+        memcpy(looking->text + request->id.len, token.at, token.len);
+    request->later = true;
+    client_waits(server, looking, request->exchange);
+    return looking;
+}
+
+/* --- in flight here, and perhaps no longer what this node takes it for --- */
+
+static void settling_drop(struct server_work *work)
+{
+    struct looking *looking = (struct looking *)(void *)work;
+
+    timer_stop(work->server->opts.loop, &looking->timer);
+    server_work_done(work);
+    mem_free(looking);
+}
+
+static void settle_look(void *data)
+{
+    struct looking *looking = data;
+    struct mcp_server *server = looking->work.server;
+    struct http_exchange *exchange = looking->exchange;
+    struct session *session = session_here(server, id_str(&looking->session));
+    const struct caller2025 *held =
+        session ? session_call(session, str_n(looking->text, looking->id_len)) : NULL;
+
+    if (exchange && held && held->caller.call && call_looking(held->caller.call) &&
+        ++looking->looks < REPEAT_LOOKS) {
+        timer_set(server->opts.loop, &looking->timer, REPEAT_LOOK_MS, settle_look, looking);
+        return;
+    }
+    if (exchange)
+        http_on_gone(exchange, NULL, NULL);
+    server_work_done(&looking->work);
+    if (exchange) {
+        if (held) /* not to look a second time */
+            server->sessions->unknown_call = looking->call;
+        endpoint_again(server, exchange, looking->http, looking->who);
+        server->sessions->unknown_call = (struct id){ 0 };
+    }
+    mem_free(looking);
+}
+
+/* Its questions may have ended at another node, of which this one has not heard yet. True: that is
+ * looked up, and then the request comes again. */
+static bool settles_first(struct request *request, const struct caller2025 *held,
+                          const struct id *call_id)
+{
+    struct mcp_server *server = request->session->server;
+    struct call *call = held->caller.call;
+
+    if (!call || held->stream->pipe || !engine_store(server->opts.engine)->ops->shared)
+        return false;
+    call_wake(call);
+    if (!call_looking(call))
+        return false;
+    struct looking *looking = looking_create(request, call_id);
+    looking->work.drop = settling_drop;
+    timer_set(server->opts.loop, &looking->timer, REPEAT_LOOK_MS, settle_look, looking);
+    return true;
+}
+
+bool repeat2025_take(struct request *request, const struct repeat_of *of, const struct id *call_id)
+{
+    struct session *session = request->session;
+    struct mcp_server *server = session->server;
+    struct caller2025 *held = session_call(session, request->id);
+    bool again = str_eq(id_str(&server->sessions->unknown_call), id_str(call_id));
+    struct digest wish;
+
+    if (!held && (!may_be_stored(session, call_id) || again))
+        return false;
+    if (held && !again && settles_first(request, held, call_id))
+        return true;
+    repeat2025_wish(of, &wish);
+    if (held) {
+        again_here(request, of, &wish, held);
+        return true;
+    }
+    struct looking *looking = looking_create(request, call_id);
+    struct store *store = engine_store(server->opts.engine);
+    looking->wish = wish;
+    store->ops->load_call(store, id_str(&looking->call), looked, looking);
+    return true;
+}
+
+bool repeat2025_gone(struct request *request, const struct repeat_of *of)
+{
+    struct id id = { 0 };
+
+    if (request->meta || request->stream) /* over HTTP, and not in an array */
+        return false;
+    repeat2025_call(request->session, request->id, &id);
+    return repeat2025_take(request, of, &id);
+}

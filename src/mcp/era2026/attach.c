@@ -1,0 +1,457 @@
+/*
+ * mcp/era2026/attach: a request whose call waits for somebody elsewhere (era 2026).
+ *
+ * The request is held up to its soft deadline. What its client gets then:
+ *
+ *   it is its turn to be asked now       input_required, with the questions; this does not wait
+ *                                        for the deadline
+ *   it can open pages, and there is one  input_required, with a link to the page of each question;
+ *                                        its retry waits again
+ *   it takes tasks, and so does the tool a task
+ *   otherwise                            a pending result (mcp/later/pending)
+ *
+ * The record of the handle is written before the client is given a pending result. If the call goes
+ * on meanwhile, the record stays, and does no harm: it is found by its name only, which nobody was
+ * told.
+ *
+ * A request of one of nod's own tools (attach_tool.h) finds the call of a pending result by its
+ * handle, or by a question that it answers first, and waits for it in the same way, together with
+ * others that name it at this node. Such a request is asked nothing itself, and is given no page. A
+ * result is marked as handed out before it is given (attach2026_collect), and is given again by its
+ * handle for HANDLE_AGAIN_MS, because a reply may have been lost.
+ *
+ * Holds always: a call is found by its own principal only. Between a look at the store and its
+ * reply the caller may be over, or the server gone: `busy` keeps the caller until then.
+ */
+#include "mcp/era2026/attach.h"
+
+#include "base/crash.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "mcp/later/attach_tool.h"
+#include "mcp/later/caller_away.h"
+#include "mcp/shared/caller_record.h"
+#include "mcp/shared/drain.h"
+#include "mcp/shared/gone.h"
+#include "mcp/later/model.h"
+#include "mcp/later/pending.h"
+#include "mcp/wire/result.h"
+#include "mcp/tasks/tasks.h"
+
+enum {
+    ATTACH_ARENA_MAX = 64 << 20, /* memory of a result while it is read */
+    ATTACH_AGAIN_MS = 1000,      /* between two looks at a call that is not ready to be left */
+};
+
+struct attach2026 {
+    struct id call;
+    struct handle handle;
+    bool collected; /* it was handed out before */
+    bool answered;  /* its answer to a question of the call counts */
+};
+
+static const char not_known[] =
+    "No call of yours with this callId waits for a person, or its result is no longer kept.";
+static const char was_collected[] = "The result of this call was handed out before.";
+static const char is_elsewhere[] =
+    "Another request waits for this call in another way, as a task or with its state.";
+
+/* --- the soft deadline --- */
+
+static void soft_over(void *data);
+
+static void hold_for(struct caller2026 *caller, int64_t ms)
+{
+    timer_set(caller->server->opts.loop, &caller->timer, ms > 0 ? ms : 0, soft_over, caller);
+}
+
+void attach2026_hold(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+    int64_t soft = pending_hold_ms(server, caller->caller.call,
+                                   pending_soft_ms(server, caller->target, caller->soft_name));
+
+    hold_for(caller,
+             server_draining(server) ? 0 : caller->began + soft - loop_now(server->opts.loop));
+}
+
+void attach2026_offered(struct caller *base, struct call *call)
+{
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
+
+    if (!caller->server || caller->over || !heap_has(&caller->timer.node) ||
+        caller->timer.fn != soft_over)
+        return;
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        if (ask_is_up_on(ask, caller->server->mrtr)) {
+            hold_for(caller, 0);
+            return;
+        }
+    if (model_is_asked(caller->server, call))
+        attach2026_hold(caller);
+}
+
+void attach2026_now(struct caller *base)
+{
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
+
+    if (!caller->over && caller->caller.call)
+        hold_for(caller, 0);
+}
+
+void attach2026_pend(struct caller2026 *caller, struct call *call)
+{
+    struct buf body;
+
+    buf_init(&body, PENDING_BODY_MAX);
+    pending_write(caller->server, call, &body);
+    call_handed(call);
+    caller_end(caller, &(struct outcome){ .status = NOD_OK, .body = buf_str(&body) });
+    buf_finish(&body);
+    CRASH_POINT(pended_after);
+    call_caller_left(call);
+}
+
+static void put_out(void *data, nod_status status)
+{
+    struct caller2026 *caller = data;
+    struct call *call = caller->caller.call;
+
+    if (caller->server && !caller->over && call) {
+        if (status == NOD_OK && call_waiting(call) && call_waits_only_elsewhere(call))
+            attach2026_pend(caller, call);
+        else
+            hold_for(caller, ATTACH_AGAIN_MS);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static bool has_pages(const struct caller2026 *caller)
+{
+    return caller->pages && caller->server->pending->pages &&
+           front_is_linked(caller->server->pending->pages);
+}
+
+static void soft_over(void *data)
+{
+    struct caller2026 *caller = data;
+    struct mcp_server *server = caller->server;
+    struct call *call = caller->caller.call;
+    struct handle handle = { .named = true };
+
+    if (caller->over || !call)
+        return;
+    if (!call_waiting(call)) {
+        hold_for(caller, ATTACH_AGAIN_MS); /* it runs, or ends by itself */
+    } else if (round_brings_late(caller, call)) {
+        hold_for(caller, ATTACH_AGAIN_MS); /* as soon as it is taken, it runs */
+    } else if (caller->attach) {           /* the record is there */
+        attach2026_pend(caller, call);
+        caller_settle(caller);
+    } else if (caller->part != PART_TOOL_RESULT || has_pages(caller) ||
+               server->opts.portable_states || !call_waits_only_elsewhere(call)) {
+        round_leave(caller, call);
+    } else if (caller_holds_steps(caller) && !model_is_asked(server, call) &&
+               tasks_take(caller, call)) {
+        return;
+    } else {
+        handle_key(caller->principal, call_target(call)->name, call_args(call), call_id(call),
+                   handle.key);
+        caller->busy++;
+        handle_put(server, &handle, caller->principal, 0, pending_keep_ms(server, call), put_out,
+                   caller);
+    }
+}
+
+/* --- a call that was made before --- */
+
+static void say_failure(struct caller2026 *caller, nod_status status, const char *code,
+                        const char *why)
+{
+    caller_end(caller, &(struct outcome){ .status = status, .code = code, .message = str_of(why) });
+}
+
+static void store_failed(struct caller2026 *caller)
+{
+    caller_fail(
+        caller, 200, RPC_INTERNAL_ERROR,
+        STR("The store cannot be reached. Nothing was handed out, and the call goes on; try again "
+            "later."),
+        STR_NONE);
+}
+
+static bool may_have(const struct caller2026 *caller)
+{
+    const struct handle *handle = &caller->attach->handle;
+
+    return !handle->collected_ms ||
+           server_now(caller->server) - handle->collected_ms < HANDLE_AGAIN_MS;
+}
+
+static void loaded(void *data, nod_status status, const struct store_reply *reply);
+
+/* Those who wait for the call already, and this request, get the same end. */
+static bool join(struct caller2026 *caller, struct caller2026 *other)
+{
+    if (!other || other->over || !other->attach)
+        return false;
+    LIST_EACH (at, &caller->waiters)
+        waiter_move(LIST_OF(at, struct waiter, link), other);
+    caller_over(caller);
+    return true;
+}
+
+/* --- a call whose tool is not here --- */
+
+static void gone_stored(void *data, nod_status status)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->server && !caller->over) {
+        if (status == NOD_E_STORE)
+            store_failed(caller);
+        else
+            attach2026_collect(caller);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static void look_again(void *data)
+{
+    struct caller2026 *caller = data;
+    struct store *store = engine_store(caller->server->opts.engine);
+
+    if (caller->over)
+        return;
+    caller->busy++;
+    store->ops->load_call(store, id_str(&caller->attach->call), loaded, caller);
+}
+
+/* Another node may have the tool: the call is looked at until it has ended, or until the soft
+ * deadline. */
+static void wait_elsewhere(struct caller2026 *caller, struct str call_id)
+{
+    struct mcp_server *server = caller->server;
+    int64_t left = caller->began + pending_soft_ms(server, NULL, caller->soft_name) -
+                   loop_now(server->opts.loop);
+    struct buf body;
+
+    if (left > 0 && !server_draining(server)) {
+        timer_set(server->opts.loop, &caller->timer,
+                  left < ATTACH_AGAIN_MS ? left : ATTACH_AGAIN_MS, look_again, caller);
+        return;
+    }
+    buf_init(&body, PENDING_BODY_MAX);
+    pending_write_elsewhere(call_id, &body);
+    caller_end(caller, &(struct outcome){ .status = NOD_OK, .body = buf_str(&body) });
+    buf_finish(&body);
+}
+
+static void attach_gone(struct caller2026 *caller, const struct call_record *record)
+{
+    if (record->state == CALL_STORED_FINISHED || record->state == CALL_STORED_CANCELLED) {
+        attach2026_collect(caller);
+    } else if (gone_for_good(caller->server, record)) {
+        caller->busy++;
+        gone_end(caller->server, record, gone_stored, caller);
+    } else {
+        wait_elsewhere(caller, record->id);
+    }
+}
+
+static void attach_to(struct caller2026 *caller, const struct call_record *record)
+{
+    struct mcp_server *server = caller->server;
+    struct engine *engine = server->opts.engine;
+    struct call *live = engine_find(engine, record->id);
+    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
+
+    if (live && (join(caller, caller2026_of(live)) || caller_away_give_way(live, &caller->caller)))
+        return;
+    struct client maker = caller_record_maker(record);
+    if (!live && !target)
+        attach_gone(caller, record);
+    else if (live ||
+             !engine_adopt(engine, &(struct adopt_spec){ .record = record,
+                                                         .target = target,
+                                                         .keep_asked_ms = MCP_STATE_GRACE_MS,
+                                                         .handed = true,
+                                                         .made_by = &maker,
+                                                         .caller = &caller->caller }))
+        say_failure(caller, NOD_E_NOT_FOUND, "CALL_BUSY", is_elsewhere);
+}
+
+static void loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->server && !caller->over) {
+        if (status == NOD_OK && !reply->call->forgotten)
+            attach_to(caller, reply->call);
+        else if (status == NOD_E_STORE)
+            store_failed(caller);
+        else
+            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static void found(void *data, nod_status status, const struct handle *handles, size_t count)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->server && !caller->over) {
+        if (count)
+            caller->attach->handle = handles[0];
+        caller->attach->collected = count && handles[0].collected_ms;
+        if (status != NOD_OK) {
+            store_failed(caller);
+        } else if (!count && caller->attach->answered) { /* whoever made the call waits for it */
+            struct outcome taken = attach_taken();
+            caller_end(caller, &taken);
+        } else if (!count) {
+            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
+        } else if (!may_have(caller)) {
+            say_failure(caller, NOD_E_NOT_FOUND, "RESULT_HANDED_OUT", was_collected);
+        } else {
+            struct store *store = engine_store(caller->server->opts.engine);
+            caller->busy++;
+            store->ops->load_call(store, id_str(&caller->attach->call), loaded, caller);
+        }
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static void named_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
+    char key[HANDLE_KEY_LEN + 1];
+
+    if (caller->server && !caller->over) {
+        if (status == NOD_E_STORE) {
+            store_failed(caller);
+        } else if (!record || record->forgotten || record->id.len != ID_LEN ||
+                   !str_eq(record->principal, caller->principal)) {
+            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
+        } else {
+            caller->attach->call = id_of(record->id);
+            handle_key(record->principal, record->target, record->args, record->id, key);
+            caller->busy++;
+            handles_find(caller->server, str_of(key), found, caller);
+        }
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static void load_named(struct caller2026 *caller, struct str call_id)
+{
+    struct store *store = engine_store(caller->server->opts.engine);
+
+    caller->busy++;
+    store->ops->load_call(store, call_id, named_loaded, caller);
+}
+
+static void was_answered(void *data, bool server, struct str call_id, const struct outcome *refusal)
+{
+    struct caller2026 *caller = data;
+
+    if (server && caller->server && !caller->over) {
+        caller->attach->answered = !refusal;
+        if (refusal)
+            caller_end(caller, refusal);
+        else
+            load_named(caller, call_id);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+void attach2026_start(struct caller2026 *caller, const struct own_tool *tool,
+                      const struct json *args)
+{
+    struct outcome refusal;
+    struct attach_wish wish;
+
+    caller->attach = ARENA_NEW(&caller->arena, struct attach2026);
+    caller->client.asked &= CLIENT_CAN_VIEW; /* it is asked nothing itself, and gets no page */
+    caller->pages = false;
+    caller->tasks = false;
+    target_release(caller->target);
+    caller->target = attach_target(); /* the tool goes with the server, a request may come after */
+    target_hold(caller->target);
+    if (!attach_read(tool, args, &caller->arena, &wish, &refusal)) {
+        caller_end(caller, &refusal);
+    } else if (wish.ask_id.len) {
+        caller->busy++;
+        attach_answer(caller->server, &wish,
+                      (struct visitor){ caller->principal, caller->caller.roles },
+                      caller->principal, was_answered, caller);
+    } else {
+        load_named(caller, wish.call_id);
+    }
+}
+
+/* --- the end --- */
+
+static void result_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+    struct outcome outcome;
+    struct arena arena;
+
+    if (caller->server && !caller->over) {
+        arena_init(&arena, ATTACH_ARENA_MAX);
+        if (status == NOD_OK && reply->call->result.len &&
+            outcome_read(&arena, arena_str(&arena, reply->call->result), &outcome) == NOD_OK) {
+            caller_hands(caller, reply->call->id);
+            caller_end(caller, &outcome);
+        } else if (status == NOD_E_STORE)
+            store_failed(caller);
+        else
+            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
+        arena_finish(&arena);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static void collected(void *data, nod_status status)
+{
+    struct caller2026 *caller = data;
+
+    CRASH_POINT(collect_after);
+    if (caller->server && !caller->over) {
+        struct store *store = engine_store(caller->server->opts.engine);
+        if (status == NOD_OK) {
+            caller->busy++;
+            store->ops->load_call(store, id_str(&caller->attach->call), result_loaded, caller);
+        } else {
+            store_failed(caller); /* nothing was handed out, and it can be had later */
+        }
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+void attach2026_collect(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+    struct handle handle = caller->attach->handle;
+
+    caller->busy++;
+    if (caller->attach->collected) {
+        collected(caller, NOD_OK);
+        return;
+    }
+    handle.held_until = 0;
+    handle.collected_ms = server_now(server);
+    CRASH_POINT(collect_before);
+    handle_put(server, &handle, caller->principal, 0, engine_store(server->opts.engine)->keep_ms,
+               collected, caller);
+}

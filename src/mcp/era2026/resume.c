@@ -1,0 +1,543 @@
+/*
+ * mcp/era2026/resume: going on with a call by its requestState.
+ *
+ *     open the state ▶ is it of our store? ▶ is the call live here? ▶ what does the store say? ▶
+ *     adopt it
+ *
+ *   live, with the same state and answers   this request waits for the same end
+ *   live, otherwise                         looked at again when it is not, within MCP_HOLD_MS
+ *   waiting, or runnable                    adopted: the core ends it if its target has changed
+ *   running elsewhere                       adopted: the core waits for its end, or its turn
+ *   finished                                the stored result, if the answers are those it had
+ *   cancelled, forgotten, or not known      refused: it has ended, and never runs again
+ *
+ * With portable states, which are the call itself and belong to no store:
+ *
+ *   not known                               imported from the state
+ *   waiting, with a shorter journal         imported: it went on at another node
+ *
+ * Answers to questions that are pending go in with the adoption (round_brings). Answers to
+ * questions that are journalled already must be the very same: a state that is presented again with
+ * other answers is told so, and executes nothing. But where somebody answered on another surface,
+ * they came first, and the client gets the result, or the next question. All other refusals are the
+ * same: they do not say what is wrong with a state.
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "core/json_digest.h"
+#include "mcp/era2026/caller.h"
+#include "mcp/era2026/ask.h"
+#include "mcp/wire/result.h"
+#include "mcp/tasks/tasks.h"
+
+enum { MCP_WAITERS_MAX = 64 }; /* requests that wait for the end of one call */
+
+enum { ASKS_AT_FIRST = 4 };
+_Static_assert((STORE_CLAIM_MOST & (STORE_CLAIM_MOST - 1)) == 0 &&
+                   (ASKS_AT_FIRST & (ASKS_AT_FIRST - 1)) == 0,
+               "doubling must meet the most");
+
+const char resume_other_answers[] =
+    "These questions were answered before, with other answers; nothing of this request counts.";
+const char resume_other_store[] =
+    "This requestState belongs to another server, which has another store: bring it there, or make "
+    "the call again.";
+
+static void look(struct caller2026 *caller);
+
+/* A record that cannot be read here may be read by another node, which then runs the call. */
+static bool may_be_read(const struct mcp_server *server, nod_status status)
+{
+    return status == NOD_E_STORE || engine_store(server->opts.engine)->ops->shared;
+}
+
+struct str resume_why_not(const struct mcp_server *server, nod_status status)
+{
+    if (status == NOD_E_STORE)
+        return STR("The store cannot be reached, and nothing was done for this request; send it "
+                   "again later.");
+    return may_be_read(server, status)
+               ? STR("What the store has of this call cannot be read here, and nothing was done "
+                     "for this request; send it again later.")
+               : STR("What the store has of this call cannot be read; make the call again.");
+}
+
+int resume_http(const struct mcp_server *server, nod_status status)
+{
+    return may_be_read(server, status) ? 503 : 200;
+}
+
+/* --- waiting for a better moment --- */
+
+static void look_again(void *data)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->over)
+        return;
+    if (loop_now(caller->server->opts.loop) < caller->until)
+        look(caller);
+    else
+        round_respond(caller, STR_NONE, caller->state_text);
+    caller_settle(caller);
+}
+
+static void look_later(struct caller2026 *caller)
+{
+    timer_set(caller->server->opts.loop, &caller->timer, MCP_HOLD_LOOK_MS, look_again, caller);
+}
+
+void resume_later(struct caller2026 *caller)
+{
+    look_later(caller);
+}
+
+/* --- what the store has --- */
+
+/* How often was it asked? Our store knows. A portable state may have been at another node since. */
+static int attempt_of(const struct caller2026 *caller, const struct ask_record *ask)
+{
+    if (!caller->server->opts.portable_states)
+        return ask->attempt;
+    for (size_t i = 0; i < caller->state.ask_count; i++) {
+        const struct ask_record *carried = &caller->state.asks[i];
+        if (str_eq(carried->id, ask->id) && carried->attempt > ask->attempt)
+            return carried->attempt;
+    }
+    return ask->attempt;
+}
+
+/* Most calls have one or two asks: room for as many as there may be would be wasted. */
+static bool make_room(struct caller2026 *caller)
+{
+    if (caller->ask_count < caller->ask_room)
+        return true;
+    if (caller->ask_room == STORE_CLAIM_MOST)
+        return false;
+    size_t room = caller->ask_room ? caller->ask_room * 2 : ASKS_AT_FIRST;
+    struct ask_record *asks = arena_alloc(&caller->arena, room * sizeof(*asks));
+    if (!asks)
+        return false;
+    if (caller->ask_count)
+        memcpy(asks, caller->asks, caller->ask_count * sizeof(*asks));
+    caller->asks = asks;
+    caller->ask_room = room;
+    return true;
+}
+
+static void keep_ask(void *data, const struct store_row *row)
+{
+    struct caller2026 *caller = data;
+
+    if (!row->ask || row->ask->state != ASK_PENDING || !make_room(caller))
+        return;
+    struct ask_record *ask = &caller->asks[caller->ask_count++];
+    *ask = ask_record_copy(&caller->arena, row->ask);
+    ask->principal = caller->principal;
+    ask->scope = caller->principal;
+    ask->target = caller->target->name;
+}
+
+/* --- answers that were given before --- */
+
+/* Other answers came first. Whoever has the state was asked, so it may be told. */
+void resume_refuse_answers(struct caller2026 *caller)
+{
+    caller_fail(caller, 400, RPC_INVALID_PARAMS, str_of(resume_other_answers), STR_NONE);
+}
+
+bool responses_agree(const struct json *responses, const struct entry *entries, size_t count,
+                     struct arena *arena)
+{
+    for (size_t i = 0; responses && i < count; i++) {
+        const struct json *response =
+            entries[i].class == ENTRY_ASK ? json_get(responses, entries[i].key) : NULL;
+        if (response && !ask2026_same(&entries[i], response, arena))
+            return false;
+    }
+    return true;
+}
+
+static bool stands_in(const struct entry *entries, size_t count, struct str ask_id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].class == ENTRY_ASK && str_eq(entries[i].ask_id, ask_id))
+            return true;
+    return false;
+}
+
+static bool is_pending(const struct call *call, struct str ask_id)
+{
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        if (str_eq(ask_record(ask)->id, ask_id))
+            return true;
+    return false;
+}
+
+/* What the record had when it was found has been judged. A question of the state that was pending
+ * then, and is not now, was answered in between. */
+bool resume_contested(struct caller2026 *caller, const struct call *call)
+{
+    if (!caller->resumed || caller->won || !caller_given(caller))
+        return false;
+    const struct call_record *known = &caller->record;
+    size_t count, seen = known->entry_count;
+    const struct entry *entries = call_journal(call, &count);
+
+    for (size_t i = 0; i < caller->state.ask_count; i++) {
+        struct str id = caller->state.asks[i].id;
+        if (!is_pending(call, id) && !stands_in(known->entries, seen, id) &&
+            !stands_in(entries, count, id))
+            return true;
+    }
+    return count > seen &&
+           !responses_agree(caller_given(caller), entries + seen, count - seen, &caller->arena);
+}
+
+/* --- adopting --- */
+
+static void put_again(struct caller2026 *caller, struct call *call)
+{
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        ask_put_again(ask, attempt_of(caller, ask_record(ask)));
+}
+
+static void adopt(struct caller2026 *caller, bool import)
+{
+    struct adopt_spec spec = { .record = &caller->record,
+                               .asks = caller->asks,
+                               .ask_count = caller->ask_count,
+                               .import = import,
+                               .portable = caller->server->opts.portable_states,
+                               .target = caller->target,
+                               .hold_steps = caller_holds_steps(caller),
+                               .keep_asked_ms = MCP_STATE_GRACE_MS,
+                               .caller = &caller->caller };
+
+    if (caller->arena.exhausted)
+        caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The call is too large."), STR_NONE);
+    else if (!engine_adopt(caller->server->opts.engine, &spec))
+        look_later(caller); /* another request was faster */
+    else if (caller->caller.call)
+        put_again(caller, caller->caller.call);
+}
+
+static void import(struct caller2026 *caller)
+{
+    const struct state *state = &caller->state;
+
+    caller->record = (struct call_record){ .id = state->call_id,
+                                           .principal = caller->principal,
+                                           .scope = caller->principal,
+                                           .kind = caller->target->kind,
+                                           .target = caller->target->name,
+                                           .args = caller->args,
+                                           .uri = caller->uri,
+                                           .version = version_number(state->version),
+                                           .notices = state->notices,
+                                           .entries = state->entries,
+                                           .entry_count = state->entry_count };
+    caller->asks = arena_zalloc(&caller->arena, (state->ask_count + 1) * sizeof(*caller->asks));
+    caller->ask_count = caller->asks ? state->ask_count : 0;
+    for (size_t i = 0; i < caller->ask_count; i++) {
+        struct ask_record *ask = &caller->asks[i];
+        *ask = state->asks[i];
+        ask->call_id = state->call_id;
+        ask->principal = ask->scope = caller->principal;
+        ask->target = caller->target->name;
+    }
+    if (responses_agree(caller_given(caller), state->entries, state->entry_count, &caller->arena))
+        adopt(caller, true);
+    else
+        resume_refuse_answers(caller);
+}
+
+static void asks_scanned(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+
+    (void)reply;
+    if (caller->server && !caller->over) {
+        if (status == NOD_OK)
+            adopt(caller, false);
+        else
+            caller_fail(caller, resume_http(caller->server, status), RPC_INTERNAL_ERROR,
+                        resume_why_not(caller->server, status), STR_NONE);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static void asks_forget(struct caller2026 *caller)
+{
+    caller->asks = NULL;
+    caller->ask_count = caller->ask_room = 0;
+}
+
+static void scan_asks(struct caller2026 *caller)
+{
+    struct store *store = engine_store(caller->server->opts.engine);
+
+    asks_forget(caller);
+    caller->busy++;
+    store->ops->scan(store,
+                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
+                                           .key = caller->record.id,
+                                           .limit = STORE_CLAIM_MOST },
+                     keep_ask, asks_scanned, caller);
+}
+
+/* --- what has ended --- */
+
+static void respond_stored(struct caller2026 *caller, struct str text)
+{
+    struct outcome outcome;
+    struct arena arena;
+
+    arena_init(&arena, MCP_TREE_MAX);
+    if (outcome_read(&arena, text, &outcome) != NOD_OK || outcome.status == NOD_E_CANCELLED) {
+        caller_refuse(caller);
+    } else {
+        caller_hands(caller, caller->state.call_id);
+        caller_end(caller, &outcome);
+    }
+    arena_finish(&arena);
+}
+
+/* --- looking --- */
+
+static void record_keep(struct caller2026 *caller, const struct call_record *record)
+{
+    if (record != &caller->record)
+        caller->record = call_record_copy(&caller->arena, record);
+    if (!caller->record.version) /* a store that does not outlive the process keeps none */
+        caller->record.version = version_number(caller->state.version);
+}
+
+static void go_on(struct caller2026 *caller, const struct call_record *record)
+{
+    switch (record->state) {
+    case CALL_STORED_WAITING:
+        if (caller->state.entry_count > record->entry_count) {
+            import(caller); /* portable: it went on at a node that shares no store with us */
+        } else {
+            record_keep(caller, record);
+            if (engine_store(caller->server->opts.engine)->ops->load_with_asks)
+                adopt(caller, false);
+            else
+                scan_asks(caller);
+        }
+        break;
+    case CALL_STORED_RUNNABLE:
+    case CALL_STORED_RUNNING:
+        record_keep(caller, record);
+        asks_forget(caller);
+        adopt(caller, false);
+        break;
+    case CALL_STORED_FINISHED:
+    case CALL_STORED_CANCELLED: /* by its client, or with its target: no answer was taken */
+        respond_stored(caller, record->result);
+        break;
+    }
+}
+
+static void not_a_task(struct caller2026 *caller, bool was)
+{
+    if (!was && caller->server && !caller->over)
+        go_on(caller, &caller->record);
+}
+
+/* What it brings is what the call was told, as far as it was told anything by this client. */
+static void agreed(struct caller2026 *caller, const struct call_record *record)
+{
+    struct task *task = task_find(caller->server, record->id, caller->principal);
+
+    if (task && caller->tasks) { /* it has become one already, by the very same answers */
+        tasks_respond(caller, task);
+    } else if (task) {
+        caller_refuse(caller);
+    } else if (caller_holds_steps(caller) && server_survives(caller->server)) {
+        record_keep(caller, record); /* perhaps another node has made it one */
+        tasks_resumed(caller, caller->record.id, not_a_task);
+    } else {
+        go_on(caller, record);
+    }
+}
+
+/* A look at who it was that answered otherwise, and where. */
+struct contest {
+    struct caller2026 *caller;
+    bool own; /* it was this client */
+};
+
+static void contested_ask(void *data, const struct store_row *row)
+{
+    struct contest *contest = data;
+    struct caller2026 *caller = contest->caller;
+    const struct ask_record *ask = row->ask;
+    const struct json *response = ask ? json_get(caller_given(caller), ask->key) : NULL;
+
+    if (!response || ask->state == ASK_PENDING ||
+        !str_eq(ask->via, str_of(caller->server->mrtr->ops->name)))
+        return;
+    struct entry entry = { .state = ask->state, .content = ask->content, .by = ask->by };
+    contest->own |= !ask2026_same(&entry, response, &caller->arena);
+}
+
+static void contested(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct contest *contest = data;
+    struct caller2026 *caller = contest->caller;
+
+    (void)reply;
+    if (caller->server && !caller->over) {
+        if (status != NOD_OK)
+            caller_fail(caller, resume_http(caller->server, status), RPC_INTERNAL_ERROR,
+                        resume_why_not(caller->server, status), STR_NONE);
+        else if (contest->own)
+            resume_refuse_answers(caller);
+        else
+            agreed(caller, &caller->record);
+    }
+    mem_free(contest);
+    caller->busy--;
+    caller_settle(caller);
+}
+
+/* If it was this client, it is told so. If it was somebody on another surface, they came first: the
+ * client gets the result, or the next question. */
+static void contest_begin(struct caller2026 *caller, const struct call_record *record)
+{
+    struct store *store = engine_store(caller->server->opts.engine);
+
+    if (!engine_asks_elsewhere(caller->server->opts.engine, caller->target)) {
+        resume_refuse_answers(caller);
+        return;
+    }
+    struct contest *contest = MEM_NEW(struct contest);
+    record_keep(caller, record);
+    contest->caller = caller;
+    caller->busy++;
+    store->ops->scan(store,
+                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = caller->record.id },
+                     contested_ask, contested, contest);
+}
+
+static void found(struct caller2026 *caller, const struct call_record *record)
+{
+    if (!str_eq(record->principal, caller->principal) || record->kind != caller->target->kind ||
+        !str_eq(record->target, caller->target->name)) {
+        caller_refuse(caller);
+        return;
+    }
+    if (record->state == CALL_STORED_CANCELLED)
+        go_on(caller, record);
+    else if (responses_agree(caller_given(caller), record->entries, record->entry_count,
+                             &caller->arena))
+        agreed(caller, record);
+    else
+        contest_begin(caller, record);
+}
+
+static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->server && !caller->over) {
+        if (status == NOD_OK && reply->call->forgotten)
+            caller_refuse(caller); /* it has ended, and its result is no longer known */
+        else if (status == NOD_OK)
+            found(caller, reply->call);
+        else if (status == NOD_E_NOT_FOUND && caller->state.store.len == 0)
+            import(caller);
+        else if (status == NOD_E_NOT_FOUND)
+            caller_refuse(caller); /* our store knew it: it has ended, and is forgotten */
+        else
+            caller_fail(caller, resume_http(caller->server, status), RPC_INTERNAL_ERROR,
+                        resume_why_not(caller->server, status), STR_NONE);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static size_t waiting_with(const struct caller2026 *caller)
+{
+    size_t count = 0;
+
+    for (const struct list *at = caller->waiters.next; at != &caller->waiters; at = at->next)
+        count++;
+    return count;
+}
+
+/* This request waits for the end of another one. */
+static void join(struct caller2026 *caller, struct caller2026 *other)
+{
+    LIST_EACH (at, &caller->waiters) {
+        waiter_move(LIST_OF(at, struct waiter, link), other);
+    }
+    caller_over(caller);
+}
+
+static void look(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+    struct call *live = engine_find(server->opts.engine, caller->state.call_id);
+    struct caller2026 *other = caller2026_of(live);
+
+    if (other && !other->over && caller_same(other, caller) &&
+        waiting_with(other) < MCP_WAITERS_MAX) {
+        join(caller, other);
+    } else if (live && !task_find(server, caller->state.call_id, caller->principal)) {
+        look_later(caller);
+    } else {
+        struct store *store = engine_store(server->opts.engine);
+        asks_forget(caller);
+        caller->busy++;
+        if (store->ops->load_with_asks)
+            store->ops->load_with_asks(store, caller->state.call_id, STORE_CLAIM_MOST, keep_ask,
+                                       call_loaded, caller);
+        else
+            store->ops->load_call(store, caller->state.call_id, call_loaded, caller);
+    }
+}
+
+/* --- opening --- */
+
+static nod_status open_state(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+    struct state_bound bound = caller_bound(caller);
+
+    return state_open(server->rounds->keyring, &bound, caller->state_text, caller_state_max(server),
+                      engine_now(server->opts.engine), &caller->arena, &caller->state);
+}
+
+/* On a node that lacks a secret of its store, the state may be another node's. On any other it is
+ * forged, or of a secret that was taken out of use. */
+static void refuse_state(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+
+    if (engine_lacks_secret(server->opts.engine) &&
+        state_is_foreign(server->rounds->keyring, caller->state_text))
+        caller_fail(caller, 503, RPC_INTERNAL_ERROR,
+                    STR("This node lacks a secret of its store and cannot open the requestState; "
+                        "send the request again later."),
+                    STR_NONE);
+    else
+        caller_refuse(caller);
+}
+
+void resume_begin(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+
+    caller->until = loop_now(server->opts.loop) + server->opts.hold_ms;
+    if (open_state(caller) != NOD_OK)
+        refuse_state(caller);
+    else if (!str_eq(caller->state.store, caller_store(server)))
+        caller_fail(caller, 400, RPC_INVALID_PARAMS, str_of(resume_other_store), STR_NONE);
+    else
+        look(caller);
+}

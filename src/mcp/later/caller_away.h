@@ -1,0 +1,31 @@
+/*
+ * mcp/later/caller_away: the caller of a call whose client is away.
+ *
+ * A call that no node works on is run on for a client that will come back for it, by an event id or
+ * a task id. This does not apply to a request of the 2026 era whose client has gone: there, closing
+ * the connection cancels. Such a call waits for its retry.
+ */
+#ifndef NOD_MCP_LATER_CALLER_AWAY_H
+#define NOD_MCP_LATER_CALLER_AWAY_H
+
+#include "core/engine.h"
+
+struct callers_away;
+struct mcp_server;
+
+struct callers_away *callers_away_create(void);
+void callers_away_destroy(struct callers_away *callers);
+
+/* recovery_opts.orphan; data is the server. */
+void caller_away_orphan(void *data, const struct call_record *record);
+
+/* Is the client of this call away, or does the call go on by itself? */
+bool caller_is_away(const struct call *call);
+
+/* The client is back, with a new caller. False: another one waits for the call. */
+bool caller_away_give_way(struct call *call, struct caller *to);
+
+/* The server is being destroyed. */
+void caller_away_stop(struct mcp_server *server);
+
+#endif

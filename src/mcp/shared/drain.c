@@ -1,0 +1,197 @@
+/*
+ * mcp/shared/drain: the end of a server, step by step.
+ *
+ *   1. No new request is taken. Listeners of the 2026 era are told the end; waiting requests of
+ *      that era are answered (era2026_drain).
+ *   2. Running calls may end, within the time of the drain.
+ *   3. Calls that wait for a person are cancelled: their clients hold a connection to this process.
+ *      With a durable or shared store they are unloaded instead, and the clients come back for
+ * them.
+ *   4. When no call is left, or the time is up, stdio and the sessions are closed, and the front
+ *      door sends its last bytes.
+ *   5. Operations of the store are awaited, unless the store is away. Then done() is called.
+ *
+ * Holds always: done() is called once, and never from inside the engine.
+ */
+#include "mcp/shared/drain.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "mcp/era2026/methods.h"
+#include "mcp/shared/server_inside.h"
+#include "mcp/era2025/session.h"
+#include "mcp/stdio_inside.h"
+#include "mcp/later/view.h"
+#include "mcp/shared/work.h"
+
+struct drain {
+    size_t calls;   /* live calls */
+    size_t waiting; /* those that wait for a person */
+    bool begun;
+    bool drained; /* no call is left, or the time is up: only the last bytes are still to be sent */
+    bool http_drained;
+    bool flushing, flushed; /* the store is taking the last records; its time for that is up */
+    struct timer limit;
+    struct timer turn;
+    void (*done)(void *data);
+    void *data;
+};
+
+static void not_any_more(void *data)
+{
+    (void)data;
+}
+
+struct drain *drain_create(void)
+{
+    return MEM_NEW(struct drain);
+}
+
+void drain_destroy(struct mcp_server *server)
+{
+    timer_stop(server->opts.loop, &server->drain->limit);
+    timer_stop(server->opts.loop, &server->drain->turn);
+    mem_free(server->drain);
+    server->drain = NULL;
+}
+
+void drain_give_up(struct mcp_server *server)
+{
+    server->drain->begun = server->drain->drained = true;
+    server->drain->done = not_any_more;
+}
+
+/* --- what it waits for --- */
+
+void drain_call_began(struct mcp_server *server)
+{
+    server->drain->calls++;
+}
+
+void drain_call_ended(struct mcp_server *server)
+{
+    server->drain->calls--;
+}
+
+void drain_call_waits(struct mcp_server *server, bool waits)
+{
+    if (waits)
+        server->drain->waiting++;
+    else
+        server->drain->waiting--;
+}
+
+bool server_draining(const struct mcp_server *server)
+{
+    return server->drain->begun;
+}
+
+/* --- the last bytes --- */
+
+static void drain_flushed(void *data)
+{
+    struct mcp_server *server = data;
+
+    server->drain->flushed = true;
+    server_check_drained(server);
+}
+
+/* Operations of the store are awaited first, unless the store is away. */
+static void drain_complete(struct mcp_server *server)
+{
+    struct drain *drain = server->drain;
+    void (*done)(void *) = drain->done;
+
+    if (server_works(server) && !drain->flushed) {
+        if (!drain->flushing)
+            timer_set(server->opts.loop, &drain->limit, MCP_FLUSH_MS, drain_flushed, server);
+        drain->flushing = true;
+        return;
+    }
+    timer_stop(server->opts.loop, &drain->limit);
+    drain->done = not_any_more;
+    done(drain->data);
+}
+
+static void drain_http_done(void *data)
+{
+    struct mcp_server *server = data;
+
+    server->drain->http_drained = true;
+    if (!server->stdio)
+        drain_complete(server);
+}
+
+static void drain_last(struct mcp_server *server)
+{
+    struct drain *drain = server->drain;
+
+    if (drain->drained)
+        return;
+    drain->drained = true;
+    timer_stop(server->opts.loop, &drain->limit);
+    mcp_stdio_close(server);
+    sessions_end(server, STR("the server is shutting down"));
+    if (server->front)
+        front_drain(server->front, MCP_FLUSH_MS, drain_http_done, server);
+    else
+        timer_set(server->opts.loop, &drain->turn, 0, drain_http_done, server);
+}
+
+/* --- the calls --- */
+
+static void drain_step(void *data)
+{
+    struct mcp_server *server = data;
+    struct drain *drain = server->drain;
+
+    if (drain->drained || drain->calls > drain->waiting)
+        return;
+    sessions_stop_waiting(server);
+    if (drain->calls == 0)
+        drain_last(server);
+}
+
+static void drain_overdue(void *data)
+{
+    struct mcp_server *server = data;
+
+    if (server->drain->calls)
+        LOG_WARN("calls still ran when the time to stop was up",
+                 LOG_INT("calls", server->drain->calls));
+    sessions_stop_waiting(server);
+    drain_last(server);
+}
+
+void server_check_drained(struct mcp_server *server)
+{
+    struct drain *drain = server->drain;
+
+    mcp_stdio_check_drained(server);
+    /* Later, because the engine is on the stack. */
+    if (drain->drained && drain->http_drained && !server->stdio)
+        drain_complete(server);
+    else if (drain->begun && !drain->drained)
+        timer_set(server->opts.loop, &drain->turn, 0, drain_step, server);
+}
+
+void drain_work_done(struct mcp_server *server)
+{
+    if (server->drain->drained)
+        server_check_drained(server);
+}
+
+void mcp_drain(struct mcp_server *server, int grace_ms, void (*done)(void *data), void *data)
+{
+    struct drain *drain = server->drain;
+
+    if (drain->begun)
+        return;
+    drain->begun = true;
+    views_stop(server->views);
+    era2026_drain(server, false);
+    drain->done = done;
+    drain->data = data;
+    timer_set(server->opts.loop, &drain->limit, grace_ms, drain_overdue, server);
+    timer_set(server->opts.loop, &drain->turn, 0, drain_step, server);
+}

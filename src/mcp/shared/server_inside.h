@@ -1,0 +1,102 @@
+/*
+ * mcp/shared/server_inside: the server as the files of mcp/ see it. Nobody else includes this.
+ *
+ * The server is made of parts. Each part belongs to one or two files, and its struct is in their
+ * header, or only in the file; here it is only named. What is written out below is what nearly
+ * every file needs: the options, the message that is being read, and the one that is being written.
+ *
+ * Holds always: `out` is empty, or is being filled by the one function that will send it. Between
+ * filling and sending nobody calls into the engine, which could call back here.
+ */
+#ifndef NOD_MCP_SHARED_SERVER_INSIDE_H
+#define NOD_MCP_SHARED_SERVER_INSIDE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/list.h"
+#include "front/front.h"
+#include "mcp/server.h"
+
+/* Limits that several files use. Every other limit is beside what it bounds. */
+enum {
+    MCP_URI_MAX = 8192,                  /* bytes of a uri that is subscribed to */
+    MCP_SUBSCRIPTIONS_STORED = 64 << 10, /* bytes of subscribed URIs in a session's record */
+    MCP_MESSAGE_MAX = 16 << 20,          /* bytes of one message we send */
+    MCP_BODY_MAX = 4 << 20,              /* bytes of one message that comes */
+    MCP_VALUES_MAX = 20000,              /* JSON values in it */
+    MCP_TREE_MAX = 64 << 20,             /* memory of one parsed message */
+    MCP_TREE_KEEP = 256 << 10,           /* bytes of that which are kept for the next one */
+    MCP_FLUSH_MS = 2000,                 /* time for the last bytes at the end */
+};
+
+/* "The result" and the like, which we cannot send. */
+#define MCP_TOO_LARGE(what) STR(what " is larger than the 16 MiB that a message may have.")
+#define MCP_TOO_LARGE_OR_WRONG(what)                                                               \
+    STR(what " is larger than the 16 MiB that a message may have, or is not valid.")
+_Static_assert(MCP_MESSAGE_MAX == 16 << 20, "as MCP_TOO_LARGE says");
+/* How a sentence about a message goes on that is JSON, but too much of it. */
+#define MCP_AT_MOST(error)                                                                         \
+    ((error)->status == NOD_E_LIMIT ? " (at most 20000 values, nested 64 deep)" : "")
+_Static_assert(MCP_VALUES_MAX == 20000 && JSON_DEPTH_DEFAULT == 64, "as MCP_AT_MOST says");
+
+/* Whoever sent a request, as the front door has verified it. */
+struct visitor {
+    struct str principal; /* memory of the server, or of its tokens */
+    role_set roles;       /* of the token that the request came with */
+};
+
+struct mcp_server {
+    struct mcp_opts opts;
+    struct arena texts;   /* for opts */
+    struct arena message; /* for the message that is being read */
+    struct buf out;       /* the message that is being written */
+
+    struct front *front; /* where /mcp is served; NULL: nowhere */
+    struct stdio *stdio; /* mcp/stdio; NULL: no pipe */
+    struct timer sweep;
+
+    struct list works;                 /* mcp/shared/work: what is under way in the store */
+    struct drain *drain;               /* mcp/shared/drain: the live calls, and the end */
+    struct shares *shares;             /* mcp/shared/shares: what each principal has */
+    struct announcer *announcer;       /* mcp/shared/announce: what nodes tell each other */
+    struct list_changes *list_changes; /* mcp/offered/list_changed */
+    struct callers_away *away;         /* mcp/later/caller_away: calls whose clients are away */
+    struct gone *gone;                 /* mcp/shared/gone: calls whose targets are not here */
+    struct pending *pending;           /* mcp/later/pending: results that are still to come */
+    struct model *model;               /* mcp/later/model; NULL: no model is asked */
+    struct views *views;               /* mcp/later/view: questions in the chat */
+
+    /* Era 2025. */
+    struct sessions *sessions;           /* mcp/era2025/session */
+    struct ended_streams *ended_streams; /* mcp/era2025/ended_streams */
+    struct list deliveries;              /* mcp/shared/delivery */
+    struct subjects *subjects;           /* mcp/offered/resources: who subscribes to what */
+    struct surface *client;              /* mcp/era2025/ask */
+
+    /* Era 2026. */
+    struct rounds2026 *rounds;   /* mcp/era2026/caller: requests, and what seals requestState */
+    struct listeners *listeners; /* mcp/era2026/subscriptions */
+    struct tasks *tasks;         /* mcp/tasks/tasks */
+    struct pipe2026 *pipe2026;   /* mcp/era2026/pipe */
+    struct surface *mrtr;        /* mcp/era2026/ask */
+};
+
+/* The store is durable or shared: clients may come back. */
+static inline bool server_survives(const struct mcp_server *server)
+{
+    return engine_survives(server->opts.engine);
+}
+
+/* The clock that decides expiry. */
+static inline int64_t server_now(const struct mcp_server *server)
+{
+    return engine_now(server->opts.engine);
+}
+
+/* There are tokens: there are other principals than the local user, and each has its share. */
+static inline bool server_has_tokens(const struct mcp_server *server)
+{
+    return server->front && front_has_tokens(server->front);
+}
+
+#endif

@@ -1,0 +1,557 @@
+/*
+ * mcp/tasks/load: a task that is not worked on here, as the store knows it.
+ *
+ * The record of the task says whose it is and how long it lives. The record of its call says how it
+ * stands:
+ *
+ * - waiting, runnable, running: if the store is ours alone, the task is adopted and worked on here.
+ *   If the store is shared, the task is only shown, each time anew: another node works on it, or
+ *   will.
+ * - runnable, with a shared store: adopted too, if this node has its tool. Nobody works on it at
+ *   this moment, and if another node takes it as well, the store's epochs decide.
+ * - running but not handed, with a shared store: adopted too. Its client has come back with its id,
+ *   and no other node may go on with it.
+ * - finished, cancelled: the task has ended.
+ * - not known, or forgotten: the task has ended, and its result is no longer known. It was stored
+ *   before its client was told its id, so there is nothing to begin again.
+ *
+ * The store's clock decides, so a node whose own clock is wrong decides nothing.
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "mcp/shared/drain.h"
+#include "mcp/shared/gone.h"
+#include "mcp/era2026/request_state.h"
+#include "mcp/tasks/tasks.h"
+#include "mcp/shared/work.h"
+
+enum {
+    RECORD_VERSION = 1,
+    LOAD_ARENA_MAX = 64 << 20, /* memory of what is read of a task */
+    VIEW_ARENA_MAX = 64 << 20, /* and of what is shown of it */
+};
+
+static const struct str forgotten =
+    STR_INIT("The task has ended, but its result is no longer known.");
+
+struct loading {
+    struct server_work work; /* first */
+    struct arena arena;
+    struct str id, principal;
+    role_set roles;
+    bool look;
+    const struct json *record;
+    uint64_t version;
+    struct call_record call;
+    struct ask_record *asks;
+    size_t ask_count;
+    task_loaded *done;
+    void *data;
+};
+
+static store_done call_loaded;
+
+static void loaded(struct loading *loading, struct task *task, nod_status status)
+{
+    loading->done(loading->data, task, status);
+    server_work_done(&loading->work);
+    arena_finish(&loading->arena);
+    mem_free(loading);
+}
+
+/* Is the task only to be shown? */
+static bool views(const struct loading *loading)
+{
+    return loading->look || engine_store(loading->work.server->opts.engine)->ops->shared;
+}
+
+static int64_t number(const struct json *record, struct str key)
+{
+    int64_t n = 0;
+
+    json_i64(json_get(record, key), &n);
+    return n;
+}
+
+static void read_notes(struct task *task, const struct json *notes)
+{
+    JSON_EACH (one, notes) {
+        struct task_note *note = task_note_add(task, json_get_str(one, STR("ask")));
+        if (!note)
+            continue;
+        note->attempt = (int)number(one, STR("attempt"));
+        note->opened = json_true(json_get(one, STR("opened")));
+        note->problems = arena_str(&task->arena, json_get_str(one, STR("problems")));
+    }
+}
+
+/* Of the request that looks at it, or else of the one that made it. A task of an older nod has
+ * none: whether its client may answer is looked at when it does. */
+static role_set roles_of(const struct loading *loading)
+{
+    role_set made = (role_set)number(loading->record, STR("roles")) & ROLES_ALL;
+
+    return loading->roles ? loading->roles : made ? made : ROLES_ALL;
+}
+
+/* A task as it was when its record was written; not ended yet. */
+static struct task *task_of_record(struct loading *loading)
+{
+    const struct json *record = loading->record;
+    struct task *task = task_create(loading->work.server,
+                                    &(struct task_spec){ .id = loading->id,
+                                                         .principal = loading->principal,
+                                                         .tool = json_get_str(record, STR("tool")),
+                                                         .args = json_get_str(record, STR("args")),
+                                                         .can = (uint8_t)number(record, STR("can")),
+                                                         .roles = roles_of(loading) });
+
+    if (!task)
+        return NULL;
+    task->created_ms = number(record, STR("created"));
+    task->updated_ms = number(record, STR("updated"));
+    task_set_ttl(task, number(record, STR("ttl")));
+    read_notes(task, json_get(record, STR("notes")));
+    struct str message = json_get_str(record, STR("message"));
+    if (message.len)
+        task_say(task, message);
+    return task;
+}
+
+static struct str heap_copy(struct str text)
+{
+    char *copy = text.len ? mem_alloc(text.len) : NULL;
+
+    if (copy)
+        memcpy(copy, text.at, text.len);
+    return str_n(copy, text.len);
+}
+
+/* --- showing a task --- */
+
+static void view_say(struct task *view, struct str message)
+{
+    mem_free(view->message);
+    view->message = (char *)heap_copy(message).at;
+    view->message_len = view->message ? message.len : 0;
+}
+
+/* What this node knows besides the records, if it takes part in the task. */
+static void view_know(struct task *view, const struct task *here)
+{
+    if (here->message_len)
+        view_say(view, str_n(here->message, here->message_len));
+    for (const struct task_note *note = here->notes; note; note = note->next) {
+        struct task_note *copy = task_note_add(view, id_str(&note->ask));
+        if (!copy)
+            continue;
+        copy->attempt = note->attempt;
+        copy->opened = note->opened;
+        copy->problems = arena_str(&view->arena, note->problems);
+    }
+}
+
+static struct task *view_create(const struct loading *loading)
+{
+    const struct json *record = loading->record;
+    struct mcp_server *server = loading->work.server;
+    struct task *here = task_by_id(server, loading->id);
+    struct task *view = MEM_NEW(struct task);
+
+    view->view = true;
+    view->server = server;
+    view->version = loading->version;
+    view->id = id_of(loading->id);
+    arena_init(&view->arena, VIEW_ARENA_MAX);
+    view->principal = arena_str(&view->arena, loading->principal);
+    view->tool = arena_str(&view->arena, json_get_str(record, STR("tool")));
+    view->args = arena_str(&view->arena, json_get_str(record, STR("args")));
+    view->client.declares = (uint8_t)number(record, STR("can"));
+    view->caller.roles = roles_of(loading);
+    view->created_ms = number(record, STR("created"));
+    view->updated_ms = number(record, STR("updated"));
+    view->ttl_ms = number(record, STR("ttl"));
+    view_say(view, json_get_str(record, STR("message")));
+    read_notes(view, json_get(record, STR("notes")));
+    if (here && str_eq(here->principal, loading->principal))
+        view_know(view, here);
+    return view;
+}
+
+void task_view_free(struct task *view)
+{
+    if (!view)
+        return;
+    mem_free(view->message);
+    mem_free((char *)view->end.at);
+    arena_finish(&view->arena);
+    mem_free(view);
+}
+
+static void view_end(struct task *view, enum task_status status, struct str end, struct str message)
+{
+    view->status = status;
+    view->end = end; /* heap */
+    view_say(view, message);
+}
+
+static void view_fail(struct task *view, struct str message)
+{
+    struct buf end;
+
+    buf_init(&end, TASK_END_MAX);
+    task_error_write(&end, RPC_INTERNAL_ERROR, message);
+    view_end(view, TASK_FAILED, buf_take(&end), message);
+    buf_finish(&end);
+}
+
+static bool time_over(const struct loading *loading)
+{
+    int64_t until;
+
+    return !__builtin_add_overflow(number(loading->record, STR("created")),
+                                   number(loading->record, STR("ttl")), &until) &&
+           until <= task_now(loading->work.server);
+}
+
+/* It has not ended. If its time is over, its end is being stored. */
+static void show(struct loading *loading)
+{
+    struct task *view = view_create(loading);
+
+    view->shown = arena_zalloc(&view->arena, (loading->ask_count + 1) * sizeof(*view->shown));
+    for (size_t i = 0; view->shown && i < loading->ask_count; i++) {
+        struct ask_record *ask = &view->shown[view->shown_count++];
+        *ask = ask_record_copy(&view->arena, &loading->asks[i]);
+        ask->principal = ask->scope = view->principal;
+        ask->target = view->tool;
+        const struct task_note *note = task_note(view, ask->id);
+        if (note && note->attempt > ask->attempt)
+            ask->attempt = note->attempt;
+        if (ask->asked_ms > view->updated_ms)
+            view->updated_ms = ask->asked_ms;
+        if (task_shows(view, ask) && !time_over(loading))
+            view->status = TASK_INPUT_REQUIRED;
+    }
+    loaded(loading, view, NOD_OK);
+}
+
+/* --- a task that has ended --- */
+
+/* The record says how it ended. */
+static void restore(struct loading *loading, enum task_status status)
+{
+    const struct json *record = loading->record;
+    int64_t updated = number(record, STR("updated"));
+    struct str end = heap_copy(json_get_str(record, STR("end")));
+    struct str message = json_get_str(record, STR("message"));
+
+    if (views(loading)) {
+        struct task *view = view_create(loading);
+        view_end(view, status, end, message);
+        loaded(loading, view, NOD_OK);
+        return;
+    }
+    struct task *task = task_of_record(loading);
+    if (task) {
+        task_end(task, status, end, message);
+        task_restored(task, updated);
+    } else {
+        mem_free((char *)end.at);
+    }
+    loaded(loading, task, task ? NOD_OK : NOD_E_LIMIT);
+}
+
+/* Its call has ended, and the task's record was not written since. */
+static void ended(struct loading *loading, const struct call_record *call)
+{
+    struct task_ending ending;
+    struct outcome outcome;
+    bool read =
+        call && !call->forgotten && outcome_read(&loading->arena, call->result, &outcome) == NOD_OK;
+    bool late = read && outcome.status == NOD_E_CANCELLED && time_over(loading);
+    struct str failure = late ? task_time_over : forgotten;
+    struct task *task = views(loading) ? view_create(loading) : task_of_record(loading);
+
+    if (!task) {
+        loaded(loading, NULL, NOD_E_LIMIT);
+        return;
+    }
+    task->kept = !task->view;
+    if (read && !late) {
+        task_ending_make(&ending, &task->server->opts, &outcome);
+        struct str end = buf_take(&ending.end);
+        if (task->view)
+            view_end(task, ending.status, end, ending.message);
+        else
+            task_end(task, ending.status, end, ending.message);
+        buf_finish(&ending.end);
+    } else if (task->view) {
+        view_fail(task, failure);
+    } else {
+        task_fail(task, RPC_INTERNAL_ERROR, failure);
+    }
+    loaded(loading, task, NOD_OK);
+}
+
+/* --- going on with its call --- */
+
+static void adopted(void *data)
+{
+    struct loading *loading = data;
+    struct mcp_server *server = loading->work.server;
+    struct task *task = server ? task_by_id(server, loading->id) : NULL;
+
+    loaded(loading, task, task ? NOD_OK : NOD_E_STORE);
+}
+
+static struct target *target_of(const struct loading *loading)
+{
+    return catalog_find(loading->work.server->opts.catalog, TARGET_TOOL, loading->call.target);
+}
+
+/* Why nobody can go on with its call. */
+static struct outcome why_ended(struct loading *loading)
+{
+    const struct target *target = target_of(loading);
+    const struct so_far so_far = {
+        .entries = loading->call.entries,
+        .count = loading->call.entry_count,
+        .answered = loading->call.state != CALL_STORED_WAITING,
+        .interrupted = loading->call.state == CALL_STORED_RUNNING,
+    };
+
+    return target ? outcome_changed(&loading->arena, target->name, &so_far)
+                  : outcome_gone(&loading->arena, loading->call.target, &so_far);
+}
+
+/* Nobody can go on with its call, and that is stored. */
+static void end_stored(void *data, nod_status status)
+{
+    struct loading *loading = data;
+    struct mcp_server *server = loading->work.server;
+    struct task *task = server ? task_by_id(server, loading->id) : NULL;
+
+    if (server && !task && status == NOD_E_STALE) { /* it had ended before */
+        struct store *store = engine_store(server->opts.engine);
+        store->ops->load_call(store, loading->id, call_loaded, loading);
+        return;
+    }
+    if (server && !task && status == NOD_OK && (task = task_of_record(loading))) {
+        struct outcome outcome = why_ended(loading);
+        task->kept = true;
+        if (target_of(loading))
+            task_end_outcome(task, &outcome);
+        else
+            task_fail(task, RPC_INTERNAL_ERROR, outcome.message);
+    }
+    loaded(loading, task, task ? NOD_OK : NOD_E_STORE);
+}
+
+static void adopt(struct loading *loading)
+{
+    struct mcp_server *server = loading->work.server;
+    struct target *target = target_of(loading);
+
+    if (!target && !gone_for_good(server, &loading->call)) {
+        show(loading); /* another node may have the tool, and be running it */
+        return;
+    }
+    bool waits = loading->call.state == CALL_STORED_WAITING;
+    if (!target || (waits && target_has_changed(target, loading->call.version))) {
+        struct outcome outcome = why_ended(loading);
+        engine_end(server->opts.engine, loading->id, &outcome, end_stored, loading);
+        return;
+    }
+    struct task *task = task_of_record(loading);
+    if (!task) {
+        loaded(loading, NULL, NOD_E_LIMIT);
+        return;
+    }
+    task->kept = true;
+    for (size_t i = 0; i < loading->ask_count; i++) {
+        const struct task_note *note = task_note(task, loading->asks[i].id);
+        if (note && note->attempt > loading->asks[i].attempt)
+            loading->asks[i].attempt = note->attempt;
+    }
+    if (!engine_adopt(server->opts.engine,
+                      &(struct adopt_spec){ .record = &loading->call,
+                                            .asks = loading->asks,
+                                            .ask_count = loading->ask_count,
+                                            .target = target,
+                                            .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
+                                            .handed = true,
+                                            .caller = &task->caller })) {
+        task_forget(task);
+        show(loading);
+        return;
+    }
+    if (!loading->ask_count)
+        task_count(task);
+    /* Deferred, because the engine has deferred work that comes first. */
+    loop_defer(server->opts.loop, adopted, loading);
+}
+
+static void keep_ask(void *data, const struct store_row *row)
+{
+    struct loading *loading = data;
+
+    if (!row->ask || row->ask->state != ASK_PENDING || !loading->asks ||
+        loading->ask_count == STORE_CLAIM_MOST)
+        return;
+    struct ask_record *ask = &loading->asks[loading->ask_count++];
+    *ask = ask_record_copy(&loading->arena, row->ask);
+    ask->principal = ask->scope = loading->principal;
+    ask->target = loading->call.target;
+}
+
+/* No node works on it; or only a client that has its id may go on with it, and this one has
+ * come. */
+static bool wants_taker(const struct loading *loading)
+{
+    const struct mcp_server *server = loading->work.server;
+    bool runnable = loading->call.state == CALL_STORED_RUNNABLE && !server_draining(server);
+    bool not_handed = !loading->call.handed && loading->call.state != CALL_STORED_WAITING;
+
+    return !loading->look && (runnable || not_handed) && !task_by_id(server, loading->id);
+}
+
+/* Its time is over, but it was answered before that. Whoever finds it acts on the answers; to adopt
+ * it here would cancel it. */
+static bool answered_in_time(const struct loading *loading)
+{
+    return loading->call.handed && loading->call.state != CALL_STORED_WAITING &&
+           time_over(loading) && !task_by_id(loading->work.server, loading->id);
+}
+
+static void asks_scanned(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct loading *loading = data;
+    struct mcp_server *server = loading->work.server;
+
+    (void)reply;
+    if (!server || status != NOD_OK || loading->arena.exhausted)
+        loaded(loading, NULL, NOD_E_STORE);
+    else if ((views(loading) && !wants_taker(loading)) || answered_in_time(loading))
+        show(loading);
+    else if (task_by_id(server, loading->id))
+        loaded(loading, task_by_id(server, loading->id), NOD_OK);
+    else
+        adopt(loading);
+}
+
+static void found(struct loading *loading, const struct call_record *record)
+{
+    struct store *store = engine_store(loading->work.server->opts.engine);
+
+    if (!str_eq(record->principal, loading->principal)) {
+        loaded(loading, NULL, NOD_E_NOT_FOUND);
+        return;
+    }
+    switch (record->state) {
+    case CALL_STORED_FINISHED:
+    case CALL_STORED_CANCELLED:
+        ended(loading, record);
+        return;
+    case CALL_STORED_RUNNING:
+    case CALL_STORED_RUNNABLE:
+    case CALL_STORED_WAITING:
+        break;
+    }
+    loading->call = call_record_copy(&loading->arena, record);
+    loading->asks = arena_zalloc(&loading->arena, STORE_CLAIM_MOST * sizeof(*loading->asks));
+    store->ops->scan(store,
+                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
+                                           .key = loading->id,
+                                           .limit = STORE_CLAIM_MOST },
+                     keep_ask, asks_scanned, loading);
+}
+
+/* The time is over, and so is the time in which its client could learn of that. */
+static bool long_over(const struct loading *loading)
+{
+    const struct json *record = loading->record;
+    int64_t until;
+
+    return !__builtin_add_overflow(number(record, STR("created")), number(record, STR("ttl")),
+                                   &until) &&
+           until + TASK_ENDED_KEEP_MS <= task_now(loading->work.server);
+}
+
+static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct loading *loading = data;
+    struct mcp_server *server = loading->work.server;
+    struct task *task = server && !views(loading) ? task_by_id(server, loading->id) : NULL;
+
+    if (!server)
+        loaded(loading, NULL, NOD_E_STORE);
+    else if (task)
+        loaded(loading, task, NOD_OK); /* another request was faster */
+    else if (status == NOD_OK && !reply->call->forgotten)
+        found(loading, reply->call);
+    else if ((status == NOD_OK || status == NOD_E_NOT_FOUND) && !long_over(loading))
+        ended(loading, NULL);
+    else if (status == NOD_OK)
+        loaded(loading, NULL, NOD_E_NOT_FOUND);
+    else
+        loaded(loading, NULL, status);
+}
+
+/* Is the record of this principal, and still kept? An end is kept for a while at least. If the task
+ * had not ended when the record was written, the record of its call decides. */
+static bool record_fits(const struct loading *loading, const struct json *record, int64_t now)
+{
+    bool ended_then = number(record, STR("status")) >= TASK_COMPLETED;
+    int64_t until;
+
+    if (number(record, STR("version")) != RECORD_VERSION ||
+        !str_eq(json_get_str(record, STR("principal")), loading->principal) ||
+        __builtin_add_overflow(number(record, STR("created")), number(record, STR("ttl")), &until))
+        return false;
+    return !ended_then || until > now || number(record, STR("updated")) + TASK_ENDED_KEEP_MS > now;
+}
+
+static void record_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct loading *loading = data;
+    struct mcp_server *server = loading->work.server;
+
+    if (!server || status != NOD_OK) {
+        loaded(loading, NULL, server ? status : NOD_E_STORE);
+        return;
+    }
+    loading->version = reply->version;
+    loading->record =
+        json_parse(&loading->arena, arena_str(&loading->arena, reply->value), NULL, NULL);
+    if (!record_fits(loading, loading->record, task_now(server))) {
+        loaded(loading, NULL, NOD_E_NOT_FOUND);
+    } else if (!views(loading) && task_by_id(server, loading->id)) {
+        loaded(loading, task_by_id(server, loading->id), NOD_OK);
+    } else {
+        int64_t status_then = number(loading->record, STR("status"));
+        struct store *store = engine_store(server->opts.engine);
+        if (status_then >= TASK_COMPLETED && status_then <= TASK_CANCELLED)
+            restore(loading, (enum task_status)status_then);
+        else
+            store->ops->load_call(store, loading->id, call_loaded, loading);
+    }
+}
+
+void task_load(struct mcp_server *server, struct str id, struct str principal, role_set roles,
+               bool look, task_loaded *done, void *data)
+{
+    struct store *store = engine_store(server->opts.engine);
+    struct loading *loading = MEM_NEW(struct loading);
+
+    arena_init(&loading->arena, LOAD_ARENA_MAX);
+    loading->id = arena_str(&loading->arena, id);
+    loading->principal = arena_str(&loading->arena, principal);
+    loading->roles = roles;
+    loading->look = look;
+    loading->done = done;
+    loading->data = data;
+    server_work_add(server, &loading->work);
+    store->ops->get(store, STR(TASKS_STORE_KIND), loading->id, record_loaded, loading);
+}

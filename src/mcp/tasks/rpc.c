@@ -1,0 +1,205 @@
+/*
+ * mcp/tasks/rpc: tasks/get and tasks/cancel, and what requests that wait have in common.
+ *
+ * A task that is worked on here, or has ended here, is answered at once. All others are looked up
+ * in the store each time, because another node may be working on them. The request is then taken
+ * over, and goes on when the task has been loaded.
+ */
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "mcp/shared/delivery.h"
+#include "mcp/wire/result.h"
+#include "mcp/tasks/tasks.h"
+
+enum { WAIT_ARENA_MAX = 32 << 20, LATE_MAX = 64 << 10 };
+
+/* --- waiting --- */
+
+void task_wait_free(struct task_wait *wait)
+{
+    pipe_remove(&wait->in_flight);
+    server_work_done(&wait->work);
+    if (wait->target)
+        target_release(wait->target);
+    task_view_free(wait->view);
+    buf_finish(&wait->late);
+    arena_finish(&wait->arena);
+    mem_free(wait);
+}
+
+/* What it waits for still comes, and finds nobody to tell. */
+static void wait_gone(struct response *response)
+{
+    (void)response;
+}
+
+static void wait_cancelled(struct in_flight *in_flight)
+{
+    LIST_OF(in_flight, struct task_wait, in_flight)->response.over = true;
+}
+
+struct task_wait *task_wait_create(struct request *request)
+{
+    struct task_wait *wait = MEM_NEW(struct task_wait);
+
+    arena_init(&wait->arena, WAIT_ARENA_MAX);
+    buf_init(&wait->late, LATE_MAX);
+    list_init(&wait->work.link);
+    wait->request_id = arena_str(&wait->arena, request->id);
+    wait->principal = arena_str(&wait->arena, request->principal);
+    wait->roles = request->roles;
+    if (!pipe_add(request, &wait->in_flight, wait->request_id, wait_cancelled)) {
+        arena_finish(&wait->arena);
+        mem_free(wait);
+        return NULL;
+    }
+    server_work_add(request->server, &wait->work);
+    response_take(&wait->response, request, wait_gone);
+    return wait;
+}
+
+void task_wait_end(struct task_wait *wait, int status)
+{
+    struct mcp_server *server = wait->work.server;
+
+    if (server) {
+        response_end(&wait->response, status, buf_str(&server->out));
+        buf_clear(&server->out);
+    }
+    task_wait_free(wait);
+}
+
+void task_wait_fail(struct task_wait *wait, int status, int64_t code, struct str message,
+                    struct str data)
+{
+    struct mcp_server *server = wait->work.server;
+
+    if (server) {
+        buf_clear(&server->out);
+        rpc_write_error(&server->out, wait->request_id, code, message, data);
+    }
+    task_wait_end(wait, status);
+}
+
+/* --- finding the task --- */
+
+void tasks_missing(struct request *request)
+{
+    reply_error_data(request, MCP_MISSING_CAPABILITY,
+                     STR("The client does not declare the extension " META_TASKS "."),
+                     STR(TASKS_REQUIRED));
+    request->status = 400;
+}
+
+const struct str task_unknown = STR_INIT("There is no such task, or it is no longer kept.");
+
+static void wait_loaded(void *data, struct task *task, nod_status status)
+{
+    struct task_wait *wait = data;
+
+    if (task && task->view)
+        wait->view = task;
+    if (!wait->work.server)
+        task_wait_free(wait);
+    else if (task)
+        wait->go_on(wait, task);
+    else if (status == NOD_E_NOT_FOUND)
+        task_wait_fail(wait, 200, RPC_INVALID_PARAMS, task_unknown, STR_NONE);
+    else
+        task_wait_fail(
+            wait, 200, RPC_INTERNAL_ERROR,
+            STR("The store cannot be reached, and nothing was done for this request; the task "
+                "goes on. Try again later."),
+            STR_NONE);
+}
+
+/* Does this node know everything there is to know of the task? */
+static bool known_here(const struct mcp_server *server, const struct task *task)
+{
+    return !engine_store(server->opts.engine)->ops->shared || task_over(task) ||
+           (task->caller.call && call_working(task->caller.call));
+}
+
+struct task *task_of_request(struct request *request, const struct json *responses,
+                             void (*go_on)(struct task_wait *wait, struct task *task))
+{
+    struct mcp_server *server = request->server;
+    struct str id;
+
+    if (!request_text(request, STR("taskId"), &id))
+        return NULL;
+    struct task *task = task_find(server, id, request->principal);
+    if (task)
+        task_visited(task, request->roles);
+    if (task && known_here(server, task))
+        return task;
+    if (!server_survives(server) || id.len != ID_LEN) {
+        reply_error(request, RPC_INVALID_PARAMS, task_unknown);
+        return NULL;
+    }
+    struct task_wait *wait = task_wait_create(request);
+    if (!wait)
+        return NULL;
+    wait->go_on = go_on;
+    wait->responses = responses ? json_copy(&wait->arena, responses) : NULL;
+    task_load(server, arena_str(&wait->arena, id), wait->principal, wait->roles, false, wait_loaded,
+              wait);
+    return NULL;
+}
+
+/* --- tasks/get --- */
+
+static void get_write(struct mcp_server *server, struct http_exchange *exchange,
+                      struct str request_id, struct task *task)
+{
+    task_write_detailed(server, request_id, task);
+    if (task->status == TASK_COMPLETED || task->status == TASK_FAILED)
+        delivery_begin(server, exchange, id_str(&task->id));
+}
+
+static void get_loaded(struct task_wait *wait, struct task *task)
+{
+    if (!wait->response.over)
+        get_write(wait->work.server, wait->response.exchange, wait->request_id, task);
+    task_wait_end(wait, 200);
+}
+
+void tasks_get(struct request *request)
+{
+    if (!request->meta->tasks) {
+        tasks_missing(request);
+        return;
+    }
+    struct task *task = task_of_request(request, NULL, get_loaded);
+    if (task)
+        get_write(request->server, request->exchange, request->id, task);
+}
+
+/* --- tasks/cancel --- */
+
+static void cancel(struct task *task)
+{
+    if (!task_over(task))
+        engine_cancel(task->server->opts.engine, id_str(&task->id),
+                      STR("The client has cancelled the task."));
+}
+
+static void cancel_loaded(struct task_wait *wait, struct task *task)
+{
+    cancel(task);
+    task_write_done(wait->work.server, wait->request_id);
+    task_wait_end(wait, 200);
+}
+
+void tasks_cancel(struct request *request)
+{
+    if (!request->meta->tasks) {
+        tasks_missing(request);
+        return;
+    }
+    struct task *task = task_of_request(request, NULL, cancel_loaded);
+    if (!task)
+        return;
+    cancel(task);
+    task_write_done(request->server, request->id);
+}

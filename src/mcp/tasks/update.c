@@ -1,0 +1,364 @@
+/*
+ * mcp/tasks/update: answers to what a task asks.
+ *
+ * Answers are acknowledged when the store has them. A key that nothing waits for is looked up in
+ * the store first. If its question has ended, by another answer or by the clock, the answer came
+ * too late, and its sender is told so. The very same answer, sent again, is acknowledged again.
+ * Keys that were never given out are ignored, as the specification demands.
+ */
+#include "base/mem.h"
+#include "mcp/era2026/ask.h"
+#include "mcp/wire/result.h"
+#include "mcp/tasks/tasks.h"
+
+enum { KEYS_ARENA_MAX = 32 << 20 };
+
+struct feed {
+    struct task_wait *wait;
+    struct id ask;
+    struct str key; /* of the response */
+    const struct json *response;
+};
+
+/* --- too late --- */
+
+static void came_late(struct task_wait *wait, struct str key, struct str state)
+{
+    struct json_writer w;
+
+    if (wait->late.len)
+        buf_add_char(&wait->late, ',');
+    else
+        wait->late_state = state;
+    json_writer_init(&w, &wait->late);
+    jw_str(&w, key);
+}
+
+/* "#2:name" is the second offer of "name". */
+static struct str key_base(struct str key)
+{
+    size_t at = 1;
+
+    if (key.len < 3 || key.at[0] != '#')
+        return key;
+    while (at < key.len && key.at[at] >= '0' && key.at[at] <= '9')
+        at++;
+    return at > 1 && at < key.len && key.at[at] == ':' ? str_n(key.at + at + 1, key.len - at - 1)
+                                                       : key;
+}
+
+static bool a_person_answered(const struct entry *entry)
+{
+    return (entry->state == ASK_ACCEPTED || entry->state == ASK_DECLINED ||
+            entry->state == ASK_CANCELLED) &&
+           !str_eq(entry->by, STR("nod"));
+}
+
+/* Nothing that waits has this key. Was it ever given out? */
+static void check_key(struct task_wait *wait, struct task *task, const struct call_record *call,
+                      struct str key, const struct json *response)
+{
+    struct task_asks walk = { .task = task };
+    struct str base = key_base(key);
+
+    for (size_t i = 0; call && i < call->entry_count; i++) {
+        const struct entry *entry = &call->entries[i];
+        if (entry->class != ENTRY_ASK || !str_eq(entry->key, base))
+            continue;
+        bool same = entry->state == ASK_INVALID ||
+                    (a_person_answered(entry) && ask2026_same(entry, response, &wait->arena));
+        if (!same)
+            came_late(wait, key, ask_state_name(entry->state));
+        return;
+    }
+    for (const struct ask_record *ask; (ask = task_asks_next(&walk));) {
+        if (!str_eq(ask->key, base))
+            continue;
+        wait->unheard =
+            answer_unheard(task->server->opts.engine, ask, task->server->mrtr, wait->roles);
+        if (!wait->unheard && ask->attempt > 1)
+            came_late(wait, key, STR("asked again"));
+        if (wait->unheard || ask->attempt > 1)
+            return;
+    }
+    if (task_over(task)) /* withdrawn, or never given out: nothing is asked any more */
+        came_late(wait, key, STR("over"));
+}
+
+/* --- the end --- */
+
+static void update_end(struct task_wait *wait)
+{
+    struct mcp_server *server = wait->work.server;
+
+    if (!server) {
+        task_wait_free(wait);
+    } else if (wait->failed == NOD_E_STORE) {
+        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR,
+                       STR("The store cannot be reached; send the answers again later."), STR_NONE);
+    } else if (wait->unheard) {
+        task_wait_fail(wait, 200, RPC_INVALID_PARAMS, str_of(wait->unheard), STR_NONE);
+    } else if (wait->failed != NOD_OK) {
+        task_wait_fail(
+            wait, 200, RPC_INVALID_PARAMS,
+            arena_fmt(&wait->arena, "An answer was not taken: %s.", nod_status_name(wait->failed)),
+            STR_NONE);
+    } else if (wait->late.len) {
+        struct str data =
+            arena_fmt(&wait->arena, "{\"late\":[" STR_FMT "]}", STR_ARG(buf_str(&wait->late)));
+        task_wait_fail(wait, 200, RPC_INVALID_PARAMS,
+                       arena_fmt(&wait->arena,
+                                 "An answer came too late: its question is " STR_FMT
+                                 ". It was not used; tasks/get shows what is asked now.",
+                                 STR_ARG(wait->late_state)),
+                       data);
+    } else {
+        task_write_done(server, wait->request_id);
+        task_wait_end(wait, 200);
+    }
+}
+
+/* The task as this request sees it; NULL: it is gone. */
+static struct task *task_here(struct task_wait *wait)
+{
+    struct mcp_server *server = wait->work.server;
+
+    if (wait->view || !server)
+        return wait->view;
+    return task_find(server, id_str(&wait->task), wait->principal);
+}
+
+static void fed_one(struct task_wait *wait)
+{
+    if (--wait->feeding)
+        return;
+    struct task *task = wait->work.server ? task_here(wait) : NULL;
+    if (task)
+        task_refresh(task, true);
+    update_end(wait);
+}
+
+/* --- answers one by one --- */
+
+static void passed_on(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)status, (void)reply; /* if it failed, the next answer tries again */
+}
+
+static void note_result(struct task *task, const struct feed *feed,
+                        const struct answer_result *result)
+{
+    struct str id = id_str(&feed->ask);
+    struct ask *ask = engine_ask(task->server->opts.engine, id);
+    struct task_note *note = result->pending ? task_note_add(task, id) : NULL;
+
+    if (!note)
+        return;
+    if (result->status == NOD_OK)
+        note->opened = true; /* the page decides now */
+    if (result->problems.len)
+        note->problems = arena_str(&task->arena, result->problems);
+    if (ask)
+        note->attempt = ask_record(ask)->attempt;
+    if (task->view)
+        task_view_store(task);
+    else
+        task_store(task);
+}
+
+/* The client's word does not count: whoever follows is asked. */
+static void pass_on(struct task_wait *wait, struct str ask_id)
+{
+    struct engine *engine = wait->work.server ? wait->work.server->opts.engine : NULL;
+    struct ask *live = engine ? engine_ask(engine, ask_id) : NULL;
+    struct task *task = engine ? task_here(wait) : NULL;
+    struct task_asks walk = { .task = task };
+    const struct ask_record *ask = NULL;
+
+    if (live && call_waiting(ask_call(live))) {
+        ask_client_unheard(live);
+        return;
+    }
+    while (task && !live && (ask = task_asks_next(&walk)) && !str_eq(ask->id, ask_id))
+        ;
+    if (ask && engine_asks_on(engine, ask, wait->work.server->mrtr) &&
+        !engine_client_refused(engine, ask, passed_on, NULL))
+        ask_unsupported(engine, ask->id, NULL, NULL);
+}
+
+/* The store has taken this answer, or refused it. */
+static void fed(void *data, const struct answer_result *result)
+{
+    struct feed *feed = data;
+    struct task_wait *wait = feed->wait;
+    struct task *task = wait->work.server ? task_here(wait) : NULL;
+
+    /* it is asked again, and the client is told why */
+    bool refused = result->pending && result->problems.len;
+
+    if (task && !task_over(task) &&
+        (result->status == NOD_OK || result->status == NOD_E_INVALID || refused))
+        note_result(task, feed, result);
+    if (result->status == NOD_E_STALE && !result->same)
+        came_late(wait, feed->key,
+                  result->pending ? STR("asked again") : ask_state_name(result->state));
+    else if (result->status == NOD_E_NOT_FOUND)
+        came_late(wait, feed->key, STR("over"));
+    else if (result->status != NOD_OK && result->status != NOD_E_INVALID &&
+             result->status != NOD_E_STALE && !refused)
+        wait->failed = result->status;
+    if (result->unheard) {
+        wait->unheard = result->unheard;
+        pass_on(wait, id_str(&feed->ask));
+    }
+    fed_one(wait);
+}
+
+static void feed_one(struct feed *feed, struct task *task)
+{
+    struct mcp_server *server = feed->wait->work.server;
+    struct task_asks walk = { .task = task };
+    const struct ask_record *ask;
+    struct answer answer;
+
+    while ((ask = task_asks_next(&walk)) && !str_eq(ask->id, id_str(&feed->ask)))
+        ;
+    if (!ask || !ask2026_read(ask, feed->response, &answer)) {
+        fed(feed, &(struct answer_result){ .status = NOD_E_STALE, .state = ASK_WITHDRAWN });
+        return;
+    }
+    answer.by = feed->wait->principal;
+    answer.roles = feed->wait->roles;
+    answer.attempt = ask->attempt; /* the key has named the offer */
+    answer.surface = server->mrtr;
+    ask_answer(server->opts.engine, id_str(&feed->ask), &answer, fed, feed);
+}
+
+/* Looks up what became of the keys that nothing waits for. */
+static void journal_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct task_wait *wait = data;
+    struct task *task = wait->work.server ? task_here(wait) : NULL;
+    const struct call_record *call =
+        status == NOD_OK && !reply->call->forgotten ? reply->call : NULL;
+    const struct feed *unknown = (const struct feed *)(const void *)wait->unknown;
+
+    if (status != NOD_OK && status != NOD_E_NOT_FOUND)
+        wait->failed = NOD_E_STORE;
+    for (size_t i = 0; task && i < wait->unknown_count; i++)
+        check_key(wait, task, call, unknown[i].key, unknown[i].response);
+    fed_one(wait);
+}
+
+/* --- all answers of a request --- */
+
+/* The ask that is shown under this key, or NULL. */
+static const struct ask_record *shown_as(struct task *task, struct arena *arena, struct str key)
+{
+    struct task_asks walk = { .task = task };
+    const struct ask_record *ask;
+
+    while ((ask = task_asks_next(&walk)))
+        if (task_shows(task, ask) && str_eq(task_key(arena, ask), key))
+            return ask;
+    return NULL;
+}
+
+/* Does every response have the shape that its question wants? */
+static bool shaped(struct task *task, const struct json *responses)
+{
+    struct answer answer;
+    struct arena arena;
+    bool fine = true;
+
+    arena_init(&arena, KEYS_ARENA_MAX);
+    JSON_EACH (response, responses) {
+        const struct ask_record *ask = shown_as(task, &arena, response->key);
+        fine = fine && (!ask || ask2026_read(ask, response, &answer));
+    }
+    arena_finish(&arena);
+    return fine;
+}
+
+static void feed_all(struct task_wait *wait, struct task *task)
+{
+    struct store *store = engine_store(wait->work.server->opts.engine);
+    size_t given = 0, known = 0, unknown = 0;
+
+    JSON_EACH (response, wait->responses)
+        given++;
+    struct feed *feeds = arena_zalloc(&wait->arena, (given + 1) * sizeof(*feeds));
+    JSON_EACH (response, feeds ? wait->responses : NULL) {
+        const struct ask_record *ask = shown_as(task, &wait->arena, response->key);
+        struct feed *feed = ask ? &feeds[known++] : &feeds[given - ++unknown];
+        *feed = (struct feed){ .wait = wait, .key = response->key, .response = response };
+        if (ask)
+            feed->ask = id_of(ask->id);
+    }
+    if (!feeds)
+        wait->failed = NOD_E_LIMIT;
+    wait->task = task->id;
+    wait->unknown = feeds + known;
+    wait->unknown_count = unknown;
+    wait->feeding = known + (unknown > 0) + 1; /* plus one for this function */
+    if (unknown)
+        store->ops->load_call(store, id_str(&task->id), journal_loaded, wait);
+    for (size_t i = 0; i < known; i++) {
+        task = task_here(wait);
+        if (task)
+            feed_one(&feeds[i], task);
+        else
+            fed(&feeds[i], &(struct answer_result){ .status = NOD_E_NOT_FOUND });
+    }
+    fed_one(wait);
+}
+
+static const struct str malformed =
+    STR_INIT("params.inputResponses: a response is not shaped as its request wants it.");
+
+static void update_loaded(struct task_wait *wait, struct task *task)
+{
+    if (shaped(task, wait->responses))
+        feed_all(wait, task);
+    else
+        task_wait_fail(wait, 400, RPC_INVALID_PARAMS, malformed, STR_NONE);
+}
+
+static bool read_responses(struct request *request, const struct json **out)
+{
+    *out = request->has.responses;
+    bool fine = json_is(*out, JSON_OBJECT);
+    JSON_EACH (response, fine ? *out : NULL)
+        fine = fine && json_is(response, JSON_OBJECT);
+    if (fine)
+        return true;
+    reply_error(request, RPC_INVALID_PARAMS,
+                STR("params.inputResponses must be an object of objects."));
+    request->status = 400;
+    return false;
+}
+
+void tasks_update(struct request *request)
+{
+    const struct json *responses;
+
+    if (!request->meta->tasks) {
+        tasks_missing(request);
+        return;
+    }
+    if (!read_responses(request, &responses))
+        return;
+    struct task *task = task_of_request(request, responses, update_loaded);
+    if (!task)
+        return;
+    if (!shaped(task, responses)) {
+        reply_error(request, RPC_INVALID_PARAMS, malformed);
+        request->status = 400;
+        return;
+    }
+    struct task_wait *wait = task_wait_create(request);
+    if (!wait)
+        return;
+    wait->responses = json_copy(&wait->arena, responses);
+    feed_all(wait, task);
+}

@@ -1,0 +1,57 @@
+/*
+ * mcp/wire/notice: see notice.h. The callers decide whether and to whom a notice is sent.
+ */
+#include "mcp/wire/notice.h"
+
+#include <math.h>
+
+#include "json/write.h"
+#include "mcp/shared/request.h"
+
+static void begin(struct json_writer *w, struct buf *out, struct str method)
+{
+    buf_clear(out);
+    json_writer_init(w, out);
+    jw_object(w);
+    jw_key_str(w, STR("jsonrpc"), STR("2.0"));
+    jw_key_str(w, STR("method"), method);
+    jw_key(w, STR("params"));
+    jw_object(w);
+}
+
+static bool end(struct json_writer *w)
+{
+    jw_end(w);
+    jw_end(w);
+    return json_writer_done(w);
+}
+
+bool notice_write_log(struct buf *out, const struct notice *notice)
+{
+    struct json_writer w;
+
+    begin(&w, out, STR("notifications/message"));
+    jw_key_str(&w, STR("level"), logging_level_name(notice->level));
+    if (notice->logger.len)
+        jw_key_str(&w, STR("logger"), notice->logger);
+    jw_key_str(&w, STR("data"), notice->text);
+    return end(&w);
+}
+
+bool notice_write_progress(struct buf *out, struct str token, double progress, double total,
+                           struct str message)
+{
+    struct json_writer w;
+
+    begin(&w, out, STR("notifications/progress"));
+    jw_key_raw(&w, STR("progressToken"), token);
+    jw_key(&w, STR("progress"));
+    jw_double(&w, progress);
+    if (isfinite(total) && total > 0) {
+        jw_key(&w, STR("total"));
+        jw_double(&w, total);
+    }
+    if (message.len)
+        jw_key_str(&w, STR("message"), message);
+    return end(&w);
+}
