@@ -11,8 +11,13 @@
  */
 #include "json/write.h"
 
+#include <stdio.h>
+#include <time.h>
+
 #include "json/number.h"
 #include "json/utf8.h"
+
+enum { TIME_TEXT_MAX = 64 }; /* bytes of a time as text */
 
 _Static_assert((int)JSON_WRITE_DEPTH >= (int)JSON_DEPTH_MAX, "what was parsed can be written");
 _Static_assert(JSON_WRITE_DEPTH <= UINT8_MAX, "depth is counted in 8 bits");
@@ -537,4 +542,17 @@ bool json_write(struct buf *out, const struct json *v)
     json_writer_init(&w, out);
     jw_value(&w, v);
     return json_writer_done(&w);
+}
+
+void jw_key_time(struct json_writer *w, struct str key, int64_t ms)
+{
+    char text[TIME_TEXT_MAX];
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm tm = { 0 };
+
+    gmtime_r(&seconds, &tm);
+    size_t len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+    int more = snprintf(text + len, sizeof(text) - len, ".%03uZ", (unsigned)(ms % 1000) % 1000u);
+    jw_key(w, key);
+    jw_plain_str(w, str_n(text, len + (size_t)more));
 }

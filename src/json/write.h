@@ -107,6 +107,9 @@ JW_INLINE void jw_key_str(struct json_writer *w, struct str key, struct str s)
     jw_str(w, s);
 }
 
+/* A wall time in milliseconds, as text: "2026-07-28T09:30:00.250Z". */
+void jw_key_time(struct json_writer *w, struct str key, int64_t ms);
+
 JW_INLINE void jw_key_i64(struct json_writer *w, struct str key, int64_t n)
 {
     jw_key(w, key);

@@ -5,7 +5,6 @@
  */
 #include "surface/api.h"
 
-#include <stdio.h>
 #include <time.h>
 
 #define API_JSON    "Content-Type: application/json\r\n"
@@ -96,29 +95,10 @@ void api_reply(struct http_exchange *exchange, const struct json_writer *w, stru
 
 /* --- times --- */
 
-struct str api_time(char *text, int64_t ms)
-{
-    time_t seconds = (time_t)(ms / 1000);
-    struct tm tm = { 0 };
-
-    gmtime_r(&seconds, &tm);
-    size_t len = strftime(text, API_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
-    int more = snprintf(text + len, API_TIME_MAX - len, ".%03uZ", (unsigned)(ms % 1000) % 1000u);
-    return str_n(text, len + (size_t)more);
-}
-
-void api_key_time(struct json_writer *w, struct str key, int64_t ms)
-{
-    char text[API_TIME_MAX];
-
-    jw_key(w, key);
-    jw_plain_str(w, api_time(text, ms));
-}
-
 void api_key_time_or_null(struct json_writer *w, struct str key, int64_t ms)
 {
     if (ms) {
-        api_key_time(w, key, ms);
+        jw_key_time(w, key, ms);
         return;
     }
     jw_key(w, key);

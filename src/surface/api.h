@@ -12,7 +12,6 @@
 #include "json/write.h"
 
 enum {
-    API_TIME_MAX = 32,          /* bytes of a time as text */
     API_PARAMS_MAX = 16,        /* parameters of a query */
     API_PROBLEM_MAX = 64 << 10, /* bytes of a problem */
     API_NAME_SHOWN = 64,        /* bytes of an unknown parameter that a problem names */
@@ -29,10 +28,7 @@ void api_invalid(struct http_exchange *exchange, struct str detail, struct str e
 /* The reply 200 of a writer that is done; if it failed, 500. Finishes the buffer. */
 void api_reply(struct http_exchange *exchange, const struct json_writer *w, struct buf *body);
 
-/* "2026-07-28T09:30:00.250Z". `text` has room for API_TIME_MAX. */
-struct str api_time(char *text, int64_t ms);
-void api_key_time(struct json_writer *w, struct str key, int64_t ms);
-/* The same; null if it is 0. */
+/* As jw_key_time writes it; null if it is 0. */
 void api_key_time_or_null(struct json_writer *w, struct str key, int64_t ms);
 /* RFC 3339, with any offset. False: it is not. */
 bool api_time_read(struct str text, int64_t *ms);

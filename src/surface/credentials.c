@@ -21,7 +21,7 @@ static void write_account(void *data, const struct oauth_account *account)
     jw_key_str(w, STR("principal"), account->principal);
     jw_key_str(w, STR("scopes"), account->scopes);
     jw_key_str(w, STR("state"), account->refused ? STR("refused") : STR("connected"));
-    api_key_time(w, STR("connectedAt"), account->connected_ms);
+    jw_key_time(w, STR("connectedAt"), account->connected_ms);
     api_key_time_or_null(w, STR("refreshedAt"), account->refreshed_ms);
     api_key_time_or_null(w, STR("expiresAt"), account->expires_ms);
     jw_end(w);

@@ -99,7 +99,7 @@ bool drawn_write(const struct inbox *inbox, const struct drawn *drawn, const str
     *nothing = true;
     json_writer_init(&w, out);
     jw_object(&w);
-    api_key_time(&w, STR("now"), engine_now(inbox->opts.engine));
+    jw_key_time(&w, STR("now"), engine_now(inbox->opts.engine));
     jw_key(&w, STR("pending"));
     if (!write_asks(&w, drawn, viewer, false, nothing))
         return false;

@@ -28,7 +28,7 @@ static void write_grant(void *data, const struct grant *grant)
     jw_key_str(w, STR("message"), grant->message);
     jw_key_str(w, STR("questionId"), grant->ask_id);
     jw_key_str(w, STR("by"), grant->by);
-    api_key_time(w, STR("createdAt"), grant->at_ms);
+    jw_key_time(w, STR("createdAt"), grant->at_ms);
     api_key_time_or_null(w, STR("expiresAt"), grant->until_ms);
     jw_key_i64(w, STR("uses"), grant->uses);
     jw_key(w, STR("sleeps"));

@@ -86,8 +86,8 @@ static void write_data(struct hosted_visit *visit, struct json_writer *w)
     jw_key_str(w, STR("message"), ask->message);
     jw_key_bool(w, STR("consent"), ask->consent);
     jw_key_bool(w, STR("destructive"), tool && tool->destructive);
-    api_key_time(w, STR("expiresAt"), ask->expires_ms);
-    api_key_time(w, STR("now"), engine_now(opts->engine));
+    jw_key_time(w, STR("expiresAt"), ask->expires_ms);
+    jw_key_time(w, STR("now"), engine_now(opts->engine));
     if (visit->go.len)
         jw_key_str(w, STR("go"), visit->go);
     if (!over && kind->draw)

@@ -166,7 +166,7 @@ static void write_answer(struct json_writer *w, const struct shown_ask *shown, b
     key_str_or_null(w, STR("action"), ask_action(ask->state));
     jw_key_str(w, STR("by"), ask->by);
     jw_key_str(w, STR("via"), ask_via_shown(ask->via));
-    api_key_time(w, STR("at"), ask->ended_ms);
+    jw_key_time(w, STR("at"), ask->ended_ms);
     write_reason(w, shown);
     jw_key_i64(w, STR("tookMs"), ask->ended_ms - ask->asked_ms);
     if (all && !ask->sensitive && ask->state == ASK_ACCEPTED && ask->content.len)
@@ -235,8 +235,8 @@ void item_write(struct json_writer *w, const struct inbox *inbox, const struct s
     write_tool(w, inbox, ask);
     write_question(w, inbox, shown);
     jw_key_str(w, STR("server"), inbox->opts.name);
-    api_key_time(w, STR("askedAt"), ask->asked_ms);
-    api_key_time(w, STR("expiresAt"), ask->expires_ms);
+    jw_key_time(w, STR("askedAt"), ask->asked_ms);
+    jw_key_time(w, STR("expiresAt"), ask->expires_ms);
     jw_key_i64(w, STR("attempt"), ask->attempt);
     write_remember(w, ask);
     if (ask->state != ASK_PENDING) {

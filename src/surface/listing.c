@@ -160,7 +160,7 @@ static void listing_reply(struct listing *listing)
         jw_str(&w, listing->cursor);
     else
         jw_null(&w);
-    api_key_time(&w, STR("now"), engine_now(inbox->opts.engine));
+    jw_key_time(&w, STR("now"), engine_now(inbox->opts.engine));
     jw_end(&w);
     api_reply(shown->exchange, &w, &body);
 }

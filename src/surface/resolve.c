@@ -75,7 +75,7 @@ static void write_winner(struct json_writer *w, void *data)
         jw_null(w);
     jw_key_str(w, STR("by"), ask->by);
     jw_key_str(w, STR("via"), ask_via_shown(ask->via));
-    api_key_time(w, STR("at"), ask->ended_ms);
+    jw_key_time(w, STR("at"), ask->ended_ms);
     jw_end(w);
 }
 

@@ -19,7 +19,7 @@ static void write_row(void *data, const struct secret_row *row)
     jw_key_str(w, STR("name"), row->name);
     jw_key_str(w, STR("principal"), row->principal);
     jw_key_str(w, STR("tool"), row->tool);
-    api_key_time(w, STR("createdAt"), row->at_ms);
+    jw_key_time(w, STR("createdAt"), row->at_ms);
     api_key_time_or_null(w, STR("expiresAt"), row->until_ms);
     jw_end(w);
 }

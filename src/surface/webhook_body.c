@@ -52,7 +52,7 @@ static void write_answer(struct json_writer *w, const struct ask_record *ask)
         jw_null(w); /* it expired, was withdrawn, ...: nobody answered */
     jw_key_str(w, STR("by"), ask->by);
     jw_key_str(w, STR("via"), ask_via_shown(ask->via));
-    api_key_time(w, STR("at"), ask->ended_ms);
+    jw_key_time(w, STR("at"), ask->ended_ms);
     jw_end(w);
 }
 
@@ -65,7 +65,7 @@ static bool write_body(struct buf *out, const struct webhooks *all, const struct
     json_writer_init(&w, out);
     jw_object(&w);
     jw_key_str(&w, STR("type"), ended ? STR("elicitation.ended") : STR("elicitation.created"));
-    api_key_time(&w, STR("timestamp"), ended ? ask->ended_ms : ask->asked_ms);
+    jw_key_time(&w, STR("timestamp"), ended ? ask->ended_ms : ask->asked_ms);
     jw_key(&w, STR("data"));
     jw_object(&w);
     jw_key_str(&w, STR("id"), ask->id);
@@ -74,8 +74,8 @@ static bool write_body(struct buf *out, const struct webhooks *all, const struct
     jw_key_str(&w, STR("state"), ask_state_name(ended ? ask->state : ASK_PENDING));
     jw_key_str(&w, STR("tool"), ask->target);
     jw_key_str(&w, STR("principal"), ask->principal);
-    api_key_time(&w, STR("askedAt"), ask->asked_ms);
-    api_key_time(&w, STR("expiresAt"), ask->expires_ms);
+    jw_key_time(&w, STR("askedAt"), ask->asked_ms);
+    jw_key_time(&w, STR("expiresAt"), ask->expires_ms);
     write_link(&w, all->opts.front, ask->id);
     if (ended)
         write_answer(&w, ask);

@@ -35,7 +35,6 @@
 #include "mcp/later/model.h"
 #include "mcp/later/pending.h"
 #include "mcp/era2025/repeat.h"
-#include "mcp/tasks/tasks.h"
 
 enum {
     ATTACH_ARENA_MAX = 64 << 20, /* memory of the arguments, or of a result that is read */

@@ -10,7 +10,6 @@
 
 #include "json/write.h"
 #include "mcp/era2025/attach.h"
-#include "mcp/tasks/tasks.h"
 
 enum {
     MARK_RESULT_MAX = 64 << 20, /* bytes of a result with its mark */
@@ -30,7 +29,7 @@ static void write_marked(struct json_writer *w, const struct json *object,
     jw_key(w, ATTACHED_META);
     jw_object(w);
     jw_key_str(w, STR("callId"), record->id);
-    task_write_time(w, STR("calledAt"), record->opened_ms);
+    jw_key_time(w, STR("calledAt"), record->opened_ms);
     jw_end(w);
     jw_end(w);
 }

@@ -24,7 +24,6 @@
 #include "mcp/shared/caller_record.h"
 #include "mcp/wire/failure.h"
 #include "mcp/later/handle.h"
-#include "mcp/tasks/tasks.h"
 #include "mcp/later/view_inside.h"
 
 enum {

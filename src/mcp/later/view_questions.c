@@ -31,7 +31,6 @@
  * Each question is written as the inbox has it, in one text, so no number changes on the way.
  */
 #include "base/mem.h"
-#include "mcp/tasks/tasks.h"
 #include "mcp/later/view_inside.h"
 
 enum {
@@ -199,7 +198,7 @@ static void write_waiting(struct json_writer *w, const struct wait *wait)
 static void write_all(struct json_writer *w, const struct wait *wait)
 {
     jw_object(w);
-    task_write_time(w, STR("now"), server_now(wait->views->server));
+    jw_key_time(w, STR("now"), server_now(wait->views->server));
     jw_key(w, STR("questions"));
     jw_array(w);
     for (size_t i = 0; i < wait->count; i++)

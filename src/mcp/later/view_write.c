@@ -6,7 +6,6 @@
  */
 #include "core/catalog.h"
 #include "core/grant.h"
-#include "mcp/tasks/tasks.h"
 #include "mcp/later/view_inside.h"
 
 enum { VIEW_ROW_BYTES = 4096 }; /* bytes of a question beside its texts, at most */
@@ -61,8 +60,8 @@ void view_write_question(struct json_writer *w, const struct views *views,
     jw_key_str(w, STR("principal"), ask->principal);
     raw_or(w, STR("client"), shown->client, STR("null"));
     jw_key_str(w, STR("server"), views->server->opts.name);
-    task_write_time(w, STR("askedAt"), ask->asked_ms);
-    task_write_time(w, STR("expiresAt"), ask->expires_ms);
+    jw_key_time(w, STR("askedAt"), ask->asked_ms);
+    jw_key_time(w, STR("expiresAt"), ask->expires_ms);
     jw_key_i64(w, STR("attempt"), ask->attempt);
     jw_end(w);
 }
@@ -77,7 +76,7 @@ void view_write_ended(struct json_writer *w, const struct view_shown *shown)
     jw_key_str(w, STR("by"), ask->by);
     jw_key_str(w, STR("via"), ask_via_shown(ask->via));
     if (ask->ended_ms)
-        task_write_time(w, STR("at"), ask->ended_ms);
+        jw_key_time(w, STR("at"), ask->ended_ms);
     jw_end(w);
 }
 

@@ -292,7 +292,4 @@ struct task *task_of_request(struct request *request, const struct json *respons
                              void (*go_on)(struct task_wait *wait, struct task *task));
 extern const struct str task_unknown;
 
-/* A time of the store's clock as RFC 3339, with milliseconds. */
-void task_write_time(struct json_writer *w, struct str key, int64_t ms);
-
 #endif

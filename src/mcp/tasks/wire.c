@@ -4,36 +4,17 @@
  * The result that makes a task, tasks/get and notifications/tasks have the same members; only the
  * first leaves out inputRequests, result and error. Nothing of a task is ever a requestState.
  */
-#include <time.h>
-
 #include "mcp/era2026/ask.h"
 #include "mcp/wire/result.h"
 #include "mcp/tasks/tasks.h"
 
-enum { TIME_TEXT_MAX = 64, KEYS_ARENA_MAX = 1 << 20 };
+enum { KEYS_ARENA_MAX = 1 << 20 };
 
 static const struct str statuses[] = {
     [TASK_WORKING] = STR_INIT("working"),     [TASK_INPUT_REQUIRED] = STR_INIT("input_required"),
     [TASK_COMPLETED] = STR_INIT("completed"), [TASK_FAILED] = STR_INIT("failed"),
     [TASK_CANCELLED] = STR_INIT("cancelled"),
 };
-
-/* ISO 8601, in UTC, to the millisecond. */
-void task_write_time(struct json_writer *w, struct str key, int64_t ms)
-{
-    char text[TIME_TEXT_MAX];
-    struct tm tm = { 0 };
-    time_t seconds = (time_t)(ms / 1000);
-    struct buf whole;
-
-    gmtime_r(&seconds, &tm);
-    size_t len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-    buf_init(&whole, TIME_TEXT_MAX);
-    buf_add(&whole, str_n(text, len));
-    buf_fmt(&whole, ".%03dZ", (int)(ms % 1000));
-    jw_key_str(w, key, buf_str(&whole));
-    buf_finish(&whole);
-}
 
 static void write_requests(struct json_writer *w, struct task *task)
 {
@@ -60,8 +41,8 @@ void task_write(struct json_writer *w, struct task *task, bool detailed)
     jw_key_str(w, STR("status"), statuses[task->status]);
     if (task->message_len)
         jw_key_str(w, STR("statusMessage"), str_n(task->message, task->message_len));
-    task_write_time(w, STR("createdAt"), task->created_ms);
-    task_write_time(w, STR("lastUpdatedAt"), task->updated_ms);
+    jw_key_time(w, STR("createdAt"), task->created_ms);
+    jw_key_time(w, STR("lastUpdatedAt"), task->updated_ms);
     jw_key_i64(w, STR("ttlMs"), task->ttl_ms);
     jw_key_i64(w, STR("pollIntervalMs"), TASK_POLL_MS);
     if (!detailed)
