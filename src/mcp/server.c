@@ -84,9 +84,9 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
 
     arena_init(&server->texts, SERVER_TEXTS_MAX);
     *own = *opts;
-    own->name = arena_str(&server->texts, opts->name);
-    own->title = arena_str(&server->texts, opts->title);
-    own->version = arena_str(&server->texts, opts->version);
+    own->self.name = arena_str(&server->texts, opts->self.name);
+    own->self.title = arena_str(&server->texts, opts->self.title);
+    own->self.version = arena_str(&server->texts, opts->self.version);
     own->instructions = arena_str(&server->texts, opts->instructions);
     own->boolean_confirm_clients = copy_names(&server->texts, opts->boolean_confirm_clients);
     if (own->heartbeat_ms <= 0)
@@ -104,8 +104,8 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
 
     arena_init(&server->message, MCP_TREE_MAX);
     buf_init(&server->out, MCP_MESSAGE_MAX);
-    if (result_meta(&server->out, own))
-        own->result_meta = arena_str(&server->texts, buf_str(&server->out));
+    if (result_meta(&server->out, &own->self))
+        own->self.meta = arena_str(&server->texts, buf_str(&server->out));
     buf_clear(&server->out);
     list_init(&server->works);
     server->drain = drain_create();
@@ -183,7 +183,7 @@ void mcp_server_destroy(struct mcp_server *server)
 
 void mcp_use_pages(struct mcp_server *server, struct front *pages)
 {
-    server->pending->pages = pages;
+    server->pages = pages;
 }
 
 void mcp_url_done(struct mcp_server *server, struct str elicitation_id)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "core/catalog.h"
 #include "core/engine.h"
+#include "mcp/wire/result.h"
 #include "net/loop.h"
 
 struct mcp_server;
@@ -46,7 +47,8 @@ struct mcp_opts {
     struct engine *engine;
     struct catalog *catalog;
     const struct clock *clock;
-    struct str name, title, version, instructions;
+    struct implementation self; /* its name, title and version */
+    struct str instructions;
     int64_t heartbeat_ms;                       /* 0: 15000 */
     int64_t session_idle_ms;                    /* 0: one hour */
     size_t page_size;                           /* 0: 100 */
@@ -65,7 +67,6 @@ struct mcp_opts {
      * whatever they have. NULL-terminated, or NULL; lives as long as the server. */
     bool view_consent;
     const char *const *no_view_consent;
-    struct str result_meta; /* set by the server: what is the same in every result (2026) */
 };
 
 struct mcp_server *mcp_server_create(const struct mcp_opts *opts);

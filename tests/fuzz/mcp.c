@@ -229,12 +229,12 @@ FUZZ_TARGET(mcp)
     struct catalog *catalog = catalog_create();
     must(catalog_add(catalog, &targets[0]) == NOD_OK &&
          catalog_add(catalog, &targets[1]) == NOD_OK);
-    struct mcp_server *server = mcp_server_create(&(struct mcp_opts){ .loop = place.loop,
-                                                                      .engine = place.engine,
-                                                                      .catalog = catalog,
-                                                                      .clock = &clock.clock,
-                                                                      .name = STR("f"),
-                                                                      .version = STR("1") });
+    struct mcp_server *server =
+        mcp_server_create(&(struct mcp_opts){ .loop = place.loop,
+                                              .engine = place.engine,
+                                              .catalog = catalog,
+                                              .clock = &clock.clock,
+                                              .self = { .name = STR("f"), .version = STR("1") } });
     must(mcp_use_model(server));
     talk(&place, server, str_n((const char *)data, size));
     mcp_server_destroy(server);

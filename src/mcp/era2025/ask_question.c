@@ -6,7 +6,7 @@
  */
 #include "mcp/era2025/ask_inside.h"
 
-#include "mcp/wire/question_message.h"
+#include "mcp/shared/question_message.h"
 
 static void write_empty_form(struct json_writer *w, bool confirm)
 {

@@ -65,14 +65,14 @@ static bool named(const char *const *names, struct str name)
     return false;
 }
 
-static void write_server_info(struct json_writer *w, const struct mcp_opts *opts,
+static void write_server_info(struct json_writer *w, const struct implementation *self,
                               const struct revision_facts *facts)
 {
     jw_object(w);
-    jw_key_str(w, STR("name"), opts->name);
-    if (facts->titles && opts->title.len)
-        jw_key_str(w, STR("title"), opts->title);
-    jw_key_str(w, STR("version"), opts->version);
+    jw_key_str(w, STR("name"), self->name);
+    if (facts->titles && self->title.len)
+        jw_key_str(w, STR("title"), self->title);
+    jw_key_str(w, STR("version"), self->version);
     jw_end(w);
 }
 
@@ -114,7 +114,7 @@ static void initialize(struct request *request)
     discover_capabilities(request, &w);
     jw_end(&w);
     jw_key(&w, STR("serverInfo"));
-    write_server_info(&w, opts, session_knows(session));
+    write_server_info(&w, &opts->self, session_knows(session));
     if (opts->instructions.len)
         jw_key_str(&w, STR("instructions"), opts->instructions);
     reply_end(request, &w);

@@ -19,9 +19,6 @@ enum {
     MCP_CALLS_PER_SESSION_MAX = 1024, /* requests in flight of one session */
 };
 
-/* Does this ClientCapabilities object declare that it shows views? */
-bool client_shows_views(const struct json *extensions);
-
 struct caller2025;
 struct mcp_stream;
 

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "json/form.h"
-#include "mcp/wire/question_message.h"
+#include "mcp/shared/question_message.h"
 #include "mcp/era2025/session.h"
 
 enum { ASK2026_ARENA_MAX = 8 << 20 }; /* memory of a question while it is written */

@@ -129,8 +129,7 @@ static void put_out(void *data, nod_status status)
 
 static bool has_pages(const struct caller2026 *caller)
 {
-    return caller->pages && caller->server->pending->pages &&
-           front_is_linked(caller->server->pending->pages);
+    return caller->pages && caller->server->pages && front_is_linked(caller->server->pages);
 }
 
 static void soft_over(void *data)

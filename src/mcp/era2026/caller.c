@@ -563,7 +563,8 @@ void caller_end(struct caller2026 *caller, const struct outcome *outcome)
 
     LIST_EACH (at, &caller->waiters) {
         struct waiter *waiter = LIST_OF(at, struct waiter, link);
-        int status = result_respond(out, &server->opts, waiter_id(waiter), caller->part, outcome);
+        int status =
+            result_respond(out, &server->opts.self, waiter_id(waiter), caller->part, outcome);
         response_end(&waiter->response, status, buf_str(out));
         buf_clear(out);
         waiter_free(waiter);

@@ -18,6 +18,7 @@
 #include "mcp/shared/drain.h"
 #include "mcp/era2026/ask.h"
 #include "mcp/later/pending.h"
+#include "mcp/shared/question_message.h"
 #include "mcp/wire/result.h"
 
 struct rounds2026 *rounds2026_create(struct keyring *keyring)
@@ -99,7 +100,7 @@ static bool has_page(const struct caller2026 *caller, const struct ask_record *a
 static struct str page_of(struct caller2026 *caller, const struct ask *ask)
 {
     return !client_draws(caller, ask) && caller->pages
-               ? pending_page(caller->server, ask_record(ask)->id, &caller->arena)
+               ? question_page(caller->server, ask_record(ask)->id, &caller->arena)
                : STR_NONE;
 }
 
@@ -217,7 +218,7 @@ static void write_required(struct caller2026 *caller, struct str id, struct str 
     struct buf *out = &caller->server->out;
 
     buf_clear(out);
-    result_open(out, &caller->server->opts, id, STR("input_required"));
+    result_open(out, &caller->server->opts.self, id, STR("input_required"));
     if (requests.len > 2) {
         buf_add(out, STR(",\"inputRequests\":"));
         buf_add(out, requests);

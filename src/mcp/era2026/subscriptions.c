@@ -270,7 +270,7 @@ static void close_one(struct listener *listener, struct str why)
     jw_object(&w);
     jw_key_raw(&w, STR(META_SUBSCRIPTION), listener->id);
     jw_key(&w, STR(META_SERVER));
-    result_server_info(&w, &server->opts);
+    result_server_info(&w, &server->opts.self);
     jw_end(&w);
     jw_end(&w);
     jw_end(&w);

@@ -95,7 +95,7 @@ static int homeless_ended(struct homeless *homeless, const struct call_record *r
         delivery_begin(server, homeless->response.exchange, record->id);
     if (record->state == CALL_STORED_CANCELLED)
         return homeless_over(homeless, &outcome);
-    return result_respond(&server->out, &server->opts, homeless->id, homeless->part, &outcome);
+    return result_respond(&server->out, &server->opts.self, homeless->id, homeless->part, &outcome);
 }
 
 /* Others may have its target, or it runs here with the one it began with. */

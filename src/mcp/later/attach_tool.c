@@ -9,6 +9,7 @@
 #include "core/problems.h"
 #include "mcp/later/own_tool.h"
 #include "mcp/later/pending.h"
+#include "mcp/shared/question_message.h"
 #include "mcp/shared/work.h"
 
 enum { REFUSAL_ARENA_MAX = 1 << 20 }; /* memory of what is said of an answer that does not count */
@@ -56,11 +57,11 @@ bool attach_read(const struct own_tool *tool, const struct json *args, struct ar
 static struct str where_instead(const struct mcp_server *server, struct str ask_id,
                                 struct arena *arena)
 {
-    struct str page = pending_page(server, ask_id, arena);
+    struct str page = question_page(server, ask_id, arena);
 
     if (page.len)
         return arena_fmt(arena, "A person can answer it at " STR_FMT " .", STR_ARG(page));
-    if (server->pending->pages)
+    if (server->pages)
         return STR("A person can answer it in the inbox of this server.");
     return arena_fmt(arena, "This server has no inbox: " STR_FMT ".",
                      STR_ARG(engine_instead_of_model(server->opts.engine)));

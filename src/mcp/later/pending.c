@@ -9,6 +9,7 @@
 #include "json/shown.h"
 #include "mcp/later/attach_tool.h"
 #include "mcp/later/model.h"
+#include "mcp/shared/question_message.h"
 #include "mcp/shared/server_inside.h"
 #include "mcp/later/view.h"
 
@@ -130,15 +131,6 @@ int64_t pending_keep_ms(const struct mcp_server *server, const struct call *call
 }
 
 /* --- the result --- */
-
-struct str pending_page(const struct mcp_server *server, struct str ask_id, struct arena *arena)
-{
-    const struct front *pages = server->pending->pages;
-
-    if (!pages || !front_is_linked(pages))
-        return STR_NONE;
-    return front_link(pages, arena_fmt(arena, "/ask/" STR_FMT, STR_ARG(ask_id)), arena);
-}
 
 /* So much of it as may be told beside the handle. The rest is counted. */
 static struct str shown(struct str message, struct arena *arena)
@@ -267,7 +259,7 @@ void pending_write(struct mcp_server *server, const struct call *call, struct bu
 
     arena_init(&arena, PENDING_BODY_MAX);
     const struct ask *first = call_ask_first(call);
-    struct str page = first ? pending_page(server, ask_record(first)->id, &arena) : STR_NONE;
+    struct str page = first ? question_page(server, ask_record(first)->id, &arena) : STR_NONE;
     bool model = model_is_asked(server, call);
     if ((model || model_is_asked_elsewhere(server, call)) && !call_asks_people_elsewhere(call))
         page = STR_NONE;

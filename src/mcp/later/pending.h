@@ -37,7 +37,6 @@ enum {
 struct pending {
     struct id self;       /* this process, in the records of handles */
     struct own_tool tool; /* waitForPerson */
-    struct front *pages;  /* where a question can be answered on a page; NULL: nowhere */
 };
 
 struct pending *pending_create(struct mcp_server *server);
@@ -58,8 +57,6 @@ int64_t pending_hold_ms(const struct mcp_server *server, const struct call *call
 void pending_write(struct mcp_server *server, const struct call *call, struct buf *out);
 /* The same for a call that is not live here, because its tool is at another node. */
 void pending_write_elsewhere(struct str call_id, struct buf *out);
-/* The page on which this ask can be answered; empty: there is none. */
-struct str pending_page(const struct mcp_server *server, struct str ask_id, struct arena *arena);
 /* How long the handle of a call that waits is remembered. */
 int64_t pending_keep_ms(const struct mcp_server *server, const struct call *call);
 /* The listing of a tool with an output schema, for a client that may get pending results. */

@@ -47,17 +47,6 @@ static struct view_offer *offer_find(const struct views *views, struct str ask_i
 
 /* --- can --- */
 
-bool client_shows_views(const struct json *extensions)
-{
-    const struct json *types =
-        json_get(json_get(extensions, STR("io.modelcontextprotocol/ui")), STR("mimeTypes"));
-
-    JSON_EACH (type, json_is(types, JSON_ARRAY) ? types : NULL)
-        if (json_is(type, JSON_STRING) && str_eq(type->text, STR(VIEW_MIME)))
-            return true;
-    return false;
-}
-
 bool views_ask(const struct target *target, unsigned can)
 {
     return client_has_views(can) && target->kind == TARGET_TOOL && !target->inside &&

@@ -24,8 +24,7 @@
 
 #include "mcp/shared/request.h"
 
-#define VIEW_URI  STR("ui://nod/ask")
-#define VIEW_MIME "text/html;profile=mcp-app"
+#define VIEW_URI STR("ui://nod/ask")
 
 struct views;
 

@@ -59,7 +59,7 @@ void view_write_question(struct json_writer *w, const struct views *views,
     raw_or(w, STR("arguments"), shown->args, STR("{}"));
     jw_key_str(w, STR("principal"), ask->principal);
     raw_or(w, STR("client"), shown->client, STR("null"));
-    jw_key_str(w, STR("server"), views->server->opts.name);
+    jw_key_str(w, STR("server"), views->server->opts.self.name);
     jw_key_time(w, STR("askedAt"), ask->asked_ms);
     jw_key_time(w, STR("expiresAt"), ask->expires_ms);
     jw_key_i64(w, STR("attempt"), ask->attempt);

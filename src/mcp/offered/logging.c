@@ -5,30 +5,7 @@
  */
 #include "mcp/shared/request.h"
 #include "mcp/era2025/session_store.h"
-
-static const struct str levels[] = {
-    [NOD_LOG_DEBUG] = STR_INIT("debug"),   [NOD_LOG_INFO] = STR_INIT("info"),
-    [NOD_LOG_NOTICE] = STR_INIT("notice"), [NOD_LOG_WARNING] = STR_INIT("warning"),
-    [NOD_LOG_ERROR] = STR_INIT("error"),   [NOD_LOG_CRITICAL] = STR_INIT("critical"),
-    [NOD_LOG_ALERT] = STR_INIT("alert"),   [NOD_LOG_EMERGENCY] = STR_INIT("emergency"),
-};
-
-bool logging_level_find(struct str name, uint8_t *out)
-{
-    for (uint8_t i = 0; i <= NOD_LOG_EMERGENCY; i++) {
-        if (str_eq(levels[i], name)) {
-            *out = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-struct str logging_level_name(int level)
-{
-    return level >= NOD_LOG_DEBUG && level <= NOD_LOG_EMERGENCY ? levels[level]
-                                                                : levels[NOD_LOG_INFO];
-}
+#include "mcp/wire/notice.h"
 
 void logging_set_level(struct request *request)
 {

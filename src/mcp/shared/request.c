@@ -21,7 +21,7 @@ void reply_begin(struct request *request, struct json_writer *w)
     jw_key(w, STR("result"));
     jw_object(w);
     if (request->meta)
-        result_begin(w, &request->server->opts, STR("complete"));
+        result_begin(w, &request->server->opts.self, STR("complete"));
 }
 
 void reply_end(struct request *request, struct json_writer *w)

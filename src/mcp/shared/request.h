@@ -96,8 +96,4 @@ void resources_updated(struct mcp_server *server, struct str uri);
 void resources_write_subscriptions(const struct session *session, struct json_writer *w);
 void resources_read_subscriptions(struct session *session, const struct json *uris, bool exact);
 
-/* logging.c: "info" and so on. False: MCP has no such level. */
-bool logging_level_find(struct str name, uint8_t *out);
-struct str logging_level_name(int level);
-
 #endif

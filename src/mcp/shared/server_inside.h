@@ -16,28 +16,14 @@
 #include "base/list.h"
 #include "front/front.h"
 #include "mcp/server.h"
+#include "mcp/wire/limits.h"
 
 /* Limits that several files use. Every other limit is beside what it bounds. */
 enum {
     MCP_URI_MAX = 8192,                  /* bytes of a uri that is subscribed to */
     MCP_SUBSCRIPTIONS_STORED = 64 << 10, /* bytes of subscribed URIs in a session's record */
-    MCP_MESSAGE_MAX = 16 << 20,          /* bytes of one message we send */
-    MCP_BODY_MAX = 4 << 20,              /* bytes of one message that comes */
-    MCP_VALUES_MAX = 20000,              /* JSON values in it */
-    MCP_TREE_MAX = 64 << 20,             /* memory of one parsed message */
-    MCP_TREE_KEEP = 256 << 10,           /* bytes of that which are kept for the next one */
     MCP_FLUSH_MS = 2000,                 /* time for the last bytes at the end */
 };
-
-/* "The result" and the like, which we cannot send. */
-#define MCP_TOO_LARGE(what) STR(what " is larger than the 16 MiB that a message may have.")
-#define MCP_TOO_LARGE_OR_WRONG(what)                                                               \
-    STR(what " is larger than the 16 MiB that a message may have, or is not valid.")
-_Static_assert(MCP_MESSAGE_MAX == 16 << 20, "as MCP_TOO_LARGE says");
-/* How a sentence about a message goes on that is JSON, but too much of it. */
-#define MCP_AT_MOST(error)                                                                         \
-    ((error)->status == NOD_E_LIMIT ? " (at most 20000 values, nested 64 deep)" : "")
-_Static_assert(MCP_VALUES_MAX == 20000 && JSON_DEPTH_DEFAULT == 64, "as MCP_AT_MOST says");
 
 /* Whoever sent a request, as the front door has verified it. */
 struct visitor {
@@ -52,6 +38,7 @@ struct mcp_server {
     struct buf out;       /* the message that is being written */
 
     struct front *front; /* where /mcp is served; NULL: nowhere */
+    struct front *pages; /* where questions have pages; NULL: nowhere */
     struct stdio *stdio; /* mcp/stdio; NULL: no pipe */
     struct timer sweep;
 

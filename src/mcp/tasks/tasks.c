@@ -386,7 +386,7 @@ void task_ending_make(struct task_ending *ending, const struct mcp_opts *opts,
         ending->status = TASK_CANCELLED;
         ending->message = outcome->message;
     } else if (is_result) {
-        if (!result_of_outcome(&ending->end, opts, PART_TOOL_RESULT, outcome))
+        if (!result_of_outcome(&ending->end, &opts->self, PART_TOOL_RESULT, outcome))
             ending_fail(ending, MCP_TOO_LARGE_OR_WRONG("The result"));
     } else {
         ending->status = TASK_FAILED;

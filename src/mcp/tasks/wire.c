@@ -68,7 +68,7 @@ static void write_response(struct mcp_server *server, struct str request_id, str
     jw_key_raw(&w, STR("id"), request_id);
     jw_key(&w, STR("result"));
     jw_object(&w);
-    result_begin(&w, &server->opts, type);
+    result_begin(&w, &server->opts.self, type);
     if (task)
         task_write(&w, task, detailed);
     jw_end(&w);

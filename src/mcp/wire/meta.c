@@ -7,8 +7,9 @@
 
 #include "json/write.h"
 #include "mcp/wire/era.h"
-#include "mcp/era2025/session.h"
-#include "mcp/shared/request.h"
+#include "core/caller.h"
+#include "mcp/wire/notice.h"
+#include "rpc/message.h"
 #include "mcp/wire/revision.h"
 
 enum { REFUSAL_DATA_MAX = 4096 }; /* bytes of the versions that a refusal names */
@@ -46,6 +47,17 @@ static unsigned elicitation_modes(const struct json *elicitation)
     bool form = json_is(modes[0], JSON_OBJECT), url = json_is(modes[1], JSON_OBJECT);
 
     return (form || !url ? CLIENT_CAN_FORM : 0u) | (url ? CLIENT_CAN_URL : 0u);
+}
+
+bool client_shows_views(const struct json *extensions)
+{
+    const struct json *types =
+        json_get(json_get(extensions, STR("io.modelcontextprotocol/ui")), STR("mimeTypes"));
+
+    JSON_EACH (type, json_is(types, JSON_ARRAY) ? types : NULL)
+        if (json_is(type, JSON_STRING) && str_eq(type->text, STR(VIEW_MIME)))
+            return true;
+    return false;
 }
 
 /* The capabilities of a client that this server looks at. */

@@ -45,6 +45,11 @@ enum { CLIENT_NAME_SHOWN = 128 }; /* bytes of a client's name, and of its versio
  * name. */
 struct str client_shown(const struct json *info, struct arena *arena);
 
+/* What a view is served as (the extension MCP Apps). */
+#define VIEW_MIME "text/html;profile=mcp-app"
+/* Do the extensions of a ClientCapabilities object say that the client shows views? */
+bool client_shows_views(const struct json *extensions);
+
 /* Why a request is refused before it is handled: an error with its HTTP status. */
 struct meta_fault {
     int status;

@@ -7,6 +7,10 @@
 #include "base/buf.h"
 #include "core/caller.h"
 
+/* "info" and so on. False: MCP has no such level. */
+bool logging_level_find(struct str name, uint8_t *out);
+struct str logging_level_name(int level);
+
 /* Each writes one whole message into `out`, which is cleared first. False: it could not be
  * written. */
 bool notice_write_log(struct buf *out, const struct notice *notice);

@@ -12,44 +12,44 @@
 
 #include "mcp/wire/failure.h"
 #include "mcp/wire/meta.h"
-#include "mcp/shared/server_inside.h"
+#include "mcp/wire/limits.h"
 #include "rpc/message.h"
 
-void result_server_info(struct json_writer *w, const struct mcp_opts *opts)
+void result_server_info(struct json_writer *w, const struct implementation *self)
 {
     jw_object(w);
-    jw_key_str(w, STR("name"), opts->name);
-    if (opts->title.len)
-        jw_key_str(w, STR("title"), opts->title);
-    jw_key_str(w, STR("version"), opts->version);
+    jw_key_str(w, STR("name"), self->name);
+    if (self->title.len)
+        jw_key_str(w, STR("title"), self->title);
+    jw_key_str(w, STR("version"), self->version);
     jw_end(w);
 }
 
-static void write_meta(struct json_writer *w, const struct mcp_opts *opts)
+static void write_meta(struct json_writer *w, const struct implementation *self)
 {
     jw_object(w);
     jw_key(w, STR(META_SERVER));
-    result_server_info(w, opts);
+    result_server_info(w, self);
     jw_end(w);
 }
 
-bool result_meta(struct buf *out, const struct mcp_opts *opts)
+bool result_meta(struct buf *out, const struct implementation *self)
 {
     struct json_writer w;
 
     json_writer_init(&w, out);
-    write_meta(&w, opts);
+    write_meta(&w, self);
     return json_writer_done(&w);
 }
 
-void result_begin(struct json_writer *w, const struct mcp_opts *opts, struct str type)
+void result_begin(struct json_writer *w, const struct implementation *self, struct str type)
 {
     jw_key_str(w, STR("resultType"), type);
     jw_key(w, STR("_meta"));
-    if (opts->result_meta.len)
-        jw_raw(w, opts->result_meta);
+    if (self->meta.len)
+        jw_raw(w, self->meta);
     else
-        write_meta(w, opts);
+        write_meta(w, self);
 }
 
 static inline char *put(char *to, struct str s)
@@ -60,26 +60,26 @@ static inline char *put(char *to, struct str s)
 }
 
 /* The same as text, after a frame that ends with the opening bracket of the result. */
-static inline void add_open(struct buf *out, const struct mcp_opts *opts, struct str frame,
+static inline void add_open(struct buf *out, const struct implementation *self, struct str frame,
                             struct str id, struct str result, struct str type)
 {
     struct str kind = STR("\"resultType\":\""), meta = STR("\",\"_meta\":");
     char *to = buf_reserve(out, frame.len + id.len + result.len + kind.len + type.len + meta.len +
-                                    opts->result_meta.len);
+                                    self->meta.len);
 
     if (!to)
         return;
     to = put(put(put(to, frame), id), result);
     to = put(put(put(to, kind), type), meta);
-    to = put(to, opts->result_meta);
+    to = put(to, self->meta);
     out->len = (size_t)(to - out->at);
-    if (!opts->result_meta.len && !result_meta(out, opts))
+    if (!self->meta.len && !result_meta(out, self))
         out->overflow = true;
 }
 
-void result_open(struct buf *out, const struct mcp_opts *opts, struct str id, struct str type)
+void result_open(struct buf *out, const struct implementation *self, struct str id, struct str type)
 {
-    add_open(out, opts, STR("{\"jsonrpc\":\"2.0\",\"id\":"), id, STR(",\"result\":{"), type);
+    add_open(out, self, STR("{\"jsonrpc\":\"2.0\",\"id\":"), id, STR(",\"result\":{"), type);
 }
 
 /* --- results --- */
@@ -108,8 +108,8 @@ static bool add_members(struct buf *out, struct str body)
     return !out->overflow;
 }
 
-static bool join_slowly(struct json_writer *w, const struct mcp_opts *opts, enum revision_part part,
-                        struct str body)
+static bool join_slowly(struct json_writer *w, const struct implementation *self,
+                        enum revision_part part, struct str body)
 {
     struct arena arena;
 
@@ -125,7 +125,7 @@ static bool join_slowly(struct json_writer *w, const struct mcp_opts *opts, enum
             if (!str_eq(member->key, STR(META_SERVER)))
                 jw_key_value(w, member->key, member);
         jw_key(w, STR(META_SERVER));
-        result_server_info(w, opts);
+        result_server_info(w, self);
         jw_end(w);
         add_cacheable(w, part);
         JSON_EACH (member, value)
@@ -144,22 +144,22 @@ static bool has_name(struct str body, char rare, struct str name)
     return body.len && memchr(body.at, rare, body.len) && str_find(body, name) >= 0;
 }
 
-static bool write_body(struct buf *out, const struct mcp_opts *opts, enum revision_part part,
+static bool write_body(struct buf *out, const struct implementation *self, enum revision_part part,
                        struct str body)
 {
     struct json_writer w;
 
     if (has_name(body, '_', STR("\"_meta\"")) || has_name(body, 'T', STR("\"resultType\""))) {
         json_writer_init(&w, out);
-        return join_slowly(&w, opts, part, body);
+        return join_slowly(&w, self, part, body);
     }
-    add_open(out, opts, STR("{"), STR_NONE, STR_NONE, STR("complete"));
+    add_open(out, self, STR("{"), STR_NONE, STR_NONE, STR("complete"));
     if (part == PART_RESOURCE_RESULT)
         buf_add(out, STR(",\"ttlMs\":0,\"cacheScope\":\"private\""));
     return add_members(out, body);
 }
 
-static bool write_tool_failure(struct buf *out, const struct mcp_opts *opts,
+static bool write_tool_failure(struct buf *out, const struct implementation *self,
                                const struct outcome *outcome)
 {
     struct json_writer w;
@@ -170,7 +170,7 @@ static bool write_tool_failure(struct buf *out, const struct mcp_opts *opts,
     jw_key(&w, STR("_meta"));
     jw_object(&w);
     jw_key(&w, STR(META_SERVER));
-    result_server_info(&w, opts);
+    result_server_info(&w, self);
     failure_facts2026(&w, outcome);
     jw_end(&w);
     failure_content(&w, outcome);
@@ -185,14 +185,14 @@ bool result_lacks_capability(const struct outcome *outcome)
            str_find(outcome->meta, STR("\"mode\"")) >= 0;
 }
 
-bool result_of_outcome(struct buf *out, const struct mcp_opts *opts, enum revision_part part,
+bool result_of_outcome(struct buf *out, const struct implementation *self, enum revision_part part,
                        const struct outcome *outcome)
 {
     if (outcome->request_error || outcome->no_room || result_lacks_capability(outcome))
         return false;
     if (outcome->status == NOD_OK)
-        return write_body(out, opts, part, outcome->body);
-    return part == PART_TOOL_RESULT && write_tool_failure(out, opts, outcome);
+        return write_body(out, self, part, outcome->body);
+    return part == PART_TOOL_RESULT && write_tool_failure(out, self, outcome);
 }
 
 /* --- errors --- */
@@ -268,7 +268,7 @@ static int respond_error(struct buf *out, struct str id, enum revision_part part
     return json_writer_done(&w) ? status : 0;
 }
 
-int result_respond(struct buf *out, const struct mcp_opts *opts, struct str id,
+int result_respond(struct buf *out, const struct implementation *self, struct str id,
                    enum revision_part part, const struct outcome *outcome)
 {
     int status = 200;
@@ -280,7 +280,7 @@ int result_respond(struct buf *out, const struct mcp_opts *opts, struct str id,
     bool is_result = !result_lacks_capability(outcome) && !outcome->request_error &&
                      !outcome->no_room && (outcome->status == NOD_OK || part == PART_TOOL_RESULT);
     if (is_result) {
-        if (!result_of_outcome(out, opts, part, outcome) || !buf_add_char(out, '}'))
+        if (!result_of_outcome(out, self, part, outcome) || !buf_add_char(out, '}'))
             status = 0;
     } else {
         buf_clear(out);

@@ -1,8 +1,8 @@
 /*
- * mcp/wire/question_message: the message of a question, as a client shows it.
+ * mcp/shared/question_message: the message of a question, as a client shows it.
  */
-#ifndef NOD_MCP_WIRE_QUESTION_MESSAGE_H
-#define NOD_MCP_WIRE_QUESTION_MESSAGE_H
+#ifndef NOD_MCP_SHARED_QUESTION_MESSAGE_H
+#define NOD_MCP_SHARED_QUESTION_MESSAGE_H
 
 #include "base/arena.h"
 
@@ -13,5 +13,8 @@ struct ask_record;
  * where the arguments are that it does not show. Mostly the message itself. */
 struct str question_message(const struct mcp_server *server, struct arena *arena,
                             const struct ask_record *ask, struct str problems);
+
+/* The page on which this ask can be answered; empty: there is none. */
+struct str question_page(const struct mcp_server *server, struct str ask_id, struct arena *arena);
 
 #endif
