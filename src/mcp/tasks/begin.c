@@ -152,19 +152,10 @@ static void begin(struct request *request, struct target *target, const struct j
 
     if (no_room(request))
         return;
-    bool survives = server_survives(server);
-    struct buf text;
-
-    buf_init(&text, MCP_BODY_MAX);
-    if (survives && (!args || !json_write(&text, args)))
-        buf_add(&text, STR("{}"));
     struct task *task = task_create(server, &(struct task_spec){ .principal = request->principal,
-                                                                 .tool = target->name,
-                                                                 .args = buf_str(&text),
                                                                  .client = request->meta->client,
                                                                  .can = request->meta->can,
                                                                  .roles = request->roles });
-    buf_finish(&text);
     if (!task) {
         bool own = tasks_full(server, request->principal);
         char why[SHARES_SENTENCE_MAX];
@@ -174,7 +165,7 @@ static void begin(struct request *request, struct target *target, const struct j
                         : STR("There are 20000 tasks, as many as there may be; wait for one to "
                               "end."));
         request->status = own ? 429 : 503;
-    } else if (survives) {
+    } else if (server_survives(server)) {
         begin_stored(request, task, target, args);
     } else {
         begin_here(request, task, target, args);
@@ -251,8 +242,6 @@ bool tasks_take(struct caller2026 *caller, struct call *call)
     struct task *task =
         task_create(caller->server, &(struct task_spec){ .id = call_id(call),
                                                          .principal = caller->principal,
-                                                         .tool = caller->target->name,
-                                                         .args = call_args(call),
                                                          .can = caller->client.declares,
                                                          .roles = caller->caller.roles });
 

@@ -80,7 +80,6 @@ static void read_notes(struct task *task, const struct json *notes)
         struct task_note *note = task_note_add(task, json_get_str(one, STR("ask")));
         if (!note)
             continue;
-        note->attempt = (int)number(one, STR("attempt"));
         note->opened = json_true(json_get(one, STR("opened")));
         note->problems = arena_str(&task->arena, json_get_str(one, STR("problems")));
     }
@@ -102,8 +101,6 @@ static struct task *task_of_record(struct loading *loading)
     struct task *task = task_create(loading->work.server,
                                     &(struct task_spec){ .id = loading->id,
                                                          .principal = loading->principal,
-                                                         .tool = json_get_str(record, STR("tool")),
-                                                         .args = json_get_str(record, STR("args")),
                                                          .can = (uint8_t)number(record, STR("can")),
                                                          .roles = roles_of(loading) });
 
@@ -146,7 +143,6 @@ static void view_know(struct task *view, const struct task *here)
         struct task_note *copy = task_note_add(view, id_str(&note->ask));
         if (!copy)
             continue;
-        copy->attempt = note->attempt;
         copy->opened = note->opened;
         copy->problems = arena_str(&view->arena, note->problems);
     }
@@ -165,8 +161,6 @@ static struct task *view_create(const struct loading *loading)
     view->id = id_of(loading->id);
     arena_init(&view->arena, VIEW_ARENA_MAX);
     view->principal = arena_str(&view->arena, loading->principal);
-    view->tool = arena_str(&view->arena, json_get_str(record, STR("tool")));
-    view->args = arena_str(&view->arena, json_get_str(record, STR("args")));
     view->client.declares = (uint8_t)number(record, STR("can"));
     view->caller.roles = roles_of(loading);
     view->created_ms = number(record, STR("created"));
@@ -225,10 +219,7 @@ static void show(struct loading *loading)
         struct ask_record *ask = &view->shown[view->shown_count++];
         *ask = ask_record_copy(&view->arena, &loading->asks[i]);
         ask->principal = ask->scope = view->principal;
-        ask->target = view->tool;
-        const struct task_note *note = task_note(view, ask->id);
-        if (note && note->attempt > ask->attempt)
-            ask->attempt = note->attempt;
+        ask->target = arena_str(&view->arena, loading->call.target);
         if (ask->asked_ms > view->updated_ms)
             view->updated_ms = ask->asked_ms;
         if (task_shows(view, ask) && !time_over(loading))
@@ -370,11 +361,6 @@ static void adopt(struct loading *loading)
         return;
     }
     task->kept = true;
-    for (size_t i = 0; i < loading->ask_count; i++) {
-        const struct task_note *note = task_note(task, loading->asks[i].id);
-        if (note && note->attempt > loading->asks[i].attempt)
-            loading->asks[i].attempt = note->attempt;
-    }
     if (!engine_adopt(server->opts.engine,
                       &(struct adopt_spec){ .record = &loading->call,
                                             .asks = loading->asks,

@@ -35,7 +35,6 @@ static void write_notes(struct json_writer *w, const struct task *task)
     for (const struct task_note *note = task->notes; note; note = note->next) {
         jw_object(w);
         jw_key_str(w, STR("ask"), id_str(&note->ask));
-        jw_key_i64(w, STR("attempt"), note->attempt);
         jw_key_bool(w, STR("opened"), note->opened);
         if (note->problems.len)
             jw_key_str(w, STR("problems"), note->problems);
@@ -58,8 +57,6 @@ bool task_record_write(struct buf *out, const struct task *task)
     jw_key_i64(&w, STR("can"), task->client.declares);
     jw_key_i64(&w, STR("roles"), task->caller.roles);
     jw_key_i64(&w, STR("status"), task_over(task) ? (int64_t)task->status : TASK_WORKING);
-    jw_key_str(&w, STR("tool"), task->tool);
-    jw_key_str(&w, STR("args"), task->args);
     jw_key_str(&w, STR("message"), str_n(task->message, task->message_len));
     jw_key_str(&w, STR("end"), task->end);
     write_notes(&w, task);

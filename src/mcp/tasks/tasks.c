@@ -190,8 +190,6 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
         id_random(&task->id);
     arena_init(&task->arena, TASK_ARENA_MAX);
     task->principal = str_n(owner->name, owner->len);
-    task->tool = arena_str(&task->arena, spec->tool);
-    task->args = arena_str(&task->arena, spec->args);
     task->client = (struct client){ .name = client_shown(spec->client, &task->arena),
                                     .scope = task->principal,
                                     .declares = spec->can,
@@ -320,7 +318,6 @@ void task_end(struct task *task, enum task_status status, struct str end, struct
     count_running(task, false);
     task->notes = NULL;
     task->note_count = 0;
-    task->tool = task->args = STR_NONE; /* it will not be run again */
     arena_finish(&task->arena);
     arena_init(&task->arena, TASK_ARENA_MAX);
     keep_until(task);

@@ -52,7 +52,6 @@ enum task_status {
 struct task_note { /* what is known of an ask beside its record */
     struct task_note *next;
     struct id ask;
-    int attempt;         /* the last offer that was put up */
     bool opened;         /* the person agreed to open the page; it ends when the page is done */
     struct str problems; /* of the last answer, JSON; in the task's arena */
 };
@@ -79,7 +78,7 @@ struct task {
     struct task_owner *owner;
     struct id id;
     struct arena arena; /* of what is noted while it lives */
-    struct str principal, tool, args;
+    struct str principal;
     struct client client; /* that made it; its name is known until its call begins */
     bool view;
     bool expiring;            /* its time is over, and its end is being stored */
@@ -158,7 +157,7 @@ void tasks_respond(struct caller2026 *caller, struct task *task);
 
 struct task_spec {
     struct str id; /* empty: random */
-    struct str principal, tool, args;
+    struct str principal;
     const struct json *client; /* clientInfo; NULL: it is known to its call, or to nobody */
     uint8_t can;
     role_set roles; /* of the token that made it */

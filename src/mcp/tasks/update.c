@@ -149,7 +149,6 @@ static void note_result(struct task *task, const struct feed *feed,
                         const struct answer_result *result)
 {
     struct str id = id_str(&feed->ask);
-    struct ask *ask = engine_ask(task->server->opts.engine, id);
     struct task_note *note = result->pending ? task_note_add(task, id) : NULL;
 
     if (!note)
@@ -158,8 +157,6 @@ static void note_result(struct task *task, const struct feed *feed,
         note->opened = true; /* the page decides now */
     if (result->problems.len)
         note->problems = arena_str(&task->arena, result->problems);
-    if (ask)
-        note->attempt = ask_record(ask)->attempt;
     if (task->view)
         task_view_store(task);
     else
