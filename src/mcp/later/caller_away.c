@@ -224,7 +224,7 @@ static void becoming_known(void *data, struct task *view, nod_status status)
             (struct caller_record){ .can = view->client.declares,
                                     .roles = (uint8_t)view->caller.roles,
                                     .asks_until = task_expires(view) + TASK_ASKS_MORE_MS };
-    task_view_free(view);
+    task_forget(view);
     if (!goes_on) {
         becoming_free(becoming);
         return;

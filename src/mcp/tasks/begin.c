@@ -273,7 +273,7 @@ static void resumed_loaded(void *data, struct task *view, nod_status status)
             caller_fail(caller, 200, RPC_INTERNAL_ERROR, not_read, STR_NONE);
     }
     resumed->done(caller, view || unsure);
-    task_view_free(view);
+    task_forget(view);
     mem_free(resumed);
     caller->busy--;
     caller_settle(caller);

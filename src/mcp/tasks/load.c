@@ -29,7 +29,6 @@
 enum {
     RECORD_VERSION = 1,
     LOAD_ARENA_MAX = 64 << 20, /* memory of what is read of a task */
-    VIEW_ARENA_MAX = 64 << 20, /* and of what is shown of it */
 };
 
 static const struct str forgotten =
@@ -94,51 +93,11 @@ static role_set roles_of(const struct loading *loading)
     return loading->roles ? loading->roles : made ? made : ROLES_ALL;
 }
 
-/* A task as it was when its record was written; not ended yet. */
-static struct task *task_of_record(struct loading *loading)
-{
-    const struct json *record = loading->record;
-    struct task *task = task_create(loading->work.server,
-                                    &(struct task_spec){ .id = loading->id,
-                                                         .principal = loading->principal,
-                                                         .can = (uint8_t)number(record, STR("can")),
-                                                         .roles = roles_of(loading) });
-
-    if (!task)
-        return NULL;
-    task->created_ms = number(record, STR("created"));
-    task->updated_ms = number(record, STR("updated"));
-    task_set_ttl(task, number(record, STR("ttl")));
-    read_notes(task, json_get(record, STR("notes")));
-    struct str message = json_get_str(record, STR("message"));
-    if (message.len)
-        task_say(task, message);
-    return task;
-}
-
-static struct str heap_copy(struct str text)
-{
-    char *copy = text.len ? mem_alloc(text.len) : NULL;
-
-    if (copy)
-        memcpy(copy, text.at, text.len);
-    return str_n(copy, text.len);
-}
-
-/* --- showing a task --- */
-
-static void view_say(struct task *view, struct str message)
-{
-    mem_free(view->message);
-    view->message = (char *)heap_copy(message).at;
-    view->message_len = view->message ? message.len : 0;
-}
-
 /* What this node knows besides the records, if it takes part in the task. */
 static void view_know(struct task *view, const struct task *here)
 {
-    if (here->message_len)
-        view_say(view, str_n(here->message, here->message_len));
+    if (here->message.len)
+        task_say(view, here->message);
     for (const struct task_note *note = here->notes; note; note = note->next) {
         struct task_note *copy = task_note_add(view, id_str(&note->ask));
         if (!copy)
@@ -148,57 +107,40 @@ static void view_know(struct task *view, const struct task *here)
     }
 }
 
-static struct task *view_create(const struct loading *loading)
+/* A task as it was when its record was written. NULL: there are too many. */
+static struct task *task_of_record(struct loading *loading, bool view)
 {
-    const struct json *record = loading->record;
     struct mcp_server *server = loading->work.server;
-    struct task *here = task_by_id(server, loading->id);
-    struct task *view = MEM_NEW(struct task);
+    const struct json *record = loading->record;
+    struct str end = json_get_str(record, STR("end"));
+    int64_t status = number(record, STR("status"));
+    const struct task *here = task_by_id(server, loading->id);
+    struct task *task =
+        task_make(server, &(struct task_spec){ .id = loading->id,
+                                               .principal = loading->principal,
+                                               .can = (uint8_t)number(record, STR("can")),
+                                               .roles = roles_of(loading) });
 
-    view->view = true;
-    view->server = server;
-    view->version = loading->version;
-    view->id = id_of(loading->id);
-    arena_init(&view->arena, VIEW_ARENA_MAX);
-    view->principal = arena_str(&view->arena, loading->principal);
-    view->client.declares = (uint8_t)number(record, STR("can"));
-    view->caller.roles = roles_of(loading);
-    view->created_ms = number(record, STR("created"));
-    view->updated_ms = number(record, STR("updated"));
-    view->ttl_ms = number(record, STR("ttl"));
-    view_say(view, json_get_str(record, STR("message")));
-    read_notes(view, json_get(record, STR("notes")));
-    if (here && str_eq(here->principal, loading->principal))
-        view_know(view, here);
-    return view;
+    task->kept = true;
+    task->version = loading->version;
+    task->created_ms = number(record, STR("created"));
+    task->updated_ms = number(record, STR("updated"));
+    task->ttl_ms = number(record, STR("ttl"));
+    if (status >= TASK_COMPLETED && status <= TASK_CANCELLED) {
+        task->status = (enum task_status)status;
+        task->end = str_n(str_dup(end), end.len);
+    }
+    task_say(task, json_get_str(record, STR("message")));
+    read_notes(task, json_get(record, STR("notes")));
+    if (view && here && str_eq(here->principal, loading->principal))
+        view_know(task, here);
+    if (view || task_enter(task))
+        return task;
+    task_forget(task);
+    return NULL;
 }
 
-void task_view_free(struct task *view)
-{
-    if (!view)
-        return;
-    mem_free(view->message);
-    mem_free((char *)view->end.at);
-    arena_finish(&view->arena);
-    mem_free(view);
-}
-
-static void view_end(struct task *view, enum task_status status, struct str end, struct str message)
-{
-    view->status = status;
-    view->end = end; /* heap */
-    view_say(view, message);
-}
-
-static void view_fail(struct task *view, struct str message)
-{
-    struct buf end;
-
-    buf_init(&end, TASK_END_MAX);
-    task_error_write(&end, RPC_INTERNAL_ERROR, message);
-    view_end(view, TASK_FAILED, buf_take(&end), message);
-    buf_finish(&end);
-}
+/* --- showing a task --- */
 
 static bool time_over(const struct loading *loading)
 {
@@ -209,81 +151,32 @@ static bool time_over(const struct loading *loading)
            until <= task_now(loading->work.server);
 }
 
-/* It has not ended. If its time is over, its end is being stored. */
+/* It has not ended. */
 static void show(struct loading *loading)
 {
-    struct task *view = view_create(loading);
+    struct task *view = task_of_record(loading, true);
 
     view->shown = arena_zalloc(&view->arena, (loading->ask_count + 1) * sizeof(*view->shown));
     for (size_t i = 0; view->shown && i < loading->ask_count; i++) {
         struct ask_record *ask = &view->shown[view->shown_count++];
         *ask = ask_record_copy(&view->arena, &loading->asks[i]);
-        ask->principal = ask->scope = view->principal;
-        ask->target = arena_str(&view->arena, loading->call.target);
         if (ask->asked_ms > view->updated_ms)
             view->updated_ms = ask->asked_ms;
-        if (task_shows(view, ask) && !time_over(loading))
-            view->status = TASK_INPUT_REQUIRED;
     }
     loaded(loading, view, NOD_OK);
-}
-
-/* --- a task that has ended --- */
-
-/* The record says how it ended. */
-static void restore(struct loading *loading, enum task_status status)
-{
-    const struct json *record = loading->record;
-    int64_t updated = number(record, STR("updated"));
-    struct str end = heap_copy(json_get_str(record, STR("end")));
-    struct str message = json_get_str(record, STR("message"));
-
-    if (views(loading)) {
-        struct task *view = view_create(loading);
-        view_end(view, status, end, message);
-        loaded(loading, view, NOD_OK);
-        return;
-    }
-    struct task *task = task_of_record(loading);
-    if (task) {
-        task_end(task, status, end, message);
-        task_restored(task, updated);
-    } else {
-        mem_free((char *)end.at);
-    }
-    loaded(loading, task, task ? NOD_OK : NOD_E_LIMIT);
 }
 
 /* Its call has ended, and the task's record was not written since. */
 static void ended(struct loading *loading, const struct call_record *call)
 {
-    struct task_ending ending;
+    struct task *task = task_of_record(loading, views(loading));
     struct outcome outcome;
-    bool read =
-        call && !call->forgotten && outcome_read(&loading->arena, call->result, &outcome) == NOD_OK;
-    bool late = read && outcome.status == NOD_E_CANCELLED && time_over(loading);
-    struct str failure = late ? task_time_over : forgotten;
-    struct task *task = views(loading) ? view_create(loading) : task_of_record(loading);
 
-    if (!task) {
-        loaded(loading, NULL, NOD_E_LIMIT);
-        return;
-    }
-    task->kept = !task->view;
-    if (read && !late) {
-        task_ending_make(&ending, &task->server->opts, &outcome);
-        struct str end = buf_take(&ending.end);
-        if (task->view)
-            view_end(task, ending.status, end, ending.message);
-        else
-            task_end(task, ending.status, end, ending.message);
-        buf_finish(&ending.end);
-    } else if (task->view) {
-        view_fail(task, failure);
-    } else {
-        task_fail(task, RPC_INTERNAL_ERROR, failure);
-    }
-    loaded(loading, task, NOD_OK);
+    if (task && call && outcome_read(&loading->arena, call->result, &outcome) == NOD_OK)
+        task_end_outcome(task, &outcome);
+    else if (task)
+        task_fail(task, forgotten);
+    loaded(loading, task, task ? NOD_OK : NOD_E_LIMIT);
 }
 
 /* --- going on with its call --- */
@@ -329,13 +222,12 @@ static void end_stored(void *data, nod_status status)
         store->ops->load_call(store, loading->id, call_loaded, loading);
         return;
     }
-    if (server && !task && status == NOD_OK && (task = task_of_record(loading))) {
+    if (server && !task && status == NOD_OK && (task = task_of_record(loading, false))) {
         struct outcome outcome = why_ended(loading);
-        task->kept = true;
         if (target_of(loading))
             task_end_outcome(task, &outcome);
         else
-            task_fail(task, RPC_INTERNAL_ERROR, outcome.message);
+            task_fail(task, outcome.message);
     }
     loaded(loading, task, task ? NOD_OK : NOD_E_STORE);
 }
@@ -355,12 +247,11 @@ static void adopt(struct loading *loading)
         engine_end(server->opts.engine, loading->id, &outcome, end_stored, loading);
         return;
     }
-    struct task *task = task_of_record(loading);
+    struct task *task = task_of_record(loading, false);
     if (!task) {
         loaded(loading, NULL, NOD_E_LIMIT);
         return;
     }
-    task->kept = true;
     if (!engine_adopt(server->opts.engine,
                       &(struct adopt_spec){ .record = &loading->call,
                                             .asks = loading->asks,
@@ -503,6 +394,7 @@ static void record_loaded(void *data, nod_status status, const struct store_repl
 {
     struct loading *loading = data;
     struct mcp_server *server = loading->work.server;
+    struct store *store = server ? engine_store(server->opts.engine) : NULL;
 
     if (!server || status != NOD_OK) {
         loaded(loading, NULL, server ? status : NOD_E_STORE);
@@ -515,13 +407,11 @@ static void record_loaded(void *data, nod_status status, const struct store_repl
         loaded(loading, NULL, NOD_E_NOT_FOUND);
     } else if (!views(loading) && task_by_id(server, loading->id)) {
         loaded(loading, task_by_id(server, loading->id), NOD_OK);
+    } else if (number(loading->record, STR("status")) >= TASK_COMPLETED) {
+        struct task *task = task_of_record(loading, views(loading));
+        loaded(loading, task, task ? NOD_OK : NOD_E_LIMIT);
     } else {
-        int64_t status_then = number(loading->record, STR("status"));
-        struct store *store = engine_store(server->opts.engine);
-        if (status_then >= TASK_COMPLETED && status_then <= TASK_CANCELLED)
-            restore(loading, (enum task_status)status_then);
-        else
-            store->ops->load_call(store, loading->id, call_loaded, loading);
+        store->ops->load_call(store, loading->id, call_loaded, loading);
     }
 }
 

@@ -21,7 +21,7 @@ void task_wait_free(struct task_wait *wait)
     server_work_done(&wait->work);
     if (wait->target)
         target_release(wait->target);
-    task_view_free(wait->view);
+    task_forget(wait->view);
     buf_finish(&wait->late);
     arena_finish(&wait->arena);
     mem_free(wait);
@@ -97,7 +97,7 @@ static void wait_loaded(void *data, struct task *task, nod_status status)
 {
     struct task_wait *wait = data;
 
-    if (task && task->view)
+    if (task && !task->owner)
         wait->view = task;
     if (!wait->work.server)
         task_wait_free(wait);

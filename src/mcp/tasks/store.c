@@ -43,7 +43,7 @@ static void write_notes(struct json_writer *w, const struct task *task)
     jw_end(w);
 }
 
-bool task_record_write(struct buf *out, const struct task *task)
+static bool record_write(struct buf *out, const struct task *task)
 {
     struct json_writer w;
 
@@ -57,7 +57,7 @@ bool task_record_write(struct buf *out, const struct task *task)
     jw_key_i64(&w, STR("can"), task->client.declares);
     jw_key_i64(&w, STR("roles"), task->caller.roles);
     jw_key_i64(&w, STR("status"), task_over(task) ? (int64_t)task->status : TASK_WORKING);
-    jw_key_str(&w, STR("message"), str_n(task->message, task->message_len));
+    jw_key_str(&w, STR("message"), task->message);
     jw_key_str(&w, STR("end"), task->end);
     write_notes(&w, task);
     jw_end(&w);
@@ -173,7 +173,7 @@ static void put_now(struct writing *writing, struct task *task)
 
     task->stale = false;
     buf_init(&record, RECORD_MAX);
-    task_record_write(&record, task);
+    record_write(&record, task);
     CRASH_POINT(task_before);
     store->ops->put(store, STR(TASKS_STORE_KIND), id_str(&task->id), buf_str(&record),
                     task->principal, 0, record_ttl(task), written, writing);
@@ -213,13 +213,30 @@ static void write_now(struct task *task, bool insist, void (*done)(void *data, s
     put_now(writing, task);
 }
 
+static void not_minded(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)status, (void)reply;
+}
+
+static void view_store(const struct task *view)
+{
+    struct store *store = engine_store(view->server->opts.engine);
+    struct buf record;
+
+    buf_init(&record, RECORD_MAX);
+    if (view->version && record_write(&record, view))
+        store->ops->put(store, STR(TASKS_STORE_KIND), id_str(&view->id), buf_str(&record),
+                        view->principal, view->version, record_ttl(view), not_minded, NULL);
+    buf_finish(&record);
+}
+
 void task_store(struct task *task)
 {
-    if (!task->kept)
-        return;
-    if (task->storing)
+    if (!task->owner)
+        view_store(task);
+    else if (task->kept && task->storing)
         task->stale = true;
-    else
+    else if (task->kept)
         write_now(task, true, NULL, NULL);
 }
 
@@ -232,27 +249,6 @@ void task_store_first(struct task *task, bool insist, void (*done)(void *data, s
     }
     task->kept = true;
     write_now(task, insist, done, data);
-}
-
-/* --- writes whose result does not matter --- */
-
-static void not_minded(void *data, nod_status status, const struct store_reply *reply)
-{
-    (void)data, (void)status, (void)reply;
-}
-
-void task_view_store(const struct task *view)
-{
-    struct store *store = engine_store(view->server->opts.engine);
-    struct buf record;
-
-    if (!view->version)
-        return;
-    buf_init(&record, RECORD_MAX);
-    if (task_record_write(&record, view))
-        store->ops->put(store, STR(TASKS_STORE_KIND), id_str(&view->id), buf_str(&record),
-                        view->principal, view->version, record_ttl(view), not_minded, NULL);
-    buf_finish(&record);
 }
 
 void task_record_drop(struct mcp_server *server, struct str id)

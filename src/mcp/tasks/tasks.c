@@ -167,21 +167,12 @@ static int64_t ttl_within(int64_t ttl_ms)
     return ttl_ms < most ? ttl_ms : most;
 }
 
-struct task *task_create(struct mcp_server *server, const struct task_spec *spec)
+struct task *task_make(struct mcp_server *server, const struct task_spec *spec)
 {
-    struct tasks *tasks = server->tasks;
-    struct task_owner *owner = owner_of(tasks, spec->principal);
-
-    owner->count++;
-    if (!make_room(server, owner) || map_get(&tasks->by_id, spec->id)) {
-        owner->count--;
-        owner_drop(tasks, owner);
-        return NULL;
-    }
     struct task *task = MEM_NEW(struct task);
+
     task->caller.ops = &task_caller_ops;
     task->server = server;
-    task->owner = owner;
     list_init(&task->ended);
     list_init(&task->own);
     if (spec->id.len == ID_LEN)
@@ -189,9 +180,8 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
     else
         id_random(&task->id);
     arena_init(&task->arena, TASK_ARENA_MAX);
-    task->principal = str_n(owner->name, owner->len);
+    task->principal = arena_str(&task->arena, spec->principal);
     task->client = (struct client){ .name = client_shown(spec->client, &task->arena),
-                                    .scope = task->principal,
                                     .declares = spec->can,
                                     .asked = spec->can,
                                     .revision = REVISION_2026_07_28 };
@@ -199,9 +189,58 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
     task->caller.roles = spec->roles;
     task->created_ms = task->updated_ms = task_now(server);
     task->ttl_ms = ttl_within(server->opts.task_ttl_ms);
-    map_set(&tasks->by_id, id_str(&task->id), task);
-    heap_set(&tasks->due, &task->due, task_expires(task));
     return task;
+}
+
+/* Until its time is over, but for at least a while, so that its client learns of the end. */
+static void keep_ended(struct task *task)
+{
+    struct tasks *tasks = task->server->tasks;
+    int64_t until = task_expires(task);
+
+    if (until < task->updated_ms + TASK_ENDED_KEEP_MS)
+        until = task->updated_ms + TASK_ENDED_KEEP_MS;
+    heap_set(&tasks->due, &task->due, until);
+    list_append(&tasks->ended, &task->ended);
+    list_append(&task->owner->ended, &task->own);
+    tasks->bytes += task->end.len;
+    task->owner->bytes += task->end.len;
+    while (task->owner->bytes > TASKS_BYTES_PER_PRINCIPAL_MAX &&
+           forget_first(&task->owner->ended, true, task))
+        continue;
+    while (tasks->bytes > TASKS_BYTES_MAX && forget_first(&tasks->ended, false, task))
+        continue;
+}
+
+bool task_enter(struct task *task)
+{
+    struct tasks *tasks = task->server->tasks;
+    struct task_owner *owner = owner_of(tasks, task->principal);
+
+    owner->count++;
+    if (!make_room(task->server, owner) || task_by_id(task->server, id_str(&task->id))) {
+        owner->count--;
+        owner_drop(tasks, owner);
+        return false;
+    }
+    task->owner = owner;
+    task->principal = task->client.scope = str_n(owner->name, owner->len);
+    map_set(&tasks->by_id, id_str(&task->id), task);
+    if (task_over(task))
+        keep_ended(task);
+    else
+        heap_set(&tasks->due, &task->due, task_expires(task));
+    return true;
+}
+
+struct task *task_create(struct mcp_server *server, const struct task_spec *spec)
+{
+    struct task *task = task_make(server, spec);
+
+    if (task_enter(task))
+        return task;
+    task_forget(task);
+    return NULL;
 }
 
 static void count_running(struct task *task, bool running)
@@ -219,13 +258,10 @@ static void count_running(struct task *task, bool running)
         server_check_drained(server);
 }
 
-void task_forget(struct task *task)
+static void task_leave(struct task *task)
 {
     struct tasks *tasks = task->server->tasks;
-    struct task_owner *owner = task->owner;
 
-    if (task->caller.call)
-        call_caller_left(task->caller.call);
     count_running(task, false);
     map_remove(&tasks->by_id, id_str(&task->id));
     heap_remove(&tasks->due, &task->due);
@@ -233,13 +269,23 @@ void task_forget(struct task *task)
     list_remove(&task->own);
     lost_count(task, false);
     tasks->bytes -= task->end.len;
-    owner->bytes -= task->end.len;
+    task->owner->bytes -= task->end.len;
+    task->owner->count--;
+    owner_drop(tasks, task->owner);
+}
+
+void task_forget(struct task *task)
+{
+    if (!task)
+        return;
+    if (task->caller.call)
+        call_caller_left(task->caller.call);
+    if (task->owner)
+        task_leave(task);
     mem_free((char *)task->end.at);
-    mem_free(task->message);
+    mem_free((char *)task->message.at);
     arena_finish(&task->arena);
     mem_free(task);
-    owner->count--;
-    owner_drop(tasks, owner);
 }
 
 int64_t task_now(const struct mcp_server *server)
@@ -252,12 +298,6 @@ int64_t task_expires(const struct task *task)
     int64_t at;
 
     return __builtin_add_overflow(task->created_ms, task->ttl_ms, &at) ? INT64_MAX : at;
-}
-
-void task_set_ttl(struct task *task, int64_t ttl_ms)
-{
-    task->ttl_ms = ttl_within(ttl_ms);
-    heap_set(&task->server->tasks->due, &task->due, task_expires(task));
 }
 
 /* --- its end --- */
@@ -282,131 +322,81 @@ void task_say(struct task *task, struct str message)
         while (message.len && ((unsigned char)message.at[message.len] & 0xC0) == 0x80)
             message.len--; /* not in the middle of a character */
     }
-    mem_free(task->message);
-    task->message = NULL;
-    task->message_len = message.len;
-    if (message.len) {
-        task->message = mem_alloc(message.len);
-        memcpy(task->message, message.at, message.len);
-    }
-    touch(task);
-}
-
-/* Until its time is over, but for at least a while, so that its client learns of the end. */
-static void keep_until(struct task *task)
-{
-    int64_t until = task_expires(task);
-
-    if (until < task->updated_ms + TASK_ENDED_KEEP_MS)
-        until = task->updated_ms + TASK_ENDED_KEEP_MS;
-    heap_set(&task->server->tasks->due, &task->due, until);
+    mem_free((char *)task->message.at);
+    task->message = str_n(str_dup(message), message.len);
 }
 
 void task_end(struct task *task, enum task_status status, struct str end, struct str message)
 {
-    struct tasks *tasks = task->server->tasks;
-
     if (task_over(task)) {
         mem_free((char *)end.at);
         return;
     }
     task->status = status;
     task->end = end;
-    tasks->bytes += end.len;
-    task->owner->bytes += end.len;
     task_say(task, message);
+    if (!task->owner)
+        return;
+    touch(task);
     count_running(task, false);
     task->notes = NULL;
     task->note_count = 0;
     arena_finish(&task->arena);
     arena_init(&task->arena, TASK_ARENA_MAX);
-    keep_until(task);
-    list_append(&tasks->ended, &task->ended);
-    list_append(&task->owner->ended, &task->own);
+    keep_ended(task);
     task_store(task);
     subscriptions_task(task->server, task);
     if (status != TASK_CANCELLED && !task->kept)
         lost_count(task, true);
-    while (task->owner->bytes > TASKS_BYTES_PER_PRINCIPAL_MAX &&
-           forget_first(&task->owner->ended, true, task))
-        continue;
-    while (tasks->bytes > TASKS_BYTES_MAX && forget_first(&tasks->ended, false, task))
-        continue;
 }
 
-void task_restored(struct task *task, int64_t updated_ms)
-{
-    task->updated_ms = updated_ms;
-    task->kept = true;
-    keep_until(task);
-}
-
-void task_error_write(struct buf *out, int64_t code, struct str message)
+void task_fail(struct task *task, struct str message)
 {
     struct json_writer w;
-
-    json_writer_init(&w, out);
-    jw_object(&w);
-    jw_key_i64(&w, STR("code"), code);
-    jw_key_str(&w, STR("message"), message);
-    jw_end(&w);
-}
-
-void task_fail(struct task *task, int64_t code, struct str message)
-{
     struct buf end;
 
     buf_init(&end, TASK_END_MAX);
-    task_error_write(&end, code, message);
+    json_writer_init(&w, &end);
+    jw_object(&w);
+    jw_key_i64(&w, STR("code"), RPC_INTERNAL_ERROR);
+    jw_key_str(&w, STR("message"), message);
+    jw_end(&w);
     task_end(task, TASK_FAILED, buf_take(&end), message);
     buf_finish(&end);
 }
 
-static void ending_fail(struct task_ending *ending, struct str message)
-{
-    buf_clear(&ending->end);
-    task_error_write(&ending->end, RPC_INTERNAL_ERROR, message);
-    ending->status = TASK_FAILED;
-    ending->message = message;
-}
+/* Also the reason for which the call is cancelled, so that its record says why. */
+static const struct str time_over = STR_INIT("The time to live of the task is over.");
 
-void task_ending_make(struct task_ending *ending, const struct mcp_opts *opts,
-                      const struct outcome *outcome)
+void task_end_outcome(struct task *task, const struct outcome *outcome)
 {
     bool is_result =
         !outcome->request_error && !outcome->no_room && !result_lacks_capability(outcome);
     struct json_writer w;
+    struct buf end;
 
-    *ending = (struct task_ending){ .status = TASK_COMPLETED };
-    buf_init(&ending->end, TASK_END_MAX);
-    if (outcome->status == NOD_E_CANCELLED) {
-        ending->status = TASK_CANCELLED;
-        ending->message = outcome->message;
+    buf_init(&end, TASK_END_MAX);
+    json_writer_init(&w, &end);
+    if (outcome->status == NOD_E_CANCELLED && str_eq(outcome->message, time_over)) {
+        task_fail(task, time_over);
+    } else if (outcome->status == NOD_E_CANCELLED) {
+        task_end(task, TASK_CANCELLED, STR_NONE, outcome->message);
     } else if (is_result) {
-        if (!result_of_outcome(&ending->end, &opts->self, PART_TOOL_RESULT, outcome))
-            ending_fail(ending, MCP_TOO_LARGE_OR_WRONG("The result"));
+        if (result_of_outcome(&end, &task->server->opts.self, PART_TOOL_RESULT, outcome))
+            task_end(task, TASK_COMPLETED, buf_take(&end), STR_NONE);
+        else
+            task_fail(task, MCP_TOO_LARGE_OR_WRONG("The result"));
     } else {
-        ending->status = TASK_FAILED;
-        ending->message = outcome->message;
-        json_writer_init(&w, &ending->end);
         result_error(&w, PART_TOOL_RESULT, outcome);
-        if (!json_writer_done(&w))
-            ending_fail(ending, MCP_TOO_LARGE("The error"));
+        if (json_writer_done(&w))
+            task_end(task, TASK_FAILED, buf_take(&end), outcome->message);
+        else
+            task_fail(task, MCP_TOO_LARGE("The error"));
     }
+    buf_finish(&end);
 }
 
-void task_end_outcome(struct task *task, const struct outcome *outcome)
-{
-    struct task_ending ending;
-
-    task_ending_make(&ending, &task->server->opts, outcome);
-    task_end(task, ending.status, buf_take(&ending.end), ending.message);
-    buf_finish(&ending.end);
-}
-
-const struct str task_time_over = STR_INIT("The time to live of the task is over.");
-
-/* The task fails when that is stored: see task_finished. */
+/* The task fails when that is stored: see task_end_outcome. */
 static void task_due(struct task *task)
 {
     struct call *call = task->caller.call;
@@ -416,14 +406,13 @@ static void task_due(struct task *task)
         return;
     }
     if (!call || !server_survives(task->server)) { /* there is nothing to store */
-        task_fail(task, RPC_INTERNAL_ERROR, task_time_over);
+        task_fail(task, time_over);
         if (call)
-            call_cancel(call, task_time_over);
+            call_cancel(call, time_over);
         return;
     }
     heap_remove(&task->server->tasks->due, &task->due);
-    task->expiring = true;
-    call_cancel(call, task_time_over);
+    call_cancel(call, time_over);
 }
 
 void tasks_sweep(struct mcp_server *server)
@@ -488,8 +477,10 @@ static void task_offered(struct caller *caller, struct call *call)
 static void task_notify(struct caller *caller, struct call *call, const struct notice *notice)
 {
     (void)call;
-    if (notice->kind == NOTICE_PROGRESS && notice->text.len && !task_over(task_of(caller)))
+    if (notice->kind == NOTICE_PROGRESS && notice->text.len && !task_over(task_of(caller))) {
         task_say(task_of(caller), notice->text);
+        touch(task_of(caller));
+    }
 }
 
 static void task_waiting(struct caller *caller, struct call *call, bool waiting)
@@ -500,26 +491,14 @@ static void task_waiting(struct caller *caller, struct call *call, bool waiting)
     if (task_over(task))
         return;
     count_running(task, !waiting);
-    if (!waiting)
-        task->asked = false;
-    if (!waiting && task->status == TASK_INPUT_REQUIRED) {
-        task->status = TASK_WORKING;
-        touch(task);
-        subscriptions_task(task->server, task);
-    }
+    task->asked &= waiting;
+    task_refresh(task, false);
 }
 
 static void task_finished(struct caller *caller, struct call *call, const struct outcome *outcome)
 {
-    struct task *task = task_of(caller);
-
     (void)call;
-    if (task_over(task))
-        return;
-    if (task->expiring && outcome->status == NOD_E_CANCELLED)
-        task_fail(task, RPC_INTERNAL_ERROR, task_time_over);
-    else
-        task_end_outcome(task, outcome);
+    task_end_outcome(task_of(caller), outcome);
 }
 
 /* Whoever asks for the task next goes on with its record. Its call can still be run, and whether
@@ -656,7 +635,7 @@ const struct ask_record *task_asks_next(struct task_asks *walk)
     struct task *task = walk->task;
     struct call *call = task->caller.call;
 
-    if (task->view)
+    if (!task->owner)
         return walk->at < task->shown_count ? &task->shown[walk->at++] : NULL;
     if (!call || !task->asked)
         return NULL;
@@ -667,16 +646,25 @@ const struct ask_record *task_asks_next(struct task_asks *walk)
     return walk->live ? ask_record(walk->live) : NULL;
 }
 
-void task_refresh(struct task *task, bool tell)
+enum task_status task_status(struct task *task)
 {
     struct task_asks walk = { .task = task };
-    enum task_status status = TASK_WORKING;
 
-    if (task_over(task) || task->view || !task->caller.call)
-        return;
+    if (task_over(task))
+        return task->status;
+    if (task_expires(task) <= task_now(task->server)) /* its end is being stored */
+        return TASK_WORKING;
     for (const struct ask_record *ask; (ask = task_asks_next(&walk));)
         if (task_shows(task, ask))
-            status = TASK_INPUT_REQUIRED;
+            return TASK_INPUT_REQUIRED;
+    return TASK_WORKING;
+}
+
+void task_refresh(struct task *task, bool tell)
+{
+    if (task_over(task) || !task->caller.call)
+        return;
+    enum task_status status = task_status(task);
     if (status == task->status && !tell)
         return;
     task->status = status;

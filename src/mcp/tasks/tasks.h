@@ -66,8 +66,10 @@ struct task_owner { /* a principal with tasks */
 };
 
 /*
- * A task that is worked on here, or has ended here. Or, with `view`, what the store knows of it at
- * this moment: a view is in no list, has no call, and is freed by whoever asked for it.
+ * The small record of a task, and its call: what is shown of the task is made from these two each
+ * time (task_status, task_asks). The task is worked on here, or has ended here, and the server has
+ * it in its lists. Or it is a view, made from the records in the store at this moment: a view is
+ * in no list, has no live call, and is freed by whoever asked for it.
  */
 struct task {
     struct caller caller; /* first */
@@ -75,29 +77,26 @@ struct task {
     struct heap_node due; /* the store's clock: when it fails, or is forgotten */
     /* once it has ended: in the server's list and in its owner's; oldest first */
     struct list ended, own;
-    struct task_owner *owner;
+    struct task_owner *owner; /* NULL: it is a view */
     struct id id;
     struct arena arena; /* of what is noted while it lives */
     struct str principal;
-    struct client client; /* that made it; its name is known until its call begins */
-    bool view;
-    bool expiring;            /* its time is over, and its end is being stored */
-    struct ask_record *shown; /* view: what it waits for; in the arena */
+    struct client client;     /* that made it; its name is known until its call begins */
+    struct ask_record *shown; /* view: the open asks of its call; in the arena */
     size_t shown_count;
-    uint64_t version; /* view: the version of its record */
-    enum task_status status;
-    bool asked;   /* its call has stored questions that are open */
-    bool running; /* counted among the server's calls */
-    bool kept;    /* the store has a record of it */
-    bool storing; /* a write of its record is under way */
-    bool stale;   /* another write has to follow */
-    bool lost;    /* it has ended, nobody has fetched its end, and the store has no record of it */
+    uint64_t version;        /* view: the version of its record */
+    enum task_status status; /* how it has ended; before that, what listeners were told last */
+    bool asked;              /* its call has stored questions that are open */
+    bool running;            /* counted among the server's calls */
+    bool kept;               /* the store has a record of it */
+    bool storing;            /* a write of its record is under way */
+    bool stale;              /* another write has to follow */
+    bool lost; /* it has ended, nobody has fetched its end, and the store has no record of it */
     int64_t created_ms, updated_ms, ttl_ms;
     struct task_note *notes;
     size_t note_count;
-    size_t message_len;
-    char *message;  /* heap, or NULL */
-    struct str end; /* heap: the result (completed) or the error (failed), JSON */
+    struct str message; /* heap */
+    struct str end;     /* heap: the result (completed) or the error (failed), JSON */
 };
 
 /* What the server has of them. */
@@ -162,7 +161,11 @@ struct task_spec {
     uint8_t can;
     role_set roles; /* of the token that made it */
 };
-/* NULL: there are too many tasks. */
+/* A view, with nothing in it yet. */
+struct task *task_make(struct mcp_server *server, const struct task_spec *spec);
+/* The server has it from now on. False: there are too many tasks, or it has this one. */
+bool task_enter(struct task *task);
+/* Both. NULL: there are too many tasks. */
 struct task *task_create(struct mcp_server *server, const struct task_spec *spec);
 /* Its call begins, or goes on with the task as its caller. `opened`: the client has its id. */
 void task_begin(struct task *task, struct target *target, const struct json *args, bool opened);
@@ -173,32 +176,21 @@ void task_open(struct task *task, struct target *target, const struct json *args
 void task_go_on(struct task *task, struct call *call);
 /* The call runs: a server that shuts down waits for it. */
 void task_count(struct task *task);
-void task_set_ttl(struct task *task, int64_t ttl_ms);
 /* For any principal. */
 struct task *task_by_id(const struct mcp_server *server, struct str id);
-/* At any time of its life: the task leaves its call. */
+/* At any time of its life: the task leaves its call. Also of a view. */
 void task_forget(struct task *task);
 bool task_over(const struct task *task);
+/* As its client sees it at this moment. */
+enum task_status task_status(struct task *task);
 int64_t task_expires(const struct task *task);
 /* Ends the task. `end` (heap) belongs to the task from now on. */
 void task_end(struct task *task, enum task_status status, struct str end, struct str message);
-/* The task had ended before, at this time. */
-void task_restored(struct task *task, int64_t updated_ms);
 void task_end_outcome(struct task *task, const struct outcome *outcome);
-struct task_ending { /* how a task ends whose call has ended so */
-    enum task_status status;
-    struct buf end;
-    struct str message;
-};
-void task_ending_make(struct task_ending *ending, const struct mcp_opts *opts,
-                      const struct outcome *outcome);
-/* {code, message} */
-void task_error_write(struct buf *out, int64_t code, struct str message);
-/* The error message when the time is over. */
-extern const struct str task_time_over;
 /* The store's clock. */
 int64_t task_now(const struct mcp_server *server);
-void task_fail(struct task *task, int64_t code, struct str message);
+void task_fail(struct task *task, struct str message);
+/* The status message. */
 void task_say(struct task *task, struct str message);
 /* A request with these roles looks at it. What its client cannot be asked any more is asked
  * elsewhere, if it can be. */
@@ -224,7 +216,8 @@ const struct ask_record *task_asks_next(struct task_asks *walk);
 
 extern const struct caller_ops task_caller_ops;
 
-/* store.c. Writes its record anew, if it has one, when the last write has ended. */
+/* store.c. Writes its record anew, if it has one, when the last write has ended. Of a view: unless
+ * the record was written in the meantime. */
 void task_store(struct task *task);
 /*
  * Writes the first record, with a durable or shared store. done(task): it is there, perhaps at
@@ -234,9 +227,6 @@ void task_store(struct task *task);
  */
 void task_store_first(struct task *task, bool insist, void (*done)(void *data, struct task *task),
                       void *data);
-bool task_record_write(struct buf *out, const struct task *task);
-/* Writes what a view has noted into the record, unless that was written in the meantime. */
-void task_view_store(const struct task *view);
 /* Nobody was told its id: removes its record. */
 void task_record_drop(struct mcp_server *server, struct str id);
 
@@ -249,7 +239,6 @@ typedef void task_loaded(void *data, struct task *task, nod_status status);
  */
 void task_load(struct mcp_server *server, struct str id, struct str principal, role_set roles,
                bool look, task_loaded *done, void *data);
-void task_view_free(struct task *view);
 
 /* --- requests that wait (rpc.c) --- */
 

@@ -157,10 +157,7 @@ static void note_result(struct task *task, const struct feed *feed,
         note->opened = true; /* the page decides now */
     if (result->problems.len)
         note->problems = arena_str(&task->arena, result->problems);
-    if (task->view)
-        task_view_store(task);
-    else
-        task_store(task);
+    task_store(task);
 }
 
 /* The client's word does not count: whoever follows is asked. */

@@ -37,21 +37,23 @@ static void write_requests(struct json_writer *w, struct task *task)
 
 void task_write(struct json_writer *w, struct task *task, bool detailed)
 {
+    enum task_status status = task_status(task);
+
     jw_key_str(w, STR("taskId"), id_str(&task->id));
-    jw_key_str(w, STR("status"), statuses[task->status]);
-    if (task->message_len)
-        jw_key_str(w, STR("statusMessage"), str_n(task->message, task->message_len));
+    jw_key_str(w, STR("status"), statuses[status]);
+    if (task->message.len)
+        jw_key_str(w, STR("statusMessage"), task->message);
     jw_key_time(w, STR("createdAt"), task->created_ms);
     jw_key_time(w, STR("lastUpdatedAt"), task->updated_ms);
     jw_key_i64(w, STR("ttlMs"), task->ttl_ms);
     jw_key_i64(w, STR("pollIntervalMs"), TASK_POLL_MS);
     if (!detailed)
         return;
-    if (task->status == TASK_INPUT_REQUIRED)
+    if (status == TASK_INPUT_REQUIRED)
         write_requests(w, task);
-    else if (task->status == TASK_COMPLETED)
+    else if (status == TASK_COMPLETED)
         jw_key_raw(w, STR("result"), task->end);
-    else if (task->status == TASK_FAILED)
+    else if (status == TASK_FAILED)
         jw_key_raw(w, STR("error"), task->end);
 }
 
