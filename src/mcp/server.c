@@ -130,7 +130,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     catalog_watch(own->catalog, catalog_changed, server);
     engine_use_catalog(own->engine, own->catalog);
     announce_listen(server);
-    engine_recover(own->engine, &(struct recovery_opts){ .orphan = caller_away_orphan,
+    engine_recover(own->engine, &(struct recovery_opts){ .orphan = tasks_orphan,
                                                          .data = server,
                                                          .node_ttl_ms = own->node_ttl_ms });
     timer_set(own->loop, &server->sweep, MCP_SWEEP_MS, server_sweep, server);

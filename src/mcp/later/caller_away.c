@@ -19,10 +19,11 @@
 #include "mcp/shared/gone.h"
 #include "mcp/shared/server_inside.h"
 #include "mcp/era2025/session_store.h"
-#include "mcp/tasks/tasks.h"
-#include "mcp/shared/work.h"
 
-enum { AWAY_ARENA_MAX = 64 << 10 };
+enum {
+    AWAY_ARENA_MAX = 64 << 10,
+    AWAY_KEEP_MS = 60000, /* an end is kept for at least so long */
+};
 
 struct callers_away {
     struct list live; /* struct caller_away */
@@ -149,8 +150,8 @@ static const struct caller_ops carried_ops = { .asked = caller_away_asked,
 
 /* --- coming and going --- */
 
-static void go_on(struct mcp_server *server, const struct call_record *record,
-                  struct target *target, const struct caller_record *by)
+void caller_away_go_on(struct mcp_server *server, const struct call_record *record,
+                       struct target *target, const struct caller_record *by)
 {
     struct caller_away *away = MEM_NEW(struct caller_away);
 
@@ -170,81 +171,18 @@ static void go_on(struct mcp_server *server, const struct call_record *record,
                  ? "a call that nobody worked on goes on here"
                  : "a call whose process is gone waits here for its turn",
              LOG_STR("call", record->id), LOG_STR("target", record->target));
-    if (!engine_adopt(server->opts.engine,
-                      &(struct adopt_spec){ .record = record,
-                                            .portable = !by->held && server->opts.portable_states,
-                                            .target = target,
-                                            .keep_ms = by->held ? server->opts.session_idle_ms
-                                                                : TASK_ENDED_KEEP_MS,
-                                            .caller = &away->caller }))
+    if (!engine_adopt(
+            server->opts.engine,
+            &(struct adopt_spec){ .record = record,
+                                  .portable = !by->held && server->opts.portable_states,
+                                  .target = target,
+                                  .keep_ms = by->held ? server->opts.session_idle_ms : AWAY_KEEP_MS,
+                                  .caller = &away->caller }))
         caller_away_free(away);
 }
 
-/*
- * A call that a request opened, and that became a task later. Its record names no caller, because a
- * request does not come back; the record of the task does.
- */
-struct becoming {
-    struct server_work work; /* first */
-    struct id call;
-    struct caller_record by;
-};
-
-static void becoming_free(struct becoming *becoming)
+void caller_away_orphan(struct mcp_server *server, const struct call_record *record)
 {
-    server_work_done(&becoming->work);
-    mem_free(becoming);
-}
-
-static void becoming_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct becoming *becoming = data;
-    struct mcp_server *server = becoming->work.server;
-    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
-    bool can_run =
-        record && (record->state == CALL_STORED_RUNNABLE || record->state == CALL_STORED_RUNNING);
-    struct target *target = server && can_run
-                                ? catalog_named(server->opts.catalog, record->kind, record->target)
-                                : NULL;
-
-    if (target && !server_draining(server))
-        go_on(server, record, target, &becoming->by);
-    becoming_free(becoming);
-}
-
-static void becoming_known(void *data, struct task *view, nod_status status)
-{
-    struct becoming *becoming = data;
-    struct mcp_server *server = becoming->work.server;
-    bool goes_on = server && view && !task_over(view);
-
-    (void)status; /* if there is something to do, the next look shows it again */
-    if (goes_on)
-        becoming->by =
-            (struct caller_record){ .can = view->client.declares,
-                                    .roles = (uint8_t)view->caller.roles,
-                                    .asks_until = task_expires(view) + TASK_ASKS_MORE_MS };
-    task_forget(view);
-    if (!goes_on) {
-        becoming_free(becoming);
-        return;
-    }
-    struct store *store = engine_store(server->opts.engine);
-    store->ops->load_call(store, id_str(&becoming->call), becoming_loaded, becoming);
-}
-
-static void orphan_became_task(struct mcp_server *server, const struct call_record *record)
-{
-    struct becoming *becoming = MEM_NEW(struct becoming);
-
-    becoming->call = id_of(record->id);
-    server_work_add(server, &becoming->work);
-    task_load(server, record->id, record->principal, ROLES_NONE, true, becoming_known, becoming);
-}
-
-void caller_away_orphan(void *data, const struct call_record *record)
-{
-    struct mcp_server *server = data;
     struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
     struct caller_record by;
     struct arena arena;
@@ -254,10 +192,8 @@ void caller_away_orphan(void *data, const struct call_record *record)
     arena_init(&arena, AWAY_ARENA_MAX);
     if (!target)
         gone_orphan(server, record);
-    else if (!record->caller.len && str_eq(record->scope, record->principal)) /* of no session */
-        orphan_became_task(server, record);
     else if (caller_record_read(&arena, record->caller, &by))
-        go_on(server, record, target, &by);
+        caller_away_go_on(server, record, target, &by);
     else
         LOG_DEBUG("a call that nobody works on is left to others", LOG_STR("call", record->id),
                   LOG_STR("target", record->target));

@@ -10,14 +10,18 @@
 
 #include "core/engine.h"
 
+struct caller_record;
 struct callers_away;
 struct mcp_server;
 
 struct callers_away *callers_away_create(void);
 void callers_away_destroy(struct callers_away *callers);
 
-/* recovery_opts.orphan; data is the server. */
-void caller_away_orphan(void *data, const struct call_record *record);
+/* Runs on a call that nobody works on, if its record names its caller. */
+void caller_away_orphan(struct mcp_server *server, const struct call_record *record);
+/* The same for a caller that is named elsewhere. */
+void caller_away_go_on(struct mcp_server *server, const struct call_record *record,
+                       struct target *target, const struct caller_record *by);
 
 /* Is the client of this call away, or does the call go on by itself? */
 bool caller_is_away(const struct call *call);

@@ -286,6 +286,6 @@ void tasks_resumed(struct caller2026 *caller, struct str id,
 
     *resumed = (struct resumed){ caller, done };
     caller->busy++;
-    task_load(caller->server, id, caller->principal, caller->caller.roles, true, resumed_loaded,
-              resumed);
+    task_load(caller->server, id, caller->principal, caller->caller.roles, TASK_TO_LOOK,
+              resumed_loaded, resumed);
 }

@@ -20,6 +20,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "mcp/later/caller_away.h"
+#include "mcp/shared/caller_record.h"
 #include "mcp/shared/drain.h"
 #include "mcp/shared/gone.h"
 #include "mcp/era2026/request_state.h"
@@ -39,7 +41,7 @@ struct loading {
     struct arena arena;
     struct str id, principal;
     role_set roles;
-    bool look;
+    enum task_why why;
     const struct json *record;
     uint64_t version;
     struct call_record call;
@@ -62,7 +64,8 @@ static void loaded(struct loading *loading, struct task *task, nod_status status
 /* Is the task only to be shown? */
 static bool views(const struct loading *loading)
 {
-    return loading->look || engine_store(loading->work.server->opts.engine)->ops->shared;
+    return loading->why != TASK_TO_WORK ||
+           engine_store(loading->work.server->opts.engine)->ops->shared;
 }
 
 static int64_t number(const struct json *record, struct str key)
@@ -71,6 +74,16 @@ static int64_t number(const struct json *record, struct str key)
 
     json_i64(json_get(record, key), &n);
     return n;
+}
+
+/* When its time is over. */
+static int64_t expires(const struct json *record)
+{
+    int64_t at;
+
+    return __builtin_add_overflow(number(record, STR("created")), number(record, STR("ttl")), &at)
+               ? INT64_MAX
+               : at;
 }
 
 static void read_notes(struct task *task, const struct json *notes)
@@ -141,15 +154,6 @@ static struct task *task_of_record(struct loading *loading, bool view)
 }
 
 /* --- showing a task --- */
-
-static bool time_over(const struct loading *loading)
-{
-    int64_t until;
-
-    return !__builtin_add_overflow(number(loading->record, STR("created")),
-                                   number(loading->record, STR("ttl")), &until) &&
-           until <= task_now(loading->work.server);
-}
 
 /* It has not ended. */
 static void show(struct loading *loading)
@@ -291,7 +295,8 @@ static bool wants_taker(const struct loading *loading)
     bool runnable = loading->call.state == CALL_STORED_RUNNABLE && !server_draining(server);
     bool not_handed = !loading->call.handed && loading->call.state != CALL_STORED_WAITING;
 
-    return !loading->look && (runnable || not_handed) && !task_by_id(server, loading->id);
+    return loading->why == TASK_TO_WORK && (runnable || not_handed) &&
+           !task_by_id(server, loading->id);
 }
 
 /* Its time is over, but it was answered before that. Whoever finds it acts on the answers; to adopt
@@ -299,7 +304,8 @@ static bool wants_taker(const struct loading *loading)
 static bool answered_in_time(const struct loading *loading)
 {
     return loading->call.handed && loading->call.state != CALL_STORED_WAITING &&
-           time_over(loading) && !task_by_id(loading->work.server, loading->id);
+           expires(loading->record) <= task_now(loading->work.server) &&
+           !task_by_id(loading->work.server, loading->id);
 }
 
 static void asks_scanned(void *data, nod_status status, const struct store_reply *reply)
@@ -316,6 +322,19 @@ static void asks_scanned(void *data, nod_status status, const struct store_reply
         loaded(loading, task_by_id(server, loading->id), NOD_OK);
     else
         adopt(loading);
+}
+
+static void orphan_found(struct loading *loading, const struct call_record *record)
+{
+    struct mcp_server *server = loading->work.server;
+    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
+    struct caller_record by = { .can = (uint8_t)number(loading->record, STR("can")),
+                                .roles = (uint8_t)roles_of(loading),
+                                .asks_until = expires(loading->record) + TASK_ASKS_MORE_MS };
+
+    if (target && record->state != CALL_STORED_WAITING && !server_draining(server))
+        caller_away_go_on(server, record, target, &by);
+    loaded(loading, NULL, NOD_OK);
 }
 
 static void found(struct loading *loading, const struct call_record *record)
@@ -336,6 +355,10 @@ static void found(struct loading *loading, const struct call_record *record)
     case CALL_STORED_WAITING:
         break;
     }
+    if (loading->why == TASK_TO_RUN_ON) {
+        orphan_found(loading, record);
+        return;
+    }
     loading->call = call_record_copy(&loading->arena, record);
     loading->asks = arena_zalloc(&loading->arena, STORE_CLAIM_MOST * sizeof(*loading->asks));
     store->ops->scan(store,
@@ -348,12 +371,7 @@ static void found(struct loading *loading, const struct call_record *record)
 /* The time is over, and so is the time in which its client could learn of that. */
 static bool long_over(const struct loading *loading)
 {
-    const struct json *record = loading->record;
-    int64_t until;
-
-    return !__builtin_add_overflow(number(record, STR("created")), number(record, STR("ttl")),
-                                   &until) &&
-           until + TASK_ENDED_KEEP_MS <= task_now(loading->work.server);
+    return expires(loading->record) <= task_now(loading->work.server) - TASK_ENDED_KEEP_MS;
 }
 
 static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
@@ -381,11 +399,10 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
 static bool record_fits(const struct loading *loading, const struct json *record, int64_t now)
 {
     bool ended_then = number(record, STR("status")) >= TASK_COMPLETED;
-    int64_t until;
+    int64_t until = expires(record);
 
     if (number(record, STR("version")) != RECORD_VERSION ||
-        !str_eq(json_get_str(record, STR("principal")), loading->principal) ||
-        __builtin_add_overflow(number(record, STR("created")), number(record, STR("ttl")), &until))
+        !str_eq(json_get_str(record, STR("principal")), loading->principal) || until == INT64_MAX)
         return false;
     return !ended_then || until > now || number(record, STR("updated")) + TASK_ENDED_KEEP_MS > now;
 }
@@ -416,7 +433,7 @@ static void record_loaded(void *data, nod_status status, const struct store_repl
 }
 
 void task_load(struct mcp_server *server, struct str id, struct str principal, role_set roles,
-               bool look, task_loaded *done, void *data)
+               enum task_why why, task_loaded *done, void *data)
 {
     struct store *store = engine_store(server->opts.engine);
     struct loading *loading = MEM_NEW(struct loading);
@@ -425,9 +442,31 @@ void task_load(struct mcp_server *server, struct str id, struct str principal, r
     loading->id = arena_str(&loading->arena, id);
     loading->principal = arena_str(&loading->arena, principal);
     loading->roles = roles;
-    loading->look = look;
+    loading->why = why;
     loading->done = done;
     loading->data = data;
     server_work_add(server, &loading->work);
     store->ops->get(store, STR(TASKS_STORE_KIND), loading->id, record_loaded, loading);
+}
+
+/* --- a call that nobody works on --- */
+
+static void orphan_loaded(void *data, struct task *view, nod_status status)
+{
+    (void)data, (void)status; /* if there is something to do, the next look shows it again */
+    task_forget(view);
+}
+
+/* The record of a call that a request opened names no caller, because a request does not come back.
+ * If the call became a task later, the record of the task does. */
+void tasks_orphan(void *data, const struct call_record *record)
+{
+    struct mcp_server *server = data;
+    bool named = record->caller.len || !str_eq(record->scope, record->principal); /* a session */
+
+    if (named || !catalog_named(server->opts.catalog, record->kind, record->target))
+        caller_away_orphan(server, record);
+    else if (!server_draining(server))
+        task_load(server, record->id, record->principal, ROLES_NONE, TASK_TO_RUN_ON, orphan_loaded,
+                  NULL);
 }

@@ -142,8 +142,8 @@ struct task *task_of_request(struct request *request, const struct json *respons
         return NULL;
     wait->go_on = go_on;
     wait->responses = responses ? json_copy(&wait->arena, responses) : NULL;
-    task_load(server, arena_str(&wait->arena, id), wait->principal, wait->roles, false, wait_loaded,
-              wait);
+    task_load(server, arena_str(&wait->arena, id), wait->principal, wait->roles, TASK_TO_WORK,
+              wait_loaded, wait);
     return NULL;
 }
 

@@ -133,6 +133,10 @@ struct caller2026;
 void tasks_resumed(struct caller2026 *caller, struct str id,
                    void (*done)(struct caller2026 *caller, bool was));
 
+/* recovery_opts.orphan; data is the server. Runs the call on, for a task or for whoever else comes
+ * back for it. */
+void tasks_orphan(void *data, const struct call_record *record);
+
 /* By its id, for its principal; NULL: not known on this node. */
 struct task *task_find(struct mcp_server *server, struct str id, struct str principal);
 
@@ -234,11 +238,13 @@ void task_record_drop(struct mcp_server *server, struct str id);
 typedef void task_loaded(void *data, struct task *task, nod_status status);
 /*
  * Looks in the store for a task of this principal. `done` is called later, with NULL if there is
- * none. If the store is ours alone, the task is worked on here from then on, or has ended. If other
- * nodes share the store, or with `look`, it is a view.
+ * none. TASK_TO_WORK: if the store is ours alone, the task is worked on here from then on, or has
+ * ended. If other nodes share the store, or with TASK_TO_LOOK, it is a view. TASK_TO_RUN_ON: its
+ * call is run on while its client is away; what `done` is given says nothing.
  */
+enum task_why { TASK_TO_WORK, TASK_TO_LOOK, TASK_TO_RUN_ON };
 void task_load(struct mcp_server *server, struct str id, struct str principal, role_set roles,
-               bool look, task_loaded *done, void *data);
+               enum task_why why, task_loaded *done, void *data);
 
 /* --- requests that wait (rpc.c) --- */
 
