@@ -119,7 +119,7 @@ static void expect(const struct ask26 *ask, int status, const char *has, char *s
 #define SECOND(n)  "{\"second\":{\"action\":\"accept\",\"content\":{\"age\":" n "}}}"
 #define HASH(text) "{\"#1\":" text "}"
 
-static char one[TEXT_MAX], two[TEXT_MAX], three[TEXT_MAX];
+static char one[TEXT_MAX], two[TEXT_MAX];
 
 /* --- rounds --- */
 
@@ -137,31 +137,6 @@ static void a_question_travels_in_a_result_and_its_answer_in_a_request(void **st
            200, "accepted {'age':7}", NULL);
 }
 
-static void decline_and_cancel_are_two_things(void **state)
-{
-    (void)state;
-    expect(&(struct ask26){ .name = "confirm" }, 200, "input_required", one);
-    expect(&(struct ask26){ .name = "confirm",
-                            .state = one,
-                            .responses = HASH("{\"action\":\"decline\"}") },
-           200, "declined ", NULL);
-    expect(&(struct ask26){ .name = "confirm" }, 200, "input_required", one);
-    expect(&(struct ask26){ .name = "confirm",
-                            .state = one,
-                            .responses = HASH("{\"action\":\"cancel\"}") },
-           200, "cancelled ", NULL);
-}
-
-static void one_round_leads_to_the_next(void **state)
-{
-    (void)state;
-    expect(&(struct ask26){ .name = "twice" }, 200, "\"first\":{\"method\"", one);
-    expect(&(struct ask26){ .name = "twice", .state = one, .responses = FIRST("1") }, 200,
-           "\"second\":{\"method\"", two);
-    expect(&(struct ask26){ .name = "twice", .state = two, .responses = SECOND("2") }, 200,
-           "1 and 2", NULL);
-}
-
 static void prompts_and_resources_may_ask_as_well(void **state)
 {
     (void)state;
@@ -173,161 +148,6 @@ static void prompts_and_resources_may_ask_as_well(void **state)
         200, "\"ttlMs\":0,\"cacheScope\":\"private\",\"contents\"", NULL);
     expect(&(struct ask26){ .method = "prompts/get", .name = "greet", .args = "{\"topic\":\"x\"}" },
            200, "\"resultType\":\"complete\"", NULL);
-}
-
-static void sampling_and_roots_are_asked_the_same_way(void **state)
-{
-    (void)state;
-    expect(&(struct ask26){ .name = "sample" }, 200,
-           "{\"method\":\"sampling/createMessage\",\"params\":{\"messages\":[],\"maxTokens\":5}}",
-           one);
-    expect(&(struct ask26){ .name = "sample",
-                            .state = one,
-                            .responses = HASH("{\"role\":\"assistant\",\"model\":\"m\","
-                                              "\"content\":{\"type\":\"text\",\"text\":\"hi\"}}") },
-           200, "accepted {'role':'assistant'", NULL);
-    expect(&(struct ask26){ .name = "roots" }, 200, "{\"method\":\"roots/list\",\"params\":{}}",
-           one);
-    expect(&(struct ask26){ .name = "roots", .state = one, .responses = HASH("{\"roots\":[]}") },
-           200, "accepted {'roots':[]}", NULL);
-}
-
-/* --- answers that are not there, or do not fit --- */
-
-static void what_is_not_answered_is_asked_again(void **state)
-{
-    (void)state;
-    expect(&(struct ask26){ .name = "twice" }, 200, "\"first\"", one);
-    expect(&(struct ask26){ .name = "twice", .state = one }, 200, "\"first\":{\"method\"", two);
-    expect(&(struct ask26){ .name = "twice", .state = two, .responses = "{\"other\":{}}" }, 200,
-           "\"first\":{\"method\"", three);
-    expect(&(struct ask26){ .name = "twice", .state = three, .responses = FIRST("1") }, 200,
-           "\"second\"", NULL);
-}
-
-static void what_does_not_fit_is_asked_again_and_says_why(void **state)
-{
-    (void)state;
-    expect(&(struct ask26){ .name = "deed" }, 200, "\"age\":{\"method\"", one);
-    expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("\"old\"") }, 200,
-           "\"message\":\"Your last answer could not be used: age: ", two);
-    expect(&(struct ask26){ .name = "deed", .state = two, .responses = AGE("5") }, 200, "done",
-           NULL);
-    assert_int_equal(world.deeds, 1);
-}
-
-static void after_eight_attempts_the_question_ends(void **state)
-{
-    (void)state;
-    expect(&(struct ask26){ .name = "deed" }, 200, "\"age\":{\"method\"", one);
-    for (int i = 1; i < 8; i++)
-        expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("\"x\"") }, 200,
-               "could not be used", one);
-    expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("\"x\"") }, 200,
-           "\"isError\":true", NULL);
-    assert_int_equal(world.deeds, 0);
-}
-
-static void what_is_not_even_an_answer_is_an_error(void **state)
-{
-    static const char *const malformed[] = {
-        "[]",
-        "7",
-        "{\"age\":7}",
-        "{\"age\":{}}",
-        "{\"age\":{\"action\":\"maybe\"}}",
-        "{\"age\":{\"action\":\"accept\",\"content\":\"x\"}}",
-        "{\"age\":{\"content\":{\"age\":1}}}",
-        "{\"age\":{\"roots\":[]}}",
-    };
-
-    (void)state;
-    expect(&(struct ask26){ .name = "deed" }, 200, "\"age\"", one);
-    for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++)
-        expect(&(struct ask26){ .name = "deed", .state = one, .responses = malformed[i] }, 400,
-               "\"code\":-32602", NULL);
-    /* and the question is still there */
-    expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("1") }, 200, "done",
-           NULL);
-}
-
-/* --- the same again --- */
-
-static void the_very_same_retry_gets_the_result_and_executes_nothing(void **state)
-{
-    int runs;
-
-    (void)state;
-    expect(&(struct ask26){ .name = "deed" }, 200, "\"age\"", one);
-    expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("5") }, 200, "done",
-           NULL);
-    runs = world.runs;
-    for (int i = 0; i < 3; i++)
-        expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("5.0") }, 200,
-               "\"text\":\"done\"", NULL);
-    expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("6") }, 400, SECOND_TOLD,
-           NULL);
-    expect(&(struct ask26){ .name = "deed",
-                            .state = one,
-                            .responses = "{\"age\":{\"action\":\"decline\"}}" },
-           400, SECOND_TOLD, NULL);
-    assert_int_equal(world.runs, runs);
-    assert_int_equal(world.deeds, 1);
-}
-
-static void a_state_of_an_older_round_leads_to_where_the_call_is_now(void **state)
-{
-    (void)state;
-    expect(&(struct ask26){ .name = "twice" }, 200, "\"first\"", one);
-    expect(&(struct ask26){ .name = "twice", .state = one, .responses = FIRST("1") }, 200,
-           "\"second\"", two);
-    expect(&(struct ask26){ .name = "twice", .state = one, .responses = FIRST("1") }, 200,
-           "\"second\":{\"method\"", three);
-    expect(&(struct ask26){ .name = "twice", .state = one, .responses = FIRST("9") }, 400,
-           SECOND_TOLD, NULL);
-    expect(&(struct ask26){ .name = "twice", .state = three, .responses = SECOND("2") }, 200,
-           "1 and 2", NULL);
-    expect(&(struct ask26){ .name = "twice", .state = two, .responses = SECOND("2") }, 200,
-           "1 and 2", NULL);
-    expect(&(struct ask26){ .name = "twice", .state = two, .responses = SECOND("3") }, 400,
-           SECOND_TOLD, NULL);
-}
-
-static void a_duplicate_of_a_running_round_waits_for_the_same_end(void **state)
-{
-    struct talk first, second;
-
-    (void)state;
-    expect(&(struct ask26){ .name = "later" }, 200, "\"age\"", one);
-    post(&first, &(struct ask26){ .name = "later", .state = one, .responses = AGE("5") });
-    WORLD_AWAIT(&world, world.held);
-    int runs = world.runs;
-    post(&second, &(struct ask26){ .name = "later", .state = one, .responses = AGE("5") });
-    for (int i = 0; i < 5; i++)
-        world_turn(&world);
-    world_let_go(&world);
-    talk_await(&first, "let go");
-    talk_await(&second, "let go");
-    assert_int_equal(world.runs, runs);
-    talk_close(&first);
-    talk_close(&second);
-}
-
-static void a_duplicate_with_other_answers_is_refused_when_the_round_is_over(void **state)
-{
-    struct talk first, second;
-
-    (void)state;
-    expect(&(struct ask26){ .name = "later" }, 200, "\"age\"", one);
-    post(&first, &(struct ask26){ .name = "later", .state = one, .responses = AGE("5") });
-    WORLD_AWAIT(&world, world.held);
-    post(&second, &(struct ask26){ .name = "later", .state = one, .responses = AGE("6") });
-    world_turn(&world);
-    world_let_go(&world);
-    talk_await(&first, "let go");
-    talk_await(&second, SECOND_TOLD);
-    talk_close(&first);
-    talk_close(&second);
 }
 
 /* --- who, what, when --- */
@@ -779,18 +599,7 @@ SUBJECT(ask2026)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_question_travels_in_a_result_and_its_answer_in_a_request),
-        TEST(decline_and_cancel_are_two_things),
-        TEST(one_round_leads_to_the_next),
         TEST(prompts_and_resources_may_ask_as_well),
-        TEST(sampling_and_roots_are_asked_the_same_way),
-        TEST(what_is_not_answered_is_asked_again),
-        TEST(what_does_not_fit_is_asked_again_and_says_why),
-        TEST(after_eight_attempts_the_question_ends),
-        TEST(what_is_not_even_an_answer_is_an_error),
-        TEST(the_very_same_retry_gets_the_result_and_executes_nothing),
-        TEST(a_state_of_an_older_round_leads_to_where_the_call_is_now),
-        HOLDING(a_duplicate_of_a_running_round_waits_for_the_same_end),
-        HOLDING(a_duplicate_with_other_answers_is_refused_when_the_round_is_over),
         WITH_TOKENS(a_state_is_good_for_one_principal_and_one_request),
         TEST(an_expired_question_in_a_valid_state_is_a_timeout),
         TEST(a_state_ends_some_time_after_its_questions),

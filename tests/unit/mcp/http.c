@@ -33,104 +33,6 @@ static void asked_id(struct talk *talk, char out[64])
     talk_cut(talk, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", out, 64);
 }
 
-static void a_result_alone_is_plain_json(void **state)
-{
-    struct wire_client client = { 0 };
-    struct talk talk;
-
-    (void)state;
-    client_begin(&client, &world, "2025-11-25", "{}");
-    client_post(&client, &talk, CALL("1", "echo", "{\"text\":\"hi\"}"));
-    talk_await_end(&talk);
-    assert_true(talk_has(&talk, "HTTP/1.1 200"));
-    assert_true(talk_has(&talk, "Content-Type: application/json"));
-    assert_true(talk_has(&talk, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":"
-                                "\"text\",\"text\":\"hi\"}]}}"));
-    talk_close(&talk);
-}
-
-static void a_question_turns_the_response_into_events_and_the_answer_ends_them(void **state)
-{
-    struct wire_client client = { 0 };
-    struct talk talk;
-    char id[64];
-
-    (void)state;
-    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
-    client_post(&client, &talk, CALL("1", "form", "{}"));
-    asked_id(&talk, id);
-    assert_true(talk_has(&talk, "id: 1_0\nretry: 1000\ndata: \n\n"));
-    assert_true(talk_has(&talk, "\"mode\":\"form\",\"message\":\"How old?\",\"requestedSchema\":{"
-                                "\"type\":\"object\",\"properties\":{\"age\":{\"type\":\"integer\"}"
-                                "},\"required\":[\"age\"]}"));
-    client_answer(&client, id, "\"result\":{\"action\":\"accept\",\"content\":{\"age\":7}}");
-    talk_await_end(&talk);
-    assert_true(talk_has(&talk, "accepted {'age':7}"));
-    assert_true(talk_has(&talk, "\"id\":1,\"result\""));
-    talk_close(&talk);
-}
-
-static void an_older_client_gets_no_priming_event_and_no_mode(void **state)
-{
-    struct wire_client client = { 0 };
-    struct talk talk;
-    char id[64];
-
-    (void)state;
-    client_begin(&client, &world, "2025-06-18", FORM_ONLY);
-    client_post(&client, &talk, CALL("1", "confirm", "{}"));
-    asked_id(&talk, id);
-    assert_false(talk_has(&talk, "retry:"));
-    assert_false(talk_has(&talk, "\"mode\""));
-    assert_true(talk_has(&talk, "\"requestedSchema\":{\"type\":\"object\",\"properties\":{},"
-                                "\"required\":[]}"));
-    client_answer(&client, id, "\"result\":{\"action\":\"decline\",\"content\":{\"x\":1}}");
-    talk_await_end(&talk);
-    assert_true(talk_has(&talk, "declined "));
-    talk_close(&talk);
-}
-
-static void only_the_exact_answer_of_the_right_session_counts(void **state)
-{
-    struct wire_client client = { 0 }, other = { 0 };
-    struct talk talk;
-    char id[64], wrong[80];
-
-    (void)state;
-    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
-    client_begin(&other, &world, "2025-11-25", FORM_ONLY);
-    client_post(&client, &talk, CALL("1", "confirm", "{}"));
-    asked_id(&talk, id);
-    client_answer(&other, id, "\"result\":{\"action\":\"accept\"}");
-    snprintf(wrong, sizeof(wrong), "%s.2", id);
-    client_answer(&client, wrong, "\"result\":{\"action\":\"accept\"}");
-    client_answer(&client, "nobody", "\"result\":{\"action\":\"accept\"}");
-    assert_int_equal(engine_pending(world.engine), 1);
-    client_answer(&client, id, "\"result\":{\"action\":\"cancel\"}");
-    client_answer(&client, id, "\"result\":{\"action\":\"accept\"}");
-    talk_await_end(&talk);
-    assert_true(talk_has(&talk, "cancelled "));
-    talk_close(&talk);
-}
-
-static void invalid_content_ends_the_call_and_says_where(void **state)
-{
-    struct wire_client client = { 0 };
-    struct talk talk;
-    char id[64];
-
-    (void)state;
-    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
-    client_post(&client, &talk, CALL("1", "form", "{}"));
-    asked_id(&talk, id);
-    client_answer(&client, id, "\"result\":{\"action\":\"accept\",\"content\":{\"age\":\"x\"}}");
-    talk_await_end(&talk);
-    assert_true(talk_has(&talk, "Invalid elicitation result content"));
-    assert_true(talk_has(&talk, "\"isError\":true"));
-    assert_true(talk_has(&talk, "\"path\":\"/age\""));
-    talk_close(&talk);
-}
-
 static void with_attempts_it_is_asked_again_under_another_id(void **state)
 {
     struct wire_client client = { 0 };
@@ -150,40 +52,6 @@ static void with_attempts_it_is_asked_again_under_another_id(void **state)
     client_answer(&client, second, "\"result\":{\"action\":\"accept\",\"content\":{\"age\":2}}");
     talk_await_end(&talk);
     assert_true(talk_has(&talk, "accepted {'age':2}"));
-    talk_close(&talk);
-}
-
-static void an_unknown_action_is_never_consent(void **state)
-{
-    struct wire_client client = { 0 };
-    struct talk talk;
-    char id[64];
-
-    (void)state;
-    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
-    client_post(&client, &talk, CALL("1", "confirm", "{}"));
-    asked_id(&talk, id);
-    client_answer(&client, id, "\"result\":{\"action\":\"yes!\"}");
-    talk_await_end(&talk);
-    assert_false(talk_has(&talk, "accepted"));
-    assert_true(talk_has(&talk, "\"isError\":true"));
-    talk_close(&talk);
-}
-
-static void an_error_of_the_client_is_not_a_refusal(void **state)
-{
-    struct wire_client client = { 0 };
-    struct talk talk;
-    char id[64];
-
-    (void)state;
-    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
-    client_post(&client, &talk, CALL("1", "confirm", "{}"));
-    asked_id(&talk, id);
-    client_answer(&client, id, "\"error\":{\"code\":-32601,\"message\":\"no\"}");
-    talk_await_end(&talk);
-    assert_false(talk_has(&talk, "declined"));
-    assert_true(talk_has(&talk, "\"isError\":true"));
     talk_close(&talk);
 }
 
@@ -219,28 +87,6 @@ static void nothing_is_sent_that_was_not_declared(void **state)
     talk_close(&talk);
 }
 
-static void a_link_waits_for_its_page_and_the_client_is_told(void **state)
-{
-    struct wire_client client = { 0 };
-    struct talk talk;
-    char id[64];
-
-    (void)state;
-    client_begin(&client, &world, "2025-11-25", "{\"elicitation\":{\"url\":{}}}");
-    client_post(&client, &talk, CALL("1", "url", "{\"wait\":true}"));
-    asked_id(&talk, id);
-    assert_true(talk_has(&talk, "\"mode\":\"url\""));
-    assert_true(talk_has(&talk, "\"elicitationId\":\""));
-    client_answer(&client, id, "\"result\":{\"action\":\"accept\"}");
-    assert_int_equal(engine_pending(world.engine), 1);
-    mcp_url_done(world.server, str_of(id));
-    talk_await_end(&talk);
-    assert_true(talk_has(&talk, "notifications/elicitation/complete"));
-    assert_false(talk_has(&talk, "notifications/cancelled"));
-    assert_true(talk_has(&talk, "accepted"));
-    talk_close(&talk);
-}
-
 static void the_end_of_a_page_is_told_after_the_call_too(void **state)
 {
     struct wire_client client = { 0 };
@@ -259,70 +105,6 @@ static void the_end_of_a_page_is_told_after_the_call_too(void **state)
     talk_await(&standing, "notifications/elicitation/complete");
     talk_close(&talk);
     talk_close(&standing);
-}
-
-static void sampling_and_roots_go_through_the_client(void **state)
-{
-    struct wire_client client = { 0 };
-    struct talk talk;
-    char id[64];
-
-    (void)state;
-    client_begin(&client, &world, "2025-03-26", "{\"sampling\":{},\"roots\":{}}");
-    client_post(&client, &talk, CALL("1", "sample", "{}"));
-    talk_await(&talk, "sampling/createMessage");
-    talk_cut(&talk, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", id, sizeof(id));
-    client_answer(&client, id,
-                  "\"result\":{\"role\":\"assistant\",\"model\":\"m\",\"content\":{\"type\":"
-                  "\"text\",\"text\":\"ok\"}}");
-    talk_await_end(&talk);
-    assert_true(talk_has(&talk, "accepted"));
-    talk_close(&talk);
-
-    client_post(&client, &talk, CALL("2", "sample", "{}"));
-    talk_await(&talk, "sampling/createMessage");
-    talk_cut(&talk, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", id, sizeof(id));
-    client_answer(&client, id, "\"error\":{\"code\":-1,\"message\":\"User rejected\"}");
-    talk_await_end(&talk);
-    assert_true(talk_has(&talk, "declined"));
-    talk_close(&talk);
-
-    client_post(&client, &talk, CALL("3", "roots", "{}"));
-    talk_await(&talk, "roots/list");
-    talk_cut(&talk, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", id, sizeof(id));
-    client_answer(&client, id, "\"result\":{\"roots\":[{\"uri\":\"file:///a\"}]}");
-    talk_await_end(&talk);
-    assert_true(talk_has(&talk, "file:///a"));
-    talk_close(&talk);
-}
-
-static void a_lost_connection_is_resumed_behind_the_last_event(void **state)
-{
-    struct wire_client client = { 0 };
-    struct talk first, second, third;
-    char id[64];
-
-    (void)state;
-    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
-    client_post(&client, &first, CALL("1", "confirm", "{}"));
-    asked_id(&first, id);
-    talk_close(&first);
-    world_turn(&world);
-    assert_int_equal(engine_pending(world.engine), 1);
-
-    client_get(&client, &second, "1_0");
-    talk_await(&second, id);
-    assert_true(talk_has(&second, "id: 1_1\n"));
-    assert_true(talk_has(&second, "id: 1_0\nretry: 1000\ndata: \n\n")); /* to come back again */
-    talk_close(&second);
-    client_answer(&client, id, "\"result\":{\"action\":\"accept\"}");
-
-    client_get(&client, &third, "1_1");
-    talk_await_end(&third);
-    assert_false(talk_has(&third, "elicitation/create"));
-    assert_true(talk_has(&third, "id: 1_2\n"));
-    assert_true(talk_has(&third, "\"id\":1,\"result\""));
-    talk_close(&third);
 }
 
 static void a_result_can_be_fetched_again_and_only_from_its_own_stream(void **state)
@@ -351,36 +133,6 @@ static void a_result_can_be_fetched_again_and_only_from_its_own_stream(void **st
         assert_true(talk_has(&talk, "HTTP/1.1 400"));
         talk_close(&talk);
     }
-}
-
-static void a_cancelled_request_gets_no_response_and_its_question_is_taken_down(void **state)
-{
-    struct wire_client client = { 0 };
-    struct talk talk;
-    char id[64], cancelled[128];
-
-    (void)state;
-    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
-    client_post(&client, &talk, CALL("\"a\"", "confirm", "{}"));
-    asked_id(&talk, id);
-    assert_int_equal(
-        client_status(&client, "POST",
-                      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
-                      "\"requestId\":\"b\"}}"),
-        202);
-    assert_int_equal(engine_calls(world.engine), 1);
-    assert_int_equal(
-        client_status(&client, "POST",
-                      "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
-                      "\"requestId\":\"a\"}}"),
-        202);
-    talk_await_end(&talk);
-    snprintf(cancelled, sizeof(cancelled),
-             "\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"%s\"", id);
-    assert_true(talk_has(&talk, cancelled));
-    assert_false(talk_has(&talk, "\"id\":\"a\""));
-    assert_int_equal(engine_calls(world.engine), 0);
-    talk_close(&talk);
 }
 
 static void an_expired_question_is_taken_down(void **state)
@@ -733,22 +485,6 @@ static void batches_belong_to_one_revision(void **state)
         202);
 }
 
-static void a_session_that_ends_takes_its_calls_along(void **state)
-{
-    struct wire_client client = { 0 };
-    struct talk talk;
-    char id[64];
-
-    (void)state;
-    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
-    client_post(&client, &talk, CALL("1", "confirm", "{}"));
-    asked_id(&talk, id);
-    assert_int_equal(client_status(&client, "DELETE", NULL), 204);
-    talk_await_end(&talk);
-    WORLD_AWAIT(&world, engine_calls(world.engine) == 0);
-    talk_close(&talk);
-}
-
 static void the_call_of_a_client_without_an_event_id_ends_without_it(void **state)
 {
     struct wire_client client = { 0 };
@@ -769,21 +505,10 @@ SUBJECT(http)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(a_result_alone_is_plain_json),
-        T(a_question_turns_the_response_into_events_and_the_answer_ends_them),
-        T(an_older_client_gets_no_priming_event_and_no_mode),
-        T(only_the_exact_answer_of_the_right_session_counts),
-        T(invalid_content_ends_the_call_and_says_where),
         T(with_attempts_it_is_asked_again_under_another_id),
-        T(an_unknown_action_is_never_consent),
-        T(an_error_of_the_client_is_not_a_refusal),
         T(nothing_is_sent_that_was_not_declared),
-        T(a_link_waits_for_its_page_and_the_client_is_told),
         T(the_end_of_a_page_is_told_after_the_call_too),
-        T(sampling_and_roots_go_through_the_client),
-        T(a_lost_connection_is_resumed_behind_the_last_event),
         T(a_result_can_be_fetched_again_and_only_from_its_own_stream),
-        T(a_cancelled_request_gets_no_response_and_its_question_is_taken_down),
         T(an_expired_question_is_taken_down),
         T(progress_rises_and_logs_keep_to_the_level),
         T(failures_of_tools_are_results_and_of_others_errors),
@@ -797,7 +522,6 @@ SUBJECT(http)
         T(the_answer_to_an_unknown_version_is_the_newest),
         T(requests_that_are_not_lawful_are_refused_clearly),
         T(batches_belong_to_one_revision),
-        T(a_session_that_ends_takes_its_calls_along),
         T(the_call_of_a_client_without_an_event_id_ends_without_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,15 +60,6 @@ static int setup_surviving(void **state)
     return start(&(struct world_opts){ .no_http = true, .survives = true });
 }
 
-static int setup_drawless(void **state)
-{
-    static const char *const clients[] = { "drawless", NULL };
-
-    (void)state;
-    return start(&(struct world_opts){
-        .no_http = true, .boolean_confirm_clients = clients, .heartbeat_ms = 20 });
-}
-
 static int teardown(void **state)
 {
     (void)state;
@@ -99,79 +90,6 @@ static void await(const char *text)
         if (n > 0)
             buf_add(&out.got, str_n(bytes, (size_t)n));
     }
-}
-
-static void every_message_is_answered_on_a_line_of_its_own(void **state)
-{
-    (void)state;
-    send_line(CALL("1", "echo", "{}"));
-    await("\"id\":1,\"error\":{\"code\":-32600");
-    send_line("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}");
-    await("{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n");
-    send_line("{nonsense");
-    await("\"id\":null,\"error\":{\"code\":-32700");
-    send_line("[]");
-    await("2025-03-26");
-    send_line("{\"jsonrpc\":\"2.0\",\"id\":3}");
-    await("\"id\":3,\"error\":{\"code\":-32600");
-    send_line(INIT("2025-11-25", "{}"));
-    await("\"protocolVersion\":\"2025-11-25\"");
-    send_line(CALL("4", "echo", "{\"text\":\"hello\"}"));
-    await("\"id\":4,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}}\n");
-}
-
-static void a_question_is_asked_and_answered_on_the_same_pipe(void **state)
-{
-    char id[64], answer[256];
-
-    (void)state;
-    send_line(INIT("2025-06-18", "{\"elicitation\":{}}"));
-    send_line(CALL("1", "form", "{}"));
-    await("elicitation/create");
-    talk_cut(&out, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", id, sizeof(id));
-    snprintf(answer, sizeof(answer),
-             "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"result\":{\"action\":\"accept\",\"content\":{"
-             "\"age\":3}}}",
-             id);
-    send_line(answer);
-    await("accepted {'age':3}");
-}
-
-static void a_client_that_cannot_draw_an_empty_form_gets_one_boolean(void **state)
-{
-    char id[64], answer[256];
-
-    (void)state;
-    send_line(INIT("2025-11-25", "{\"elicitation\":{}}"));
-    send_line(CALL("1", "confirm", "{}"));
-    await("\"required\":[\"confirm\"]");
-    talk_cut(&out, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", id, sizeof(id));
-    snprintf(answer, sizeof(answer),
-             "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"result\":{\"action\":\"accept\",\"content\":{"
-             "\"confirm\":false}}}",
-             id);
-    send_line(answer);
-    await("declined ");
-    out.got.len = 0;
-    send_line(CALL("2", "confirm", "{}"));
-    await("\"required\":[\"confirm\"]");
-    talk_cut(&out, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", id, sizeof(id));
-    snprintf(answer, sizeof(answer),
-             "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"result\":{\"action\":\"accept\",\"content\":{"
-             "\"confirm\":true}}}",
-             id);
-    send_line(answer);
-    await("accepted ");
-}
-
-static void while_a_person_thinks_progress_goes_on_rising(void **state)
-{
-    (void)state;
-    send_line(INIT("2025-11-25", "{\"elicitation\":{}}"));
-    send_line("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
-              "\"confirm\",\"_meta\":{\"progressToken\":7}}}");
-    await("\"progressToken\":7,\"progress\":0,");
-    await("\"progressToken\":7,\"progress\":0.001,");
 }
 
 static void the_end_of_input_lets_work_end_and_cancels_what_waits(void **state)
@@ -221,26 +139,12 @@ static void a_request_that_was_cancelled_is_not_waited_for_by_a_server_that_stop
         world_turn(&world);
 }
 
-static void what_comes_as_an_array_is_answered_in_the_old_revision_alone(void **state)
-{
-    (void)state;
-    send_line(INIT("2025-03-26", "{}"));
-    send_line("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}," CALL("2", "echo", "{}") "]");
-    await("\"id\":1,\"result\"");
-    await("\"id\":2,\"result\"");
-}
-
 SUBJECT(stdio)
 {
 #define T(name, up) cmocka_unit_test_setup_teardown(name, up, teardown)
     const struct CMUnitTest tests[] = {
-        T(every_message_is_answered_on_a_line_of_its_own, setup),
-        T(a_question_is_asked_and_answered_on_the_same_pipe, setup),
-        T(a_client_that_cannot_draw_an_empty_form_gets_one_boolean, setup_drawless),
-        T(while_a_person_thinks_progress_goes_on_rising, setup_drawless),
         T(the_end_of_input_lets_work_end_and_cancels_what_waits, setup),
         T(a_request_that_was_cancelled_is_not_waited_for_by_a_server_that_stops, setup_surviving),
-        T(what_comes_as_an_array_is_answered_in_the_old_revision_alone, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -494,8 +494,7 @@ static void make_server(struct world *world)
                             .soft_ms = opts->soft_ms,
                             .task_ttl_ms = opts->task_ttl_ms,
                             .portable_states = opts->portable_states,
-                            .keyring = opts->secret ? keyring_of(opts->secret) : NULL,
-                            .boolean_confirm_clients = opts->boolean_confirm_clients });
+                            .keyring = opts->secret ? keyring_of(opts->secret) : NULL });
     if (opts->no_http)
         return;
     world->front = front_create(&(struct front_opts){

@@ -30,7 +30,6 @@ struct world_opts {
     int64_t heartbeat_ms;
     int64_t session_idle_ms;
     size_t page_size;
-    const char *const *boolean_confirm_clients;
     bool no_http;
     struct tokens *tokens;
     const char *secret; /* NULL: a random key */
