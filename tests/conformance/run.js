@@ -12,6 +12,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import yaml from 'yaml';
+import { environment } from '../wire/harness.js';
 
 const SETS = [
   { revision: '2026-07-28', scored: 37 },
@@ -38,6 +39,7 @@ const suite = path.dirname(createRequire(import.meta.url).resolve('@modelcontext
 
 async function startServer() {
   const child = spawn(path.join(process.env.NOD_BIN_DIR, 'examples/everything'), ['--http', '127.0.0.1:0'], {
+    env: environment(),
     stdio: ['ignore', 'inherit', 'pipe'],
   });
   let stderr = '';

@@ -157,7 +157,7 @@ suite('killed at every point', { concurrency: 3 }, () => {
       const house = await House.open(t, { settings: { lasts: 1, forgiving } });
       const { service } = house;
       const ada = await connected(house);
-      await pause(1000);
+      await service.expired();
       service.lasts = 3600;
       await house.start(point);
       await assert.rejects(house.client().ended('use'));
@@ -224,7 +224,7 @@ suite('killed at every point', { concurrency: 3 }, () => {
       const { service } = house;
       await connected(house);
       const other = await house.start(null, 0);
-      await pause(1000);
+      await service.expired();
       service.lasts = 3600;
       const first = await house.start(point);
       await assert.rejects(house.client(first).ended('use'));

@@ -123,8 +123,7 @@ for (const house of [houses[0], sqlite, redis])
     const before = service.asked.refresh; // on a slow machine it has run out already
     if (!FULL) service.lasts = 3600; // from the next one on: the last of the calls may come late
     for (let round = 1; round <= (FULL ? 5 : 1); round++) {
-      const access = [...service.accesses.values()].at(-1);
-      await pause(Math.max(0, access.until - Date.now() + 10));
+      await service.expired();
       const said = await Promise.all(Array.from({ length: CALLS }, (_, i) => sessions[i % sessions.length].text('use')));
       assert.equal(service.asked.refresh, before + round);
       assert.deepEqual([...new Set(said)], [newest(service)]);
@@ -142,7 +141,7 @@ test('a token is refreshed after a question, too: the run after it is given the 
   assert.equal(await callAndConnect(session, ada), newest(service));
   const call = session.text('use_twice');
   const question = await session.question();
-  await pause(2000);
+  await service.expired();
   question.accept();
   assert.equal(await call, `yes ${newest(service)}`);
   assert.ok(service.asked.refresh >= 1);
@@ -153,7 +152,7 @@ test('a refresh that is refused asks the person again; a service that fails, or 
   const ada = await Person.at(server, 'ada');
   const session = await clients['v1, 2025'](t, server, 'ada');
   await callAndConnect(session, ada);
-  await pause(1000);
+  await service.expired();
 
   service.failing = 503;
   const failed = await session.call('use');
@@ -170,7 +169,7 @@ test('a refresh that is refused asks the person again; a service that fails, or 
   assert.equal(service.asked.authorize, 1);
 
   service.end([...service.refreshes.values()][0]);
-  await pause(1000);
+  await service.expired();
   const call = session.text('use');
   const question = await session.question();
   assert.equal((await accountsOf(server, 'ada'))[0].state, 'refused');
@@ -654,7 +653,7 @@ for (const over of FULL ? ['http', 'https'] : ['https'])
     const session = await clients['v1, 2025'](t, server, 'ada');
     service.lasts = 1;
     assert.equal(await callAndConnect(session, ada), newest(service));
-    await pause(1000);
+    await service.expired();
     assert.equal(await session.text('use'), newest(service));
     assert.equal(service.asked.refresh, 1);
     const [{ id }] = await accountsOf(server, 'ada');

@@ -140,6 +140,12 @@ export class AuthorizationServer {
     return id === this.client.id && secret === this.client.secret;
   }
 
+  // Until the newest access token is worth nothing.
+  async expired() {
+    const { until } = [...this.accesses.values()].at(-1);
+    while (Date.now() <= until) await pause(until - Date.now() + 1);
+  }
+
   #give(grant) {
     const access = fresh('access');
     const refresh = fresh('refresh');

@@ -536,15 +536,18 @@ export const nextAsk = (peer, wanted = () => true) => peer.next((m) => isAsk(m) 
 export const answer = (peer, id, result) => peer.send({ id, result });
 export const accept = (peer, id, content) => answer(peer, id, { action: 'accept', ...(content ? { content } : {}) });
 
-// NOD_WIRE_SAMPLE=1: each test on one transport only, another one each time; on both with NOD_SOAK=1. NOD_WIRE_SEED=n chooses the
-// same ones again.
-const SAMPLED = process.env.NOD_WIRE_SAMPLE === '1' && process.env.NOD_SOAK !== '1';
+// One of these, for the sample of that name, another one each time. NOD_WIRE_SEED=n chooses the same ones again.
 const SEED = process.env.NOD_WIRE_SEED ?? randomInt(2 ** 31);
-if (SAMPLED) console.log(`NOD_WIRE_SEED=${SEED}`);
-
-export function transportsFor(name) {
-  return SAMPLED ? [transports[createHash('sha256').update(`${SEED} ${name}`).digest()[0] % transports.length]] : transports;
+let told = false;
+export function oneOf(all, name) {
+  if (!told) console.log(`NOD_WIRE_SEED=${SEED}`);
+  told = true;
+  return all[createHash('sha256').update(`${SEED} ${name}`).digest().readUInt32BE() % all.length];
 }
+
+// NOD_WIRE_SAMPLE=1: each test on one transport only; on both with NOD_SOAK=1.
+const SAMPLED = process.env.NOD_WIRE_SAMPLE === '1' && process.env.NOD_SOAK !== '1';
+export const transportsFor = (name) => (SAMPLED ? [oneOf(transports, name)] : transports);
 
 // One test on each transport, with the transport's name in front.
 export function onBoth(test, name, body) {

@@ -10,7 +10,7 @@ import http from 'node:http';
 import net from 'node:net';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { PATIENCE_MS, everyEnd, initializeMessage, defaultHeaders, pause, startHttp, within } from './harness.js';
+import { PATIENCE_MS, everyEnd, initializeMessage, defaultHeaders, oneOf, pause, startHttp, within } from './harness.js';
 import { VERSION, metaOf, scratchFolder } from './modern.js';
 import { houses } from './inbox.js';
 import { newSecret } from './receiver.js';
@@ -23,7 +23,7 @@ const token = (name) => `${name}-token-0123456789abcdef`;
 const bearer = (name) => ({ Authorization: `Bearer ${token(name)}` });
 
 // NOD_TURNS_STORE names one.
-const stores = FULL ? houses : [houses.find(({ name }) => name === process.env.NOD_TURNS_STORE) ?? houses[Math.floor(Math.random() * houses.length)]];
+const stores = FULL ? houses : [houses.find(({ name }) => name === process.env.NOD_TURNS_STORE) ?? oneOf(houses, 'store')];
 const some = (full, sample) => (FULL ? full : sample);
 
 async function open(t, store, { args = [], env = {} } = {}) {
