@@ -11,7 +11,7 @@ import { defaultHeaders, initializeMessage, pause, sseEvents, textOf } from '../
 import { metaOf, VERSION } from '../wire/modern.js';
 import { combinations, keepLog, openHouse, sideBySide, startRedis } from './house.js';
 import { Count, Story, away, connectionFailed, patience } from './clients.js';
-import { CRASHING, SOAK, drawn, letCrash } from './crashers.js';
+import { CRASHING, SOAK, drawn, letCrash, random } from './crashers.js';
 
 const ANEW_MS = 10000; // then a request that got no answer is sent again
 const TOOLS = ['deed', 'deed_blocking', 'deed_once', 'deed_pair', 'deed_early'];
@@ -113,7 +113,7 @@ export function survives({ what, Client, args, points: own, rounds, killMs }) {
     const name = `${what}, ${era}, ${store}`;
     test(`${name}: killed at each of its points, nothing is lost and nothing done twice`, async (t) => {
       const redis = store === 'redis' ? await startRedis(t) : undefined;
-      const ways = (point) => (SOAK ? [[point], [`${point}:2`], [`${point}:5`], [point, `${point}:3`]] : [[`${point}:${1 + Math.floor(Math.random() * 5)}`]]);
+      const ways = (point) => (SOAK ? [[point], [`${point}:2`], [`${point}:5`], [point, `${point}:3`]] : [[`${point}:${1 + random.below(5)}`]]);
       const crashing = (CRASHING ? drawn(points) : []).map((point) => ({ point, lives: [point], crash: true })); // first: they take long
       const cases = [...crashing, ...points.flatMap((point) => ways(point).map((lives) => ({ point, lives })))];
       const total = new Count();

@@ -9,8 +9,9 @@
 // The nodes have to be kept (see house.js): a handler that crashes takes its node down.
 //
 //   CRASHING=1     in every world; otherwise in some, and in a soak in all
+//   SEED=n         draws the same again, here and in the tests that draw a sample (what the machine adds is not repeated)
 import test from 'node:test';
-import { pause } from './house.js';
+import { pause, seeded } from './house.js';
 import { Client2025, Client2026, Count, TaskClient } from './clients.js';
 import { PATIENCE_MS, within } from '../wire/harness.js';
 
@@ -23,8 +24,12 @@ const BETWEEN_MS = 250;
 export const DEATHS = 4; // by the call that always crashes: the one that makes it a suspect, and three that are counted
 const TOOLS = ['crash', 'crash_blocking', 'crash_step', 'crash_once', 'crash_hook', 'crash_finish', 'crash_gate'];
 
+export const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+export const random = seeded(SEED);
+console.log(`SEED=${SEED}`);
+
 // All of them in a soak; in the tests one, drawn each time.
-export const drawn = (all) => (SOAK ? all : [all[Math.floor(Math.random() * all.length)]]);
+export const drawn = (all) => (SOAK ? all : [random.pick(all)]);
 
 export const codeOf = (call) => call.result?._meta?.code ?? call.error?.data?.code ?? call.error?.error?.data?.code ?? JSON.stringify(call.result ?? call.error);
 
@@ -32,7 +37,7 @@ export const codeOf = (call) => call.result?._meta?.code ?? call.error?.data?.co
 export async function letCrash(house, era, urls, manners) {
   const count = new Count();
   const tools = era === '2026' ? [...TOOLS, 'crash_task'] : TOOLS;
-  const tool = tools[Math.floor(Math.random() * tools.length)];
+  const tool = random.pick(tools);
   const clientFor = (one) => (one === 'crash_task' ? new TaskClient(urls, manners) : era === '2026' ? new Client2026(urls, manners) : new Client2025(urls, manners)).connect();
   const [client, guilty] = await Promise.all(['crash_sometimes', tool].map(clientFor));
   let enough = false;

@@ -4,7 +4,7 @@
 // Four workers: two are in a step that is longer than any stop (it is done again, with its key), two in one that ends
 // after the drain and before the end of the process, and the other calls wait behind them, with their answers taken. In a soak handlers
 // begin to crash at that instant.
-import test from 'node:test';
+import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { combinations, openHouse, pause, startRedis } from './house.js';
 import { Client2025, Client2026, Count, TaskClient } from './clients.js';
@@ -15,6 +15,7 @@ const STUCK_MS = 11000; // longer than the drain and what is left to workers aft
 const LATE_MS = 6000; // ends between the two
 const SLOW = [STUCK_MS, STUCK_MS, LATE_MS, LATE_MS]; // one for each worker
 const QUEUED = 8;
+const LANES = 4; // these mostly wait for a server that stops
 
 // At the end a thread is left behind in its step: the look for leaks would stop it, and wait for ever.
 const env = { ASAN_OPTIONS: `${process.env.ASAN_OPTIONS ?? ''}:detect_leaks=0` };
@@ -71,35 +72,37 @@ async function busyHouse(t, { era, store }, tool, nodes) {
   return { house, first, client, count, calls };
 }
 
-for (const combination of combinations)
-  for (const tool of toolsOf(combination.era))
-    worlds(`11.10: ${combination.era}, ${combination.store}, ${tool}: calls that run or wait for a worker go on at the next start`, async (t, crash) => {
-      const { house, first, count, calls } = await busyHouse(t, combination, tool, 1);
-      first.keep();
-      const crashers = await crashersBeside(crash, house, combination.era, first.url);
+describe('told to stop', { concurrency: LANES }, () => {
+  for (const combination of combinations)
+    for (const tool of toolsOf(combination.era))
+      worlds(`11.10: ${combination.era}, ${combination.store}, ${tool}: calls that run or wait for a worker go on at the next start`, async (t, crash) => {
+        const { house, first, count, calls } = await busyHouse(t, combination, tool, 1);
+        first.keep();
+        const crashers = await crashersBeside(crash, house, combination.era, first.url);
+        await first.leave();
+        await Promise.all(calls);
+        await crashers.check(t);
+        count.check(t, house, `stopped and started, ${tool}`);
+        await house.close();
+      });
+
+  for (const { era } of combinations.filter(({ store }) => store === 'redis'))
+    worlds(`11.10: ${era}, redis: what a node leaves when it is told to stop goes on at the other`, async (t, crash) => {
+      const { house, first, client, count, calls } = await busyHouse(t, { era, store: 'redis' }, 'deed_blocking', 2);
+      const other = house.nodes[1].keep();
+      client.urls = [other.url];
+      const crashers = await crashersBeside(crash, house, era, other.url);
+      const began = Date.now();
       await first.leave();
       await Promise.all(calls);
+      t.diagnostic(`all ended ${Date.now() - began} ms after the signal`);
       await crashers.check(t);
-      count.check(t, house, `stopped and started, ${tool}`);
+      assert.equal(other.deaths, 0);
+      count.check(t, house, 'stopped, and the other goes on');
+      first.stopped = Promise.resolve();
       await house.close();
     });
-
-for (const { era } of combinations.filter(({ store }) => store === 'redis'))
-  worlds(`11.10: ${era}, redis: what a node leaves when it is told to stop goes on at the other`, async (t, crash) => {
-    const { house, first, client, count, calls } = await busyHouse(t, { era, store: 'redis' }, 'deed_blocking', 2);
-    const other = house.nodes[1].keep();
-    client.urls = [other.url];
-    const crashers = await crashersBeside(crash, house, era, other.url);
-    const began = Date.now();
-    await first.leave();
-    await Promise.all(calls);
-    t.diagnostic(`all ended ${Date.now() - began} ms after the signal`);
-    await crashers.check(t);
-    assert.equal(other.deaths, 0);
-    count.check(t, house, 'stopped, and the other goes on');
-    first.stopped = Promise.resolve();
-    await house.close();
-  });
+});
 
 // Calls of sessions that are stored, without end, on a node that stops: those that it does not serve any more go elsewhere.
 test('11.10: redis: a request that meets a node which stops is never told that its session is gone', async (t) => {

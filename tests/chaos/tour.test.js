@@ -13,14 +13,13 @@ import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
-import { openHouse, pause, seeded, sideBySide, startRedis, stores } from './house.js';
+import { openHouse, pause, sideBySide, startRedis, stores } from './house.js';
 import { Count } from './clients.js';
-import { DEATHS, SOAK, drawn, letCrash } from './crashers.js';
+import { DEATHS, SEED, SOAK, drawn, letCrash, random } from './crashers.js';
 import { textOf, within, PATIENCE_MS } from '../wire/harness.js';
 import { VERSION } from '../wire/modern.js';
 import { assertRight, capabilities, clients, deedsIn, everyPair, modelSays, personSays, programs, tools } from '../wire/tour.js';
 
-const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const SIDE_BY_SIDE = 6;
 const CALL_MS = PATIENCE_MS; // in which a call has to end, whatever was done to its server
 const AGAIN_MS = 50;
@@ -34,7 +33,6 @@ const momentsOf = (tool) => [
 ];
 
 // Every pair of these, each with a moment of its tool; with NOD_SOAK=1 every pair of these and the moments.
-const random = seeded(SEED);
 const settings = { program: programs, client: clients, store: stores };
 const cases = SOAK
   ? Object.keys(tools).flatMap((tool) => everyPair({ ...settings, tool: [tool], moment: momentsOf(tool) }, random).chosen)

@@ -2,6 +2,7 @@
 #include "runner.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct subject *subjects;
@@ -10,6 +11,14 @@ void subject_add(struct subject *subject)
 {
     subject->next = subjects;
     subjects = subject;
+}
+
+bool scratch_make(char *folder, size_t size)
+{
+    const char *in = getenv("TMPDIR");
+    int length = snprintf(folder, size, "%s/nod-unit-XXXXXX", in && *in ? in : "/tmp");
+
+    return length > 0 && (size_t)length < size && mkdtemp(folder);
 }
 
 int main(int argc, char **argv)

@@ -8,6 +8,9 @@
 #ifndef NOD_TESTS_UNIT_RUNNER_H
 #define NOD_TESTS_UNIT_RUNNER_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /* For what must happen: nothing takes that long when all is well, on a machine however busy. See
  * tests/patience.js. */
 enum { PATIENCE_MS = 120000 };
@@ -21,6 +24,9 @@ struct subject {
 };
 
 void subject_add(struct subject *subject);
+
+/* Makes a folder of its own for what a test writes, in TMPDIR: scripts/test has that in memory. */
+bool scratch_make(char *folder, size_t size);
 
 #define SUBJECT(word)                                                                              \
     static subject_main subject_##word;                                                            \

@@ -306,10 +306,10 @@ static char store_address[128];
 
 static int make_store(void **state)
 {
-    char folder[] = "/tmp/nod-server-XXXXXX";
+    char folder[64];
 
     (void)state;
-    if (!mkdtemp(folder))
+    if (!scratch_make(folder, sizeof(folder)))
         return -1;
     snprintf(store_address, sizeof(store_address), "sqlite:%s/store.db", folder);
     return 0;

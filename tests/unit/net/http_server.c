@@ -557,9 +557,9 @@ static void a_unix_socket_is_for_this_user_and_replaces_a_stale_one(void **state
     struct stat info;
     struct buf host;
     struct buf got;
-    char folder[] = "/tmp/nod-http-XXXXXX";
+    char folder[64];
 
-    assert_non_null(mkdtemp(folder));
+    assert_true(scratch_make(folder, sizeof(folder)));
     snprintf(address.sun_path, sizeof(address.sun_path), "%s/s", folder);
     int stale = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(bind(stale, (const struct sockaddr *)&address, sizeof(address)), 0);

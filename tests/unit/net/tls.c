@@ -433,8 +433,7 @@ SUBJECT(tls)
     };
     char why[TLS_WHY_MAX], command[128];
 
-    snprintf(folder, sizeof(folder), "%s", "/tmp/nod-tls-XXXXXX");
-    if (!mkdtemp(folder))
+    if (!scratch_make(folder, sizeof(folder)))
         return 1;
     certificates_make(folder);
     snprintf(ca, sizeof(ca), "%s/ca.pem", folder);

@@ -366,8 +366,7 @@ static const char *beside(const char *tail)
 static int setup(void **state)
 {
     (void)state;
-    snprintf(folder, sizeof(folder), "%s", "/tmp/nod-disk-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    assert_true(scratch_make(folder, sizeof(folder)));
     snprintf(path, sizeof(path), "%s/store.db", folder);
     snprintf(log_path, sizeof(log_path), "%s-wal", path);
     atomic_store(&room, AMPLE);

@@ -530,8 +530,7 @@ static void check_since(size_t first)
 static int setup(void **state)
 {
     (void)state;
-    snprintf(folder, sizeof(folder), "%s", "/tmp/nod-plug-XXXXXX");
-    assert_non_null(mkdtemp(folder));
+    assert_true(scratch_make(folder, sizeof(folder)));
     snprintf(path, sizeof(path), "%s/store.db", folder);
     snprintf(images[0].path, sizeof(images[0].path), "%s", path);
     snprintf(images[1].path, sizeof(images[1].path), "%s-wal", path);

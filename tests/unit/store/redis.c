@@ -422,8 +422,7 @@ static int tls(struct redis_rig *rig)
     static char ca[128], cert[128], key[128];
     int failed;
 
-    snprintf(rig->server.folder, sizeof(rig->server.folder), "%s", "/tmp/nod-redis-XXXXXX");
-    if (!mkdtemp(rig->server.folder))
+    if (!scratch_make(rig->server.folder, sizeof(rig->server.folder)))
         return 1;
     certificates_make(rig->server.folder);
     snprintf(ca, sizeof(ca), "%s/ca.pem", rig->server.folder);

@@ -181,8 +181,7 @@ void server_start(struct redis_server *server)
     char reply[256];
 
     if (!server->folder[0]) {
-        snprintf(server->folder, sizeof(server->folder), "%s", "/tmp/nod-redis-XXXXXX");
-        must(mkdtemp(server->folder) != NULL, "mkdtemp");
+        must(scratch_make(server->folder, sizeof(server->folder)), "scratch_make");
         server->port = server_free_port();
     }
     snprintf(server->socket, sizeof(server->socket), "%s/socket", server->folder);
