@@ -168,8 +168,8 @@ test('a refresh that is refused asks the person again; a service that fails, or 
   assert.equal(await session.text('use'), newest(service), 'the account was kept, and nobody was asked');
   assert.equal(service.asked.authorize, 1);
 
-  service.end([...service.refreshes.values()][0]);
   await service.expired();
+  service.end([...service.refreshes.values()][0]);
   const call = session.text('use');
   const question = await session.question();
   assert.equal((await accountsOf(server, 'ada'))[0].state, 'refused');
