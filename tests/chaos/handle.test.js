@@ -12,7 +12,7 @@ import { DEATHS, drawn, letCrash } from './crashers.js';
 import { Api, token, tokenFile } from '../wire/inbox.js';
 import { word } from '../wire/modern.js';
 
-const LANES = 6; // these mostly wait
+const LANES = 4; // these mostly wait
 const LOOKED_MS = 4000; // more than the time to live of a node, and two looks for calls that nobody works on
 
 // A client that is told, when its server has died as it was to, whether handlers begin to crash. If so, whatever it sends is sent until it is
@@ -118,7 +118,8 @@ async function begin(t, store, crash, { version, at, token: progressToken }) {
   const peer = await new Peer(node.url, { version }).initialize();
   t.after(() => peer.close());
   const params = { name: 'deed_first', arguments: { tag: 'tag' }, ...(progressToken ? { _meta: { progressToken } } : {}) };
-  const call = await peer.send({ id: 'call', method: 'tools/call', params }).catch(() => undefined);
+  let why;
+  const call = await peer.send({ id: 'call', method: 'tools/call', params }).catch((error) => void (why = error));
   await call?.finished;
   await within(PATIENCE_MS, 'the server dies', node.ended);
   await node.start();
@@ -128,7 +129,7 @@ async function begin(t, store, crash, { version, at, token: progressToken }) {
     await crashers.end();
     assert.equal(house.deedsOf('tag'), deeds, 'and still');
   };
-  return { peer, call, params, crashers, end, deeds: () => house.deedsOf('tag') };
+  return { peer, call, why, params, crashers, end, deeds: () => house.deedsOf('tag') };
 }
 
 const idsOf = (call) => (call?.events ?? []).filter((event) => event.id).map((event) => event.id);
@@ -147,6 +148,7 @@ for (const store of stores)
   for (const at of ['effect_before', 'effect_after', 'step_after']) {
     world(`11.3: ${store}: 2025-11-25 has an event id before the first effect (${at})`, async (t, crash) => {
       const begun = await begin(t, store, crash, { version: '2025-11-25', at });
+      assert.ok(begun.call, begun.why?.cause?.stack);
       const [first] = begun.call.events;
       assert.ok(first.id && !first.data, 'a priming event');
       await finish(begun, first.id);
@@ -154,6 +156,7 @@ for (const store of stores)
 
     world(`11.3: ${store}: 2025-06-18 has one on a message, if it gave a progress token (${at})`, async (t, crash) => {
       const begun = await begin(t, store, crash, { version: '2025-06-18', at, token: 'p' });
+      assert.ok(begun.call, begun.why?.cause?.stack);
       for (const event of begun.call.events) assert.ok(event.data, 'no event without data');
       assert.equal(JSON.parse(begun.call.events[0].data).method, 'notifications/progress');
       await finish(begun, idsOf(begun.call)[0]);
