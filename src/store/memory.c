@@ -156,11 +156,10 @@ static bool is_behind(const struct park_spec *park, struct stored_call *call)
            !memory_id_is(&call->token, park->token) && call->entry_count < park->entry_count;
 }
 
-/* A park or an append. */
+/* A park or an append. `call`: NULL if it is not stored yet. */
 static nod_status save_now(struct memory_store *memory, const struct park_spec *park, bool parks,
-                           struct tally *tally, enum store_quota *quota)
+                           struct stored_call *call, struct tally *tally, enum store_quota *quota)
 {
-    struct stored_call *call = idmap_get(&memory->calls, park->call_id);
     bool behind = call && parks && is_behind(park, call);
     size_t new = 0;
     uint64_t bytes = 0;
@@ -205,12 +204,12 @@ static nod_status save_now(struct memory_store *memory, const struct park_spec *
 static void save(struct memory_store *memory, const struct park_spec *park, bool parks,
                  enum memory_fault fault, store_done *done, void *data)
 {
-    const struct stored_call *call = idmap_get(&memory->calls, park->call_id);
+    struct stored_call *call = idmap_get(&memory->calls, park->call_id);
     struct tally *tally = memory_tally_hold(memory, call         ? call->tally->name
                                                     : park->open ? park->open->principal
                                                                  : STR_NONE);
     enum store_quota quota = STORE_QUOTA_NONE;
-    nod_status status = save_now(memory, park, parks, tally, &quota);
+    nod_status status = save_now(memory, park, parks, call, tally, &quota);
 
     memory_tally_release(memory, tally);
     struct reply *reply = memory_reply(memory, done, data, status);

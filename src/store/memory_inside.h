@@ -134,7 +134,9 @@ struct stored_ask {
     struct str key, message, detail, url, remember;
     struct ask_end *end;               /* NULL: it is pending */
     struct heap_node due;              /* in memory->due, or in lapsed */
-    struct tree_node in_all, of_owner; /* see memory_index.c */
+    struct tree_node in_all, of_owner; /* see memory_index.c, as for the next two */
+    int64_t place;
+    struct id id;
     int64_t ttl_ms;
     int64_t asked_ms;
     int64_t expires_ms;
@@ -150,8 +152,7 @@ struct stored_ask {
     bool consent;
     bool sensitive;
     bool wait_done;
-    bool lapsed; /* it is in memory->lapsed */
-    struct id id;
+    bool lapsed;     /* it is in memory->lapsed */
     struct id again; /* token of the claim that last put it up again */
 };
 
