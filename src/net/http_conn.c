@@ -4,7 +4,8 @@
  * Bytes come in, requests go up one at a time. While an exchange is open, what the client sends
  * ahead is kept up to a limit; past it nothing more is read. Otherwise reading goes on, because
  * only reading shows that a waiting client has left. A client that closes its side before it is
- * answered counts as gone.
+ * answered counts as gone. What comes when much was done in this turn of the loop is kept, too, as
+ * the bytes it is: that takes a fifth of the memory of a request.
  *
  * After a refusal or a last response the connection ends in an orderly way: the writing side is
  * shut once everything is sent, bytes that still come are dropped, and the client has
@@ -28,7 +29,6 @@
 #include "base/mem.h"
 
 static void conn_resume(void *data);
-static void conn_resume_defer(struct http_conn *conn);
 static void conn_end(struct http_conn *conn);
 
 static size_t incoming_memory(const struct http_incoming *incoming)
@@ -491,7 +491,6 @@ static void request_hand(struct http_conn *conn)
     struct http_exchange *exchange = conn->exchange;
     struct http_incoming *incoming = exchange->incoming;
 
-    exchange->unhanded = false;
     server->handing = incoming;
     server->let_go = false;
     server->opts.on_request(exchange, &incoming->parser.request, server->opts.data);
@@ -500,7 +499,6 @@ static void request_hand(struct http_conn *conn)
         incoming_free(server, incoming);
 }
 
-/* If much was done in this turn of the loop already, it is handed over in one of the next. */
 static void request_arrived(struct http_conn *conn)
 {
     struct http_exchange *exchange = MEM_NEW(struct http_exchange);
@@ -518,11 +516,7 @@ static void request_arrived(struct http_conn *conn)
     conn->incoming = NULL;
     conn->exchange = exchange;
     conn->wait = HTTP_WAIT_NONE; /* the next head gets its own time */
-    exchange->unhanded = loop_is_late(conn->server->loop);
-    if (exchange->unhanded)
-        conn_resume_defer(conn);
-    else
-        request_hand(conn);
+    request_hand(conn);
 }
 
 /* The request was answered when its head was there. */
@@ -572,22 +566,28 @@ static bool conn_ready(const struct http_conn *conn)
            stream_queued(conn->stream) <= conn->server->opts.limits.queue_max;
 }
 
+/* If much was done in this turn of the loop, the rest is left for one of the next. */
 static void conn_take(struct http_conn *conn, struct str *in)
 {
     conn->taking = true;
-    while (in->len && conn_ready(conn))
+    while (in->len && conn_ready(conn)) {
         conn_parse(conn, in);
+        if (in->len && loop_is_late(conn->server->loop))
+            break;
+    }
     conn->taking = false;
     if (conn->ending)
         *in = STR_NONE;
 }
 
-/* Keeps bytes that came ahead. Past the limit the client has to wait. */
+/* Keeps bytes that came ahead, or too late in the turn. Past the limit the client has to wait. */
 static void conn_keep(struct http_conn *conn, struct str in)
 {
     size_t room;
 
-    if (share_refuses(conn, incoming_memory(conn->incoming), in.len)) {
+    if (!conn->exchange && !memory_allows(conn, in.len))
+        return;
+    if (conn->exchange && share_refuses(conn, 0, in.len)) {
         conn_close(conn); /* an error here would be taken for the answer to the previous request */
         return;
     }
@@ -606,6 +606,14 @@ static void conn_keep(struct http_conn *conn, struct str in)
     }
 }
 
+static void conn_resume_later(struct http_conn *conn)
+{
+    if (!conn->ahead || conn->taking || conn->closed || conn->resuming)
+        return;
+    conn->resuming = true;
+    loop_defer(conn->server->loop, conn_resume, conn);
+}
+
 /* Goes on with what was kept. Deferred, so that answering a request never re-enters on_request. */
 static void conn_resume(void *data)
 {
@@ -615,12 +623,6 @@ static void conn_resume(void *data)
     if (conn->released) {
         mem_free(conn);
         return;
-    }
-    if (conn->exchange && conn->exchange->unhanded) {
-        conn->taking = true;
-        request_hand(conn);
-        conn->taking = false;
-        conn_settle(conn);
     }
     struct http_ahead *ahead = conn->ahead;
     if (conn->closed || !ahead)
@@ -641,21 +643,9 @@ static void conn_resume(void *data)
         conn->paused = false;
         stream_read_start(conn->stream);
     }
+    if (conn_ready(conn))
+        conn_resume_later(conn);
     conn_settle(conn);
-}
-
-static void conn_resume_defer(struct http_conn *conn)
-{
-    if (conn->resuming)
-        return;
-    conn->resuming = true;
-    loop_defer(conn->server->loop, conn_resume, conn);
-}
-
-static void conn_resume_later(struct http_conn *conn)
-{
-    if (conn->ahead && !conn->taking && !conn->closed)
-        conn_resume_defer(conn);
 }
 
 void conn_write(struct http_conn *conn, const struct str *parts, size_t count)
@@ -700,7 +690,7 @@ static void on_read(struct stream *stream, struct str bytes)
         explicit_bzero((char *)bytes.at, bytes.len); /* nobody reads them, whatever they are */
         return;
     }
-    if (!conn->ahead)
+    if (!conn->ahead && !loop_is_late(conn->server->loop))
         conn_take(conn, &bytes);
     if (bytes.len == 0 || conn->closed)
         conn_wipe(conn, all);
@@ -708,7 +698,10 @@ static void on_read(struct stream *stream, struct str bytes)
         return;
     if (bytes.len) {
         conn_keep(conn, bytes);
+        conn->wiped = true; /* who knows of which request they are */
         conn_wipe(conn, all);
+        if (conn_ready(conn))
+            conn_resume_later(conn);
     }
     conn_settle(conn);
     if (conn->stranger)

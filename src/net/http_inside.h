@@ -156,7 +156,6 @@ struct http_exchange {
     struct http_arrival *arrivals;
     struct str lines; /* from the ruling */
     size_t making;    /* bytes in use for the response, said by http_hold; in conn->counted */
-    bool unhanded;    /* on_request was not called with it yet */
     bool begun;
     bool head_only; /* HEAD: no body is sent, whatever is written */
     bool bodiless;  /* 204, 304 */

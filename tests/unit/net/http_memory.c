@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "net/http.h"
@@ -64,6 +65,8 @@ static void on_request(struct http_exchange *exchange, const struct http_request
     struct fixture *f = data;
 
     f->requests++;
+    if (str_eq(request->path, STR("/long")))
+        usleep(2 * LOOP_SLICE_MS * 1000);
     if (!str_eq(request->path, STR("/hold"))) {
         http_reply(exchange, 200, NULL, 0, request->body);
         return;
@@ -214,6 +217,23 @@ static void requests_wait_while_too_much_is_unsent(void **state)
     AWAIT(f, stream_queued(f->client) == 0);
 }
 
+/* Each takes longer than a slice: one is answered before I/O is served, one after it. */
+static void requests_that_come_late_in_a_turn_wait_for_the_next(void **state)
+{
+    struct fixture *f = *state;
+    enum { COUNT = 4 };
+
+    start(f, (struct memory_stream_opts){ 0 });
+    for (int i = 0; i < COUNT; i++)
+        say(f, STR("GET /long HTTP/1.1\r\nHost: h\r\n\r\n"));
+    for (int before = 0; f->requests < COUNT; before = f->requests) {
+        AWAIT(f, f->requests > before);
+        assert_true(f->requests <= before + 2);
+    }
+    say(f, STR(POST("hello")));
+    AWAIT(f, has(f, "hello"));
+}
+
 static void on_drained(void *data)
 {
     ((struct fixture *)data)->gone++;
@@ -286,6 +306,7 @@ SUBJECT(http_memory)
         TEST(a_refusal_ends_the_connection_behind_its_answer),
         TEST(writes_stop_when_the_reader_stops),
         TEST(requests_wait_while_too_much_is_unsent),
+        TEST(requests_that_come_late_in_a_turn_wait_for_the_next),
         TEST(a_drain_in_the_turn_of_an_answer_waits_for_nothing),
         TEST(what_is_held_back_is_bounded),
         TEST(a_large_write_goes_through_an_empty_queue),
