@@ -200,6 +200,21 @@ static void line09_not_found_at_the_late_end_of_a_task_is_no_new_beginning(void 
     assert_int_equal(world.runs, 1);
 }
 
+/* The record of its call says why the call was cancelled. */
+static void an_end_is_final_when_the_record_of_the_task_lags_and_its_time_is_over(void **state)
+{
+    (void)state;
+    begin("form", NULL, id);
+    get(id, ASKS);
+    survivor.put = put_fails;
+    failures = 1000;
+    cancel(id);
+    WORLD_AWAIT(&world, engine_calls(world.engine) == 0);
+    world_restart(&world);
+    world_advance(&world, 3600000 + 1000);
+    get(id, CANCELLED);
+}
+
 /* --- line 12 --- */
 
 static void retry_state(const char *responses, int status, const char *has)
@@ -439,6 +454,7 @@ SUBJECT(tasks_hiccup)
     const struct CMUnitTest tests[] = {
         FAILING(line09_the_opening_of_a_task_is_sent_again_with_its_token),
         FAILING(line09_not_found_at_the_late_end_of_a_task_is_no_new_beginning),
+        FAILING(an_end_is_final_when_the_record_of_the_task_lags_and_its_time_is_over),
         FAILING(line12_a_call_that_asks_first_waits_for_the_store_and_becomes_its_task),
         FAILING(line12_a_task_waits_for_a_store_that_does_not_take_its_question),
         FAILING(line12_an_end_is_told_after_it_is_stored),
