@@ -204,16 +204,6 @@ void tasks_respond(struct caller2026 *caller, struct task *task)
     caller_over(caller);
 }
 
-/* Before anything is done. */
-static void give_to_all(struct caller2026 *caller, struct task *task)
-{
-    struct mcp_server *server = caller->server;
-
-    tasks_respond(caller, task);
-    if (server->front)
-        front_flush(server->front);
-}
-
 /* The id is given out only when the task's record is stored. */
 static void taken(void *data, struct task *task)
 {
@@ -221,11 +211,12 @@ static void taken(void *data, struct task *task)
     /* the client is gone, and has nothing to come back with */
     bool gone = caller->over && !caller->resumed;
 
-    if (caller->server && !caller->over) {
-        if (task)
-            give_to_all(caller, task);
-        else
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR, not_stored, STR_NONE);
+    if (caller->server && !caller->over && !task) {
+        caller_fail(caller, 200, RPC_INTERNAL_ERROR, not_stored, STR_NONE);
+    } else if (caller->server && !caller->over) { /* before anything is done */
+        tasks_respond(caller, task);
+        if (task->server->front)
+            front_flush(task->server->front);
     }
     if (task && gone)
         drop(task);

@@ -134,7 +134,6 @@ static struct task *task_of_record(struct loading *loading, bool view)
                                                .can = (uint8_t)number(record, STR("can")),
                                                .roles = roles_of(loading) });
 
-    task->kept = true;
     task->version = loading->version;
     task->created_ms = number(record, STR("created"));
     task->updated_ms = number(record, STR("updated"));
@@ -269,7 +268,7 @@ static void adopt(struct loading *loading)
         return;
     }
     if (!loading->ask_count)
-        task_count(task);
+        task_count(task, true);
     /* Deferred, because the engine has deferred work that comes first. */
     loop_defer(server->opts.loop, adopted, loading);
 }

@@ -234,9 +234,9 @@ void task_store(struct task *task)
 {
     if (!task->owner)
         view_store(task);
-    else if (task->kept && task->storing)
+    else if (task->storing)
         task->stale = true;
-    else if (task->kept)
+    else if (server_survives(task->server))
         write_now(task, true, NULL, NULL);
 }
 
@@ -247,7 +247,6 @@ void task_store_first(struct task *task, bool insist, void (*done)(void *data, s
         done(data, task);
         return;
     }
-    task->kept = true;
     write_now(task, insist, done, data);
 }
 

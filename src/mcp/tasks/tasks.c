@@ -243,7 +243,7 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
     return NULL;
 }
 
-static void count_running(struct task *task, bool running)
+void task_count(struct task *task, bool running)
 {
     struct mcp_server *server = task->server;
 
@@ -262,7 +262,7 @@ static void task_leave(struct task *task)
 {
     struct tasks *tasks = task->server->tasks;
 
-    count_running(task, false);
+    task_count(task, false);
     map_remove(&tasks->by_id, id_str(&task->id));
     heap_remove(&tasks->due, &task->due);
     list_remove(&task->ended);
@@ -338,7 +338,7 @@ void task_end(struct task *task, enum task_status status, struct str end, struct
     if (!task->owner)
         return;
     touch(task);
-    count_running(task, false);
+    task_count(task, false);
     task->notes = NULL;
     task->note_count = 0;
     arena_finish(&task->arena);
@@ -346,7 +346,7 @@ void task_end(struct task *task, enum task_status status, struct str end, struct
     keep_ended(task);
     task_store(task);
     subscriptions_task(task->server, task);
-    if (status != TASK_CANCELLED && !task->kept)
+    if (status != TASK_CANCELLED && !server_survives(task->server))
         lost_count(task, true);
 }
 
@@ -457,7 +457,6 @@ static enum caller_way task_asked(struct caller *caller, struct call *call)
     struct task *task = task_of(caller);
     enum caller_way way = CALLER_CARRIES;
 
-    task->asked = true;
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
         if (!ask2026_can(task->server->opts.engine, task->client.declares, ask_record(ask)) ||
             !ask_is_clients_turn(ask))
@@ -490,8 +489,7 @@ static void task_waiting(struct caller *caller, struct call *call, bool waiting)
     (void)call;
     if (task_over(task))
         return;
-    count_running(task, !waiting);
-    task->asked &= waiting;
+    task_count(task, !waiting);
     task_refresh(task, false);
 }
 
@@ -508,7 +506,7 @@ static void task_unloaded(struct caller *caller)
     struct task *task = task_of(caller);
 
     heap_remove(&task->server->tasks->due, &task->due);
-    count_running(task, false);
+    task_count(task, false);
 }
 
 const struct caller_ops task_caller_ops = {
@@ -521,11 +519,6 @@ const struct caller_ops task_caller_ops = {
     .carries = true,
     .ask_ttl_ms = task_ask_ttl,
 };
-
-void task_count(struct task *task)
-{
-    count_running(task, true);
-}
 
 static struct call_spec spec_of(struct task *task, struct target *target, const struct json *args)
 {
@@ -559,13 +552,13 @@ void task_begin(struct task *task, struct target *target, const struct json *arg
     struct call_spec spec = spec_of(task, target, args);
 
     spec.opened = spec.handed = opened;
-    count_running(task, true);
+    task_count(task, true);
     engine_call(task->server->opts.engine, &spec);
 }
 
 void task_go_on(struct task *task, struct call *call)
 {
-    count_running(task, true);
+    task_count(task, true);
     call_change_caller(call, &task->caller);
     call_keep(call, task->ttl_ms + TASK_ENDED_KEEP_MS);
 }
@@ -612,7 +605,7 @@ void task_visited(struct task *task, role_set roles)
     struct ask *next;
 
     task->caller.roles = roles;
-    if (!call || !task->asked || !call_waiting(call))
+    if (!call || !call_waiting(call))
         return;
     for (struct ask *ask = call_ask_first(call); ask; ask = next) {
         next = call_ask_next(call, ask);
@@ -637,7 +630,7 @@ const struct ask_record *task_asks_next(struct task_asks *walk)
 
     if (!task->owner)
         return walk->at < task->shown_count ? &task->shown[walk->at++] : NULL;
-    if (!call || !task->asked)
+    if (!call || call_working(call)) /* what a call that works asks is not stored yet */
         return NULL;
     if (walk->live)
         walk->live = call_ask_next(call, walk->live);

@@ -86,9 +86,7 @@ struct task {
     size_t shown_count;
     uint64_t version;        /* view: the version of its record */
     enum task_status status; /* how it has ended; before that, what listeners were told last */
-    bool asked;              /* its call has stored questions that are open */
     bool running;            /* counted among the server's calls */
-    bool kept;               /* the store has a record of it */
     bool storing;            /* a write of its record is under way */
     bool stale;              /* another write has to follow */
     bool lost; /* it has ended, nobody has fetched its end, and the store has no record of it */
@@ -178,8 +176,8 @@ void task_begin(struct task *task, struct target *target, const struct json *arg
 void task_open(struct task *task, struct target *target, const struct json *args, store_done *done,
                void *data);
 void task_go_on(struct task *task, struct call *call);
-/* The call runs: a server that shuts down waits for it. */
-void task_count(struct task *task);
+/* Does its call run? A server that shuts down waits for it. */
+void task_count(struct task *task, bool running);
 /* For any principal. */
 struct task *task_by_id(const struct mcp_server *server, struct str id);
 /* At any time of its life: the task leaves its call. Also of a view. */
