@@ -134,6 +134,12 @@ static struct task *task_of_record(struct loading *loading, bool view)
                                                .can = (uint8_t)number(record, STR("can")),
                                                .roles = roles_of(loading) });
 
+    if (view) { /* with all that was read of it */
+        arena_finish(&task->arena);
+        task->arena = loading->arena;
+        task->principal = loading->principal;
+        arena_init(&loading->arena, LOAD_ARENA_MAX);
+    }
     task->version = loading->version;
     task->created_ms = number(record, STR("created"));
     task->updated_ms = number(record, STR("updated"));
@@ -159,13 +165,11 @@ static void show(struct loading *loading)
 {
     struct task *view = task_of_record(loading, true);
 
-    view->shown = arena_zalloc(&view->arena, (loading->ask_count + 1) * sizeof(*view->shown));
-    for (size_t i = 0; view->shown && i < loading->ask_count; i++) {
-        struct ask_record *ask = &view->shown[view->shown_count++];
-        *ask = ask_record_copy(&view->arena, &loading->asks[i]);
-        if (ask->asked_ms > view->updated_ms)
-            view->updated_ms = ask->asked_ms;
-    }
+    view->shown = loading->asks;
+    view->shown_count = loading->ask_count;
+    for (size_t i = 0; i < view->shown_count; i++)
+        if (view->shown[i].asked_ms > view->updated_ms)
+            view->updated_ms = view->shown[i].asked_ms;
     loaded(loading, view, NOD_OK);
 }
 

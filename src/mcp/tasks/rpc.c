@@ -1,9 +1,9 @@
 /*
  * mcp/tasks/rpc: tasks/get and tasks/cancel, and what requests that wait have in common.
  *
- * A task that is worked on here, or has ended here, is answered at once. All others are looked up
- * in the store each time, because another node may be working on them. The request is then taken
- * over, and goes on when the task has been loaded.
+ * A task that is worked on here, or has ended here, is shown at once. All others are looked up
+ * in the store each time, because another node may be working on them. Either way the request is
+ * taken over, and goes on with the task.
  */
 #include "base/mem.h"
 #include "core/catalog.h"
@@ -120,86 +120,70 @@ static bool known_here(const struct mcp_server *server, const struct task *task)
            (task->caller.call && call_working(task->caller.call));
 }
 
-struct task *task_of_request(struct request *request, const struct json *responses,
-                             void (*go_on)(struct task_wait *wait, struct task *task))
+void task_of_request(struct request *request, const struct json *responses,
+                     void (*go_on)(struct task_wait *wait, struct task *task))
 {
     struct mcp_server *server = request->server;
     struct str id;
 
     if (!request_text(request, STR("taskId"), &id))
-        return NULL;
+        return;
     struct task *task = task_find(server, id, request->principal);
     if (task)
         task_visited(task, request->roles);
-    if (task && known_here(server, task))
-        return task;
-    if (!server_survives(server) || id.len != ID_LEN) {
+    bool known = task && known_here(server, task);
+    if (!known && (!server_survives(server) || id.len != ID_LEN)) {
         reply_error(request, RPC_INVALID_PARAMS, task_unknown);
-        return NULL;
+        return;
     }
     struct task_wait *wait = task_wait_create(request);
     if (!wait)
-        return NULL;
+        return;
     wait->go_on = go_on;
     wait->responses = responses ? json_copy(&wait->arena, responses) : NULL;
-    task_load(server, arena_str(&wait->arena, id), wait->principal, wait->roles, TASK_TO_WORK,
-              wait_loaded, wait);
-    return NULL;
+    if (known)
+        go_on(wait, task);
+    else
+        task_load(server, id, wait->principal, wait->roles, TASK_TO_WORK, wait_loaded, wait);
 }
 
 /* --- tasks/get --- */
 
-static void get_write(struct mcp_server *server, struct http_exchange *exchange,
-                      struct str request_id, struct task *task)
-{
-    task_write_detailed(server, request_id, task);
-    if (task->status == TASK_COMPLETED || task->status == TASK_FAILED)
-        delivery_begin(server, exchange, id_str(&task->id));
-}
-
 static void get_loaded(struct task_wait *wait, struct task *task)
 {
-    if (!wait->response.over)
-        get_write(wait->work.server, wait->response.exchange, wait->request_id, task);
+    struct mcp_server *server = wait->work.server;
+
+    if (!wait->response.over) {
+        task_write_detailed(server, wait->request_id, task);
+        if (task->status == TASK_COMPLETED || task->status == TASK_FAILED)
+            delivery_begin(server, wait->response.exchange, id_str(&task->id));
+    }
     task_wait_end(wait, 200);
 }
 
 void tasks_get(struct request *request)
 {
-    if (!request->meta->tasks) {
+    if (!request->meta->tasks)
         tasks_missing(request);
-        return;
-    }
-    struct task *task = task_of_request(request, NULL, get_loaded);
-    if (task)
-        get_write(request->server, request->exchange, request->id, task);
+    else
+        task_of_request(request, NULL, get_loaded);
 }
 
 /* --- tasks/cancel --- */
 
-static void cancel(struct task *task)
+static void cancel_loaded(struct task_wait *wait, struct task *task)
 {
     if (!task_over(task))
         engine_cancel(task->server->opts.engine, id_str(&task->id),
                       STR("The client has cancelled the task."));
-}
-
-static void cancel_loaded(struct task_wait *wait, struct task *task)
-{
-    cancel(task);
     task_write_done(wait->work.server, wait->request_id);
     task_wait_end(wait, 200);
 }
 
 void tasks_cancel(struct request *request)
 {
-    if (!request->meta->tasks) {
+    if (!request->meta->tasks)
         tasks_missing(request);
-        return;
-    }
-    struct task *task = task_of_request(request, NULL, cancel_loaded);
-    if (!task)
-        return;
-    cancel(task);
-    task_write_done(request->server, request->id);
+    else
+        task_of_request(request, NULL, cancel_loaded);
 }

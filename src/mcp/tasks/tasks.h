@@ -276,12 +276,10 @@ void task_wait_end(struct task_wait *wait, int status);
 void task_wait_fail(struct task_wait *wait, int status, int64_t code, struct str message,
                     struct str data);
 void task_wait_free(struct task_wait *wait);
-/*
- * The task of the request, if it is worked on here. NULL: the request was answered, or it was taken
- * over, and go_on() is called when the task has been loaded.
- */
-struct task *task_of_request(struct request *request, const struct json *responses,
-                             void (*go_on)(struct task_wait *wait, struct task *task));
+/* Calls go_on() with the task of the request: at once if the task is worked on here, or has ended
+ * here, otherwise when it has been loaded. If there is no such task, an error is replied. */
+void task_of_request(struct request *request, const struct json *responses,
+                     void (*go_on)(struct task_wait *wait, struct task *task));
 extern const struct str task_unknown;
 
 #endif

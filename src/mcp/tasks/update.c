@@ -336,23 +336,8 @@ void tasks_update(struct request *request)
 {
     const struct json *responses;
 
-    if (!request->meta->tasks) {
+    if (!request->meta->tasks)
         tasks_missing(request);
-        return;
-    }
-    if (!read_responses(request, &responses))
-        return;
-    struct task *task = task_of_request(request, responses, update_loaded);
-    if (!task)
-        return;
-    if (!shaped(task, responses)) {
-        reply_error(request, RPC_INVALID_PARAMS, malformed);
-        request->status = 400;
-        return;
-    }
-    struct task_wait *wait = task_wait_create(request);
-    if (!wait)
-        return;
-    wait->responses = json_copy(&wait->arena, responses);
-    feed_all(wait, task);
+    else if (read_responses(request, &responses))
+        task_of_request(request, responses, update_loaded);
 }
