@@ -28,10 +28,7 @@
 #include "mcp/tasks/tasks.h"
 #include "mcp/shared/work.h"
 
-enum {
-    RECORD_VERSION = 1,
-    LOAD_ARENA_MAX = 64 << 20, /* memory of what is read of a task */
-};
+enum { LOAD_ARENA_MAX = 64 << 20 }; /* memory of what is read of a task */
 
 static const struct str forgotten =
     STR_INIT("The task has ended, but its result is no longer known.");
@@ -307,7 +304,7 @@ static bool wants_taker(const struct loading *loading)
 static bool answered_in_time(const struct loading *loading)
 {
     return loading->call.handed && loading->call.state != CALL_STORED_WAITING &&
-           expires(loading->record) <= task_now(loading->work.server) &&
+           expires(loading->record) <= server_now(loading->work.server) &&
            !task_by_id(loading->work.server, loading->id);
 }
 
@@ -374,7 +371,7 @@ static void found(struct loading *loading, const struct call_record *record)
 /* The time is over, and so is the time in which its client could learn of that. */
 static bool long_over(const struct loading *loading)
 {
-    return expires(loading->record) <= task_now(loading->work.server) - TASK_ENDED_KEEP_MS;
+    return expires(loading->record) <= server_now(loading->work.server) - TASK_ENDED_KEEP_MS;
 }
 
 static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
@@ -404,7 +401,7 @@ static bool record_fits(const struct loading *loading, const struct json *record
     bool ended_then = number(record, STR("status")) >= TASK_COMPLETED;
     int64_t until = expires(record);
 
-    if (number(record, STR("version")) != RECORD_VERSION ||
+    if (number(record, STR("version")) != TASK_RECORD_VERSION ||
         !str_eq(json_get_str(record, STR("principal")), loading->principal) || until == INT64_MAX)
         return false;
     return !ended_then || until > now || number(record, STR("updated")) + TASK_ENDED_KEEP_MS > now;
@@ -423,7 +420,7 @@ static void record_loaded(void *data, nod_status status, const struct store_repl
     loading->version = reply->version;
     loading->record =
         json_parse(&loading->arena, arena_str(&loading->arena, reply->value), NULL, NULL);
-    if (!record_fits(loading, loading->record, task_now(server))) {
+    if (!record_fits(loading, loading->record, server_now(server))) {
         loaded(loading, NULL, NOD_E_NOT_FOUND);
     } else if (!views(loading) && task_by_id(server, loading->id)) {
         loaded(loading, task_by_id(server, loading->id), NOD_OK);

@@ -19,7 +19,6 @@
 #include "mcp/shared/work.h"
 
 enum {
-    RECORD_VERSION = 1,
     RECORD_MAX = TASK_END_MAX + MCP_BODY_MAX + (1 << 20),
     FIRST_TRIES = 4,      /* tries to store a task that nobody was told of */
     AGAIN_MS = 100,       /* the first pause between two tries */
@@ -49,7 +48,7 @@ static bool record_write(struct buf *out, const struct task *task)
 
     json_writer_init(&w, out);
     jw_object(&w);
-    jw_key_i64(&w, STR("version"), RECORD_VERSION);
+    jw_key_i64(&w, STR("version"), TASK_RECORD_VERSION);
     jw_key_str(&w, STR("principal"), task->principal);
     jw_key_i64(&w, STR("created"), task->created_ms);
     jw_key_i64(&w, STR("updated"), task->updated_ms);
@@ -162,7 +161,7 @@ static int64_t record_ttl(const struct task *task)
         until = task->updated_ms;
     if (__builtin_add_overflow(until, more, &until))
         until = INT64_MAX;
-    int64_t left = until - task_now(task->server);
+    int64_t left = until - server_now(task->server);
     return left > 0 ? left : 1;
 }
 

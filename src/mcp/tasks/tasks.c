@@ -187,7 +187,7 @@ struct task *task_make(struct mcp_server *server, const struct task_spec *spec)
                                     .revision = REVISION_2026_07_28 };
     task->caller.client = &task->client;
     task->caller.roles = spec->roles;
-    task->created_ms = task->updated_ms = task_now(server);
+    task->created_ms = task->updated_ms = server_now(server);
     task->ttl_ms = ttl_within(server->opts.task_ttl_ms);
     return task;
 }
@@ -288,11 +288,6 @@ void task_forget(struct task *task)
     mem_free(task);
 }
 
-int64_t task_now(const struct mcp_server *server)
-{
-    return engine_now(server->opts.engine);
-}
-
 int64_t task_expires(const struct task *task)
 {
     int64_t at;
@@ -309,7 +304,7 @@ bool task_over(const struct task *task)
 
 static void touch(struct task *task)
 {
-    int64_t now = task_now(task->server);
+    int64_t now = server_now(task->server);
 
     if (now > task->updated_ms)
         task->updated_ms = now;
@@ -417,7 +412,7 @@ static void task_due(struct task *task)
 
 void tasks_sweep(struct mcp_server *server)
 {
-    int64_t now = task_now(server);
+    int64_t now = server_now(server);
     struct heap_node *first;
 
     while ((first = heap_first(&server->tasks->due)) && first->at <= now)
@@ -449,7 +444,7 @@ static int64_t task_ask_ttl(struct caller *caller, const struct call *call)
     struct task *task = task_of(caller);
 
     (void)call;
-    return task_expires(task) - task_now(task->server) + TASK_ASKS_MORE_MS;
+    return task_expires(task) - server_now(task->server) + TASK_ASKS_MORE_MS;
 }
 
 static enum caller_way task_asked(struct caller *caller, struct call *call)
@@ -645,7 +640,7 @@ enum task_status task_status(struct task *task)
 
     if (task_over(task))
         return task->status;
-    if (task_expires(task) <= task_now(task->server)) /* its end is being stored */
+    if (task_expires(task) <= server_now(task->server)) /* its end is being stored */
         return TASK_WORKING;
     for (const struct ask_record *ask; (ask = task_asks_next(&walk));)
         if (task_shows(task, ask))

@@ -35,6 +35,7 @@ enum {
     TASK_ASKS_MORE_MS = 5000, /* questions wait so much longer than their task lives */
     TASK_MESSAGE_MAX = 1000,  /* bytes of a statusMessage */
     TASK_END_MAX = MCP_MESSAGE_MAX - (64 << 10), /* bytes of a result or an error */
+    TASK_RECORD_VERSION = 1,                     /* of the records of tasks */
     TASK_NOTES_MAX = 256,                        /* asks of a task about which something is noted */
 };
 
@@ -189,8 +190,6 @@ int64_t task_expires(const struct task *task);
 /* Ends the task. `end` (heap) belongs to the task from now on. */
 void task_end(struct task *task, enum task_status status, struct str end, struct str message);
 void task_end_outcome(struct task *task, const struct outcome *outcome);
-/* The store's clock. */
-int64_t task_now(const struct mcp_server *server);
 void task_fail(struct task *task, struct str message);
 /* The status message. */
 void task_say(struct task *task, struct str message);

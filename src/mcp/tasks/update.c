@@ -160,21 +160,28 @@ static void note_result(struct task *task, const struct feed *feed,
     task_store(task);
 }
 
+static const struct ask_record *ask_of_task(struct task *task, struct str id)
+{
+    struct task_asks walk = { .task = task };
+    const struct ask_record *ask;
+
+    while ((ask = task_asks_next(&walk)) && !str_eq(ask->id, id))
+        continue;
+    return ask;
+}
+
 /* The client's word does not count: whoever follows is asked. */
 static void pass_on(struct task_wait *wait, struct str ask_id)
 {
     struct engine *engine = wait->work.server ? wait->work.server->opts.engine : NULL;
     struct ask *live = engine ? engine_ask(engine, ask_id) : NULL;
-    struct task *task = engine ? task_here(wait) : NULL;
-    struct task_asks walk = { .task = task };
-    const struct ask_record *ask = NULL;
+    struct task *task = engine && !live ? task_here(wait) : NULL;
+    const struct ask_record *ask = task ? ask_of_task(task, ask_id) : NULL;
 
     if (live && call_waiting(ask_call(live))) {
         ask_client_unheard(live);
         return;
     }
-    while (task && !live && (ask = task_asks_next(&walk)) && !str_eq(ask->id, ask_id))
-        ;
     if (ask && engine_asks_on(engine, ask, wait->work.server->mrtr) &&
         !engine_client_refused(engine, ask, passed_on, NULL))
         ask_unsupported(engine, ask->id, NULL, NULL);
@@ -211,12 +218,9 @@ static void fed(void *data, const struct answer_result *result)
 static void feed_one(struct feed *feed, struct task *task)
 {
     struct mcp_server *server = feed->wait->work.server;
-    struct task_asks walk = { .task = task };
-    const struct ask_record *ask;
+    const struct ask_record *ask = ask_of_task(task, id_str(&feed->ask));
     struct answer answer;
 
-    while ((ask = task_asks_next(&walk)) && !str_eq(ask->id, id_str(&feed->ask)))
-        ;
     if (!ask || !ask2026_read(ask, feed->response, &answer)) {
         fed(feed, &(struct answer_result){ .status = NOD_E_STALE, .state = ASK_WITHDRAWN });
         return;
