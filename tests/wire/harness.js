@@ -12,7 +12,7 @@ import { once } from 'node:events';
 import assert from 'node:assert/strict';
 import { createHash, randomInt } from 'node:crypto';
 import path from 'node:path';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { createServer } from 'node:net';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -122,12 +122,18 @@ export function storeArgs(t, args) {
 export const always = [];
 export const withoutInbox = () => always.push('--no-inbox', '--no-model');
 
+// A port that nobody has, and that the kernel gives to nobody by itself: a server that leaves it for a while finds it free again, and no client
+// meets another server there meanwhile.
+const FIRST_GIVEN = Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s/)[0]);
 export async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const server = createServer();
+    const port = randomInt(11000, FIRST_GIVEN); // higher than those that browsers do not open
+    const isFree = await new Promise((resolve) => server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true)));
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

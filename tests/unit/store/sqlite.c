@@ -7,9 +7,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -690,8 +688,6 @@ static const struct CMUnitTest own[] = {
     TEST(what_is_over_is_removed_while_nobody_asks),
 };
 
-/* Of the two, plain and sealed, one gets the whole suite, drawn anew each time unless it is named
- * on the command line; the other gets its first part. With NOD_SOAK=1 both get the whole. */
 SUBJECT(sqlite)
 {
     static const struct str secret = STR_INIT("0123456789abcdef0123456789abcdef");
@@ -707,18 +703,13 @@ SUBJECT(sqlite)
                                        .advance = advance,
                                        .end = end } };
     const char *why;
-    bool soak = suite_soak();
-    bool sealed = argc > 1 ? strcmp(argv[1], "sealed") == 0 : (time(NULL) + getpid()) % 2;
-    int failed;
+    int failed = store_suite(&rig.rig);
 
-    if (!soak)
-        print_message("the whole suite on the %s store\n", sealed ? "sealed" : "plain");
-    failed = (soak || !sealed ? store_suite : store_suite_first)(&rig.rig);
     failed += cmocka_run_group_tests_name("sqlite: its own", own, NULL, NULL);
     if (keyring_create(&secret, 1, &rig.ring, &why) != NOD_OK)
         return 1;
     rig.rig.name = "sqlite, sealed";
-    failed += (soak || sealed ? store_suite : store_suite_first)(&rig.rig);
+    failed += store_suite(&rig.rig);
     failed += cmocka_run_group_tests_name("sqlite, sealed: its own", own, NULL, NULL);
     keyring_destroy(rig.ring);
     return failed;
