@@ -4,7 +4,7 @@
  *   1. SIGINT, SIGTERM, nod_stop, or the end of standard input. The store is told before anything
  *      else (core/node.c). A second signal ends the process at once.
  *   2. /readyz says that the server is stopping, so that balancers send no new clients.
- *   3. The protocol drains (mcp/shared/drain.c): there are no new requests; running calls may end, within
+ *   3. The protocol drains (mcp/drain.c): there are no new requests; running calls may end, within
  *      HOST_DRAIN_MS; calls that wait for a person are cancelled or, with a durable or shared
  *      store, left to it; the last bytes are sent, and the store takes the last records.
  *   4. The loop stops, and host_run returns. nod_server_destroy does the rest:

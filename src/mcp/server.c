@@ -5,10 +5,13 @@
  * server that serves comes to its end.
  */
 #include "mcp/shared/delivery.h"
+#include "mcp/era2025/caller.h"
+#include "mcp/era2025/subscribers.h"
 #include "mcp/shared/server_inside.h"
 
 #include "base/mem.h"
 #include "crypto/seal.h"
+#include "mcp/heard.h"
 #include "mcp/shared/announce.h"
 #include "mcp/era2025/ask.h"
 #include "mcp/era2026/ask.h"
@@ -16,9 +19,9 @@
 #include "mcp/era2026/caller.h"
 #include "mcp/later/caller_away.h"
 #include "mcp/shared/gone.h"
-#include "mcp/shared/drain.h"
+#include "mcp/drain.h"
 #include "mcp/era2026/methods.h"
-#include "mcp/offered/list_changed.h"
+#include "mcp/list_changed.h"
 #include "mcp/later/model.h"
 #include "mcp/era2026/pipe.h"
 #include "mcp/wire/result.h"
@@ -77,6 +80,12 @@ static const char *const *copy_names(struct arena *arena, const char *const *nam
     return copy;
 }
 
+static const struct result_keeper keepers[] = {
+    { .lost = ended_streams_lost },
+    { .lost = tasks_lost, .fetched = tasks_fetched },
+    { 0 },
+};
+
 struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
 {
     struct mcp_server *server = MEM_NEW(struct mcp_server);
@@ -108,14 +117,14 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
         own->self.meta = arena_str(&server->texts, buf_str(&server->out));
     buf_clear(&server->out);
     list_init(&server->works);
-    server->drain = drain_create();
+    drain_create(server);
     server->shares = shares_create(own);
     server->list_changes = list_changes_create();
-    server->away = callers_away_create();
+    server->away = callers_away_create(caller2025_keeps_session);
     server->gone = gone_create();
     server->sessions = sessions_create();
     server->ended_streams = ended_streams_create();
-    deliveries_init(server);
+    deliveries_init(server, keepers);
     server->subjects = subjects_create();
     server->rounds = rounds2026_create(opts->keyring ? opts->keyring : keyring_random());
     server->listeners = listeners_create();
@@ -129,7 +138,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     server->pending = pending_create(server);
     catalog_watch(own->catalog, catalog_changed, server);
     engine_use_catalog(own->engine, own->catalog);
-    announce_listen(server);
+    heard_listen(server);
     engine_recover(own->engine, &(struct recovery_opts){ .orphan = tasks_orphan,
                                                          .data = server,
                                                          .node_ttl_ms = own->node_ttl_ms });

@@ -7,12 +7,13 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
-#include "mcp/shared/drain.h"
+#include "mcp/shared/live.h"
 #include "mcp/wire/era.h"
 #include "mcp/era2025/methods.h"
 #include "mcp/era2026/methods.h"
 #include "mcp/era2025/caller.h"
 #include "mcp/era2026/pipe.h"
+#include "mcp/era2025/stdio_orphans.h"
 #include "mcp/stdio_inside.h"
 
 enum {
@@ -237,6 +238,12 @@ static void on_drain(void *data)
         wind_up(stdio);
 }
 
+/* Both eras write to one pipe. */
+static void send_line(struct mcp_server *server, bool kept, struct str line)
+{
+    mcp_stream_send(server->stdio->session->lines, kept ? EVENT_KEPT : EVENT_VOLATILE, line);
+}
+
 nod_status mcp_stdio_start(struct mcp_server *server, int read_fd, int write_fd,
                            void (*ended)(void *data), void *data)
 {
@@ -267,7 +274,7 @@ nod_status mcp_stdio_start(struct mcp_server *server, int read_fd, int write_fd,
         return status;
     }
     stdio->session->lines = mcp_stream_lines(stdio->session, stdio->pipe);
-    server->pipe2026->lines = stdio->session->lines;
+    server->pipe2026->send = send_line;
     server->stdio = stdio;
     stdio_orphans_withdraw(server);
     return NOD_OK;

@@ -6,7 +6,6 @@
 #define NOD_MCP_STDIO_INSIDE_H
 
 struct mcp_server;
-struct session;
 
 /* A call has ended: if the input has ended too, the pipe may be closed. */
 void mcp_stdio_check_drained(struct mcp_server *server);
@@ -14,10 +13,5 @@ void mcp_stdio_check_drained(struct mcp_server *server);
 void mcp_stdio_close(struct mcp_server *server);
 /* The server is being destroyed. */
 void mcp_stdio_stop(struct mcp_server *server);
-
-/* mcp/era2025/stdio_orphans: withdraws what an earlier process has asked over its pipe. */
-void stdio_orphans_withdraw(struct mcp_server *server);
-/* A call of this session, on the pipe, waits for its client. */
-void stdio_orphans_note(struct session *session);
 
 #endif

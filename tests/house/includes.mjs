@@ -25,6 +25,12 @@ const MAY_INCLUDE = {
     front: ["core", "net", "rpc", ...below],
     mcp: ["front", "core", "net", "rpc", ...below],
     "mcp/wire": ["core", "net", "rpc", ...below], // no server: a client speaks these words too
+    "mcp/shared": ["mcp/wire", "mcp/server.h", "front", "core", "net", "rpc", ...below],
+    "mcp/later": ["mcp/shared", "mcp/wire", "mcp/server.h", "front", "core", "net", "rpc", ...below],
+    "mcp/offered": ["mcp/later", "mcp/shared", "mcp/wire", "mcp/server.h", "front", "core", "net", "rpc", ...below],
+    "mcp/era2025": ["mcp/offered", "mcp/later", "mcp/shared", "mcp/wire", "mcp/server.h", "front", "core", "net", "rpc", ...below],
+    "mcp/era2026": ["mcp/tasks", "mcp/offered", "mcp/later", "mcp/shared", "mcp/wire", "mcp/server.h", "front", "core", "net", "rpc", ...below],
+    "mcp/tasks": ["mcp/era2026", "mcp/later", "mcp/shared", "mcp/wire", "mcp/server.h", "front", "core", "net", "rpc", ...below], // an extension of that era
     surface: ["oauth", "front", "core", "net", "rpc", ...below],
     provider: ["front", "core", "net", "rpc", ...below],
     kit: ["cli", "mcp", "provider", "store", "core", "net", ...below], // <nod/test.h>: a server, and both ends of it

@@ -12,6 +12,7 @@
 #include "json/write.h"
 #include "mcp/era2025/ask.h"
 #include "mcp/era2025/session.h"
+#include "mcp/era2025/stream.h"
 
 enum { CLIENT_ARENA_MAX = 8 << 20 }; /* memory of a question or an answer while it is worked on */
 

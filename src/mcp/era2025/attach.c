@@ -30,7 +30,7 @@
 #include "mcp/later/attach_tool.h"
 #include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
-#include "mcp/shared/drain.h"
+#include "mcp/shared/live.h"
 #include "mcp/shared/gone.h"
 #include "mcp/later/model.h"
 #include "mcp/later/pending.h"
@@ -102,7 +102,7 @@ static void begin_own(struct attach *attach)
     attach->busy++; /* the arguments are needed until the call has begun */
     attach->call = NULL;
     call->attach = NULL;
-    caller2025_begin(call, &(struct caller2025_spec){ .target = target, .args = attach->args }, &id,
+    caller2025_begin(call, &(struct start_spec){ .target = target, .args = attach->args }, &id,
                      attach->named);
     attach->busy--;
     attach_settle(attach);
@@ -510,7 +510,7 @@ static void look_by_tool(struct attach *attach, const struct own_tool *tool,
     }
 }
 
-void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec,
+void attach2025_look(struct caller2025 *call, const struct start_spec *spec,
                      const struct id *request, bool named)
 {
     struct mcp_server *server = call->session->server;

@@ -42,7 +42,7 @@ struct attach {
 
 /* The caller, which has no call yet, looks for one. `args` are copied. Ends in caller2025_begin,
  * in a call that it is attached to, or in a response. */
-void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec,
+void attach2025_look(struct caller2025 *call, const struct start_spec *spec,
                      const struct id *request, bool named);
 /*
  * The stream of a request that found a call is named after the request, and no call is stored under

@@ -20,16 +20,16 @@
 #include "mcp/era2025/attach.h"
 #include "mcp/later/attach_tool.h"
 #include "mcp/later/caller_away.h"
-#include "mcp/era2026/caller.h"
 #include "mcp/shared/caller_record.h"
-#include "mcp/shared/drain.h"
+#include "mcp/shared/live.h"
 #include "mcp/wire/notice.h"
 #include "mcp/later/pending.h"
 #include "mcp/era2025/repeat.h"
 #include "mcp/wire/failure.h"
 #include "mcp/shared/shares.h"
+#include "mcp/era2025/session_store.h"
 #include "mcp/era2025/soft.h"
-#include "mcp/stdio_inside.h"
+#include "mcp/era2025/stdio_orphans.h"
 #include "mcp/era2025/ask.h"
 
 static const struct caller_ops caller2025_ops;
@@ -81,7 +81,7 @@ static void call_join(struct caller2025 *call, struct mcp_stream *stream)
     call->stream = stream;
     mcp_stream_await(stream);
     session_add_call(session, call);
-    drain_call_began(session->server);
+    live_call_began(session->server);
 }
 
 /* With a durable or shared store: how the client can be reached from any node. One that shows views
@@ -95,8 +95,8 @@ static struct str caller_record(const struct caller2025 *call)
                : STR_NONE;
 }
 
-void caller2025_begin(struct caller2025 *call, const struct caller2025_spec *spec,
-                      const struct id *id, bool named)
+void caller2025_begin(struct caller2025 *call, const struct start_spec *spec, const struct id *id,
+                      bool named)
 {
     struct session *session = call->session;
     struct mcp_server *server = session->server;
@@ -116,21 +116,17 @@ void caller2025_begin(struct caller2025 *call, const struct caller2025_spec *spe
 }
 
 /* It may be the request of a client that has been given a pending result before. */
-static bool may_attach(struct session *session, const struct caller2025_spec *spec, role_set roles)
+static bool may_attach(struct session *session, const struct start_spec *spec, role_set roles)
 {
     return spec->part == PART_TOOL_RESULT &&
            (attach_tool_of(spec->target) || session->pended ||
             pending_may_come(session->server, spec->target, session->client.declares, roles));
 }
 
-void caller2025_start(struct request *request, const struct caller2025_spec *spec)
+void caller2025_start(struct request *request, const struct start_spec *spec)
 {
     struct session *session = request->session;
 
-    if (request->meta) {
-        caller2026_start(request, spec);
-        return;
-    }
     struct id id = { 0 };
     bool alone = !request->stream; /* over HTTP, and not in an array */
     repeat2025_call(session, request->id, &id);
@@ -217,7 +213,7 @@ bool caller2025_back(struct session *session, role_set roles, struct mcp_stream 
                                                   .caller = &call->caller }))
         return true;
     session_drop_call(session, call);
-    drain_call_ended(session->server);
+    live_call_ended(session->server);
     stream->awaited--;
     mem_free(call);
     return false;
@@ -314,10 +310,10 @@ static void call_waiting_changed(struct caller *caller, struct call *engine_call
     struct mcp_server *server = call->session->server;
     call->waiting = waiting;
     if (waiting) {
-        drain_call_waits(server, true);
+        live_call_waits(server, true);
         timer_set(server->opts.loop, &call->beat, server->opts.heartbeat_ms, call_beat, call);
     } else {
-        drain_call_waits(server, false);
+        live_call_waits(server, false);
         timer_stop(server->opts.loop, &call->beat);
         soft2025_stop(call);
     }
@@ -379,6 +375,11 @@ int64_t caller2025_needs(const struct mcp_server *server, const struct call *cal
     if (keep_ms < server->opts.session_idle_ms)
         keep_ms = server->opts.session_idle_ms;
     return longest + keep_ms;
+}
+
+void caller2025_keeps_session(struct mcp_server *server, const struct call *call)
+{
+    session_need_away(server, call_scope(call), caller2025_needs(server, call));
 }
 
 static enum caller_way call_asked(struct caller *caller, struct call *engine_call_)
@@ -536,7 +537,7 @@ static void call_parts(struct caller2025 *call)
 
     session_drop_call(session, call);
     timer_stop(session->server->opts.loop, &call->beat);
-    drain_call_ended(session->server);
+    live_call_ended(session->server);
 }
 
 void caller2025_respond(struct caller2025 *call, const struct outcome *outcome)
@@ -632,7 +633,7 @@ static void call_dropped(struct caller2025 *call)
     struct mcp_stream *stream = call->stream;
     timer_stop(server->opts.loop, &call->beat);
     session_drop_call(session, call);
-    drain_call_ended(server);
+    live_call_ended(server);
     call_free(call);
     mcp_stream_abandon(stream);
     server_check_drained(server);

@@ -7,6 +7,8 @@
 #ifndef NOD_MCP_ERA2025_CALLER_H
 #define NOD_MCP_ERA2025_CALLER_H
 
+#include "mcp/era2025/session.h"
+#include "mcp/era2025/stream.h"
 #include "mcp/shared/request.h"
 
 /* One ask as it was put to this client. */
@@ -44,15 +46,8 @@ struct caller2025 {
     char text[]; /* the request's id, then the progress token, both JSON */
 };
 
-struct caller2025_spec {
-    struct target *target;
-    const struct json *args;
-    struct str uri;
-    enum revision_part part;
-};
-
 /* Replies with an error if the id is in use, or if there are too many requests. */
-void caller2025_start(struct request *request, const struct caller2025_spec *spec);
+void caller2025_start(struct request *request, const struct start_spec *spec);
 
 /*
  * Goes on, on this stream, with the call of a request that was made at another node or before a
@@ -81,8 +76,8 @@ void caller2025_leave(struct caller2025 *call);
 /* --- with mcp/era2025/attach --- */
 
 /* The request makes a call of its own, of this id. */
-void caller2025_begin(struct caller2025 *call, const struct caller2025_spec *spec,
-                      const struct id *id, bool named);
+void caller2025_begin(struct caller2025 *call, const struct start_spec *spec, const struct id *id,
+                      bool named);
 /* Responds with this end. The caller has no call, and is freed. */
 void caller2025_respond(struct caller2025 *call, const struct outcome *outcome);
 /* The call, which waits, is `to`'s from now on. The older request gets a pending result. */
@@ -101,6 +96,8 @@ void caller2025_cancel(struct caller2025 *call, struct str why);
 
 /* How long its questions wait and its end is kept: the session must live as long. */
 int64_t caller2025_needs(const struct mcp_server *server, const struct call *call);
+/* The session of this call, which may be at another node, is kept for so long. */
+void caller2025_keeps_session(struct mcp_server *server, const struct call *call);
 
 /* The part of the protocol that the result of such a target is. */
 enum revision_part caller2025_part(enum target_kind kind);

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "mcp/era2025/stream.h"
+#include "mcp/shared/delivery.h"
 
 struct keeper { /* a principal that has kept streams */
     struct ended_pile pile;

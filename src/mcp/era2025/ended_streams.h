@@ -21,7 +21,6 @@
 enum {
     MCP_KEPT_BYTES_SESSION = 8 << 20,    /* bytes of ended streams kept for a session */
     MCP_KEPT_BYTES_PRINCIPAL = 64 << 20, /* the same for all sessions of one principal */
-    MCP_KEPT_BYTES_MAX = 512 << 20,      /* the same for the whole server */
     MCP_STREAM_KEEP_MS = 300000, /* how long an ended stream can be resumed; if lost, for --keep */
 };
 

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "mcp/era2025/ask.h"
 #include "mcp/era2025/caller.h"
-#include "mcp/shared/endpoint.h"
+#include "mcp/era2025/http.h"
 #include "mcp/wire/headers.h"
 #include "mcp/era2025/methods.h"
 #include "mcp/era2025/resume.h"

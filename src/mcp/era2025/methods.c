@@ -13,7 +13,12 @@
 
 #include "base/log.h"
 #include "mcp/era2025/caller.h"
+#include "mcp/era2025/repeat.h"
+#include "mcp/era2025/session_store.h"
+#include "mcp/era2025/subscribers.h"
 #include "mcp/later/pending.h"
+#include "mcp/offered/methods.h"
+#include "mcp/wire/notice.h"
 #include "mcp/era2025/resume.h"
 #include "mcp/era2025/ask.h"
 
@@ -111,7 +116,7 @@ static void initialize(struct request *request)
     jw_key_str(&w, STR("protocolVersion"), session_knows(session)->name);
     jw_key(&w, STR("capabilities"));
     jw_object(&w);
-    discover_capabilities(request, &w);
+    capabilities_write(request, &w);
     jw_end(&w);
     jw_key(&w, STR("serverInfo"));
     write_server_info(&w, &opts->self, session_knows(session));
@@ -121,6 +126,23 @@ static void initialize(struct request *request)
 }
 
 /* --- requests --- */
+
+/* Until the client sets a level, it is sent everything from "info" up. */
+static void logging_set_level(struct request *request)
+{
+    struct str level;
+
+    if (!request_text(request, STR("level"), &level))
+        return;
+    if (!logging_level_find(level, &request->session->log_level))
+        reply_error(request, RPC_INVALID_PARAMS,
+                    STR("params.level must be one of debug, info, notice, warning, error, "
+                        "critical, alert, emergency."));
+    else {
+        session_refresh(request->session, true);
+        reply_empty(request);
+    }
+}
 
 static const struct method {
     struct str name;
@@ -134,16 +156,24 @@ static const struct method {
     { STR_INIT("resources/read"), resources_read, false },
     { STR_INIT("resources/list"), resources_list, false },
     { STR_INIT("resources/templates/list"), resources_templates_list, false },
-    { STR_INIT("resources/subscribe"), resources_subscribe, false },
-    { STR_INIT("resources/unsubscribe"), resources_unsubscribe, false },
+    { STR_INIT("resources/subscribe"), subscribers_add, false },
+    { STR_INIT("resources/unsubscribe"), subscribers_remove, false },
     { STR_INIT("prompts/get"), prompts_get, false },
     { STR_INIT("prompts/list"), prompts_list, false },
     { STR_INIT("completion/complete"), completion_complete, false },
     { STR_INIT("logging/setLevel"), logging_set_level, false },
 };
 
+static const struct era_ops ops = { .start = caller2025_start, .gone = repeat2025_gone };
+
 void era2025_request(struct request *request, struct str method)
 {
+    const struct session *session = request->session;
+
+    request->era = &ops;
+    request->sender = session_principal(session);
+    request->can = session->client.declares;
+    request->revision = (enum revision)session->client.revision;
     params_find(request->params, &request->has);
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
         if (!str_eq(methods[i].name, method))

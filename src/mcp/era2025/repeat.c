@@ -482,12 +482,17 @@ bool repeat2025_take(struct request *request, const struct repeat_of *of, const 
     return true;
 }
 
-bool repeat2025_gone(struct request *request, const struct repeat_of *of)
+bool repeat2025_gone(struct request *request, const struct wanted *wanted)
 {
     struct id id = { 0 };
 
-    if (request->meta || request->stream) /* over HTTP, and not in an array */
+    if (request->stream) /* not over HTTP, or in an array */
         return false;
     repeat2025_call(request->session, request->id, &id);
-    return repeat2025_take(request, of, &id);
+    return repeat2025_take(request,
+                           &(struct repeat_of){ .kind = wanted->kind,
+                                                .target = wanted->name,
+                                                .uri = wanted->uri,
+                                                .args = wanted->args },
+                           &id);
 }

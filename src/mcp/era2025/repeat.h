@@ -35,6 +35,6 @@ bool repeat2025_take(struct request *request, const struct repeat_of *of, const 
  * A request calls what this node does not have. True: the request is handled here, because it may
  * have come before the target went, or at a node that has the target.
  */
-bool repeat2025_gone(struct request *request, const struct repeat_of *of);
+bool repeat2025_gone(struct request *request, const struct wanted *wanted);
 
 #endif

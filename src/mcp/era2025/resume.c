@@ -23,7 +23,7 @@
 #include "mcp/era2025/attach.h"
 #include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
-#include "mcp/shared/endpoint.h"
+#include "mcp/era2025/http.h"
 #include "mcp/shared/gone.h"
 #include "mcp/later/handle.h"
 #include "mcp/era2025/caller.h"

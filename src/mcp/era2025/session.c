@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/era2025/subscribers.h"
 #include "mcp/era2025/caller.h"
 #include "mcp/wire/meta.h"
 #include "mcp/era2025/session_store.h"
@@ -143,7 +144,7 @@ void session_end(struct session *session, struct str why)
     idmap_remove(&session->server->sessions->by_id, session);
     shares_drop(session->server, session_principal(session), MCP_SHARE_SESSIONS, 1);
     list_remove(&session->by_use);
-    resources_forget(session);
+    subscribers_forget(session);
     client_surface_forget(session->server->client, session);
 
     session->busy = true;

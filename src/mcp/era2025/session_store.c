@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/era2025/subscribers.h"
 #include "mcp/shared/announce.h"
 #include "mcp/shared/request.h"
 #include "mcp/shared/work.h"
@@ -132,7 +133,7 @@ static void write_record(struct session *session,
     jw_key_i64(&w, STR("until"), session->until_ms);
     if (!list_empty(&session->subscriptions) || session->unwritten) {
         jw_key(&w, STR("subscriptions"));
-        resources_write_subscriptions(session, &w);
+        subscribers_write(session, &w);
     }
     jw_end(&w);
     writing->id = session->id;
@@ -249,8 +250,8 @@ static bool read_into(struct session *session, const struct json *record)
     session->pended = json_true(json_get(record, STR("pended")));
     json_i64(json_get(record, STR("softMs")), &session->soft_ms);
     session->initialized = true;
-    resources_read_subscriptions(session, json_get(record, STR("subscriptions")),
-                                 !session->unwritten && !session->writing);
+    subscribers_read(session, json_get(record, STR("subscriptions")),
+                     !session->unwritten && !session->writing);
     return true;
 }
 

@@ -10,6 +10,7 @@
 #define NOD_MCP_ERA2025_SESSION_STORE_H
 
 #include "mcp/era2025/session.h"
+#include "mcp/shared/request.h"
 
 /* Another node has changed the record: reads it again, if the session is here. */
 void session_look_again(struct mcp_server *server, struct str id);

@@ -13,7 +13,7 @@
 #include "core/json_digest.h"
 #include "mcp/era2025/attach.h"
 #include "mcp/later/pending.h"
-#include "mcp/stdio_inside.h"
+#include "mcp/era2025/stdio_orphans.h"
 
 enum {
     SOFT_AGAIN_MS = 1000,      /* wait before a store that did not take a handle is asked again */

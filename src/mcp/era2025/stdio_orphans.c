@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "mcp/era2025/caller.h"
 #include "mcp/era2025/soft.h"
-#include "mcp/stdio_inside.h"
+#include "mcp/era2025/stdio_orphans.h"
 #include "mcp/shared/work.h"
 
 enum { LEFT_TTL_MS = 24 * 3600000, LEFT_BYTES_MAX = MCP_CALLS_PER_SESSION_MAX * (ID_LEN + 1) };

@@ -234,7 +234,8 @@ void mcp_stream_destroy(struct mcp_stream *stream)
         session->standing_count--;
         shares_drop(session->server, session_principal(session), MCP_SHARE_LISTENERS, 1);
     }
-    delivery_lose_stream(stream);
+    if (stream->delivery)
+        delivery_forget(stream->delivery);
     ended_streams_remove(stream);
     list_remove(&stream->link);
     MEM_DELETE(stream);
@@ -361,6 +362,17 @@ static void lines_pump(struct mcp_stream *stream)
         stream->last = NULL;
 }
 
+static void delivered(void *data, bool did)
+{
+    struct mcp_stream *stream = data;
+
+    stream->delivery = NULL;
+    if (did) {
+        stream->arrived = true;
+        ended_streams_arrived(stream);
+    }
+}
+
 void mcp_stream_pump(struct mcp_stream *stream)
 {
     if (stream->pipe) {
@@ -383,8 +395,11 @@ void mcp_stream_pump(struct mcp_stream *stream)
     if (stream->exchange && stream->ended) {
         struct http_exchange *exchange = stream->exchange;
         stream->exchange = NULL;
-        delivery_of_stream(stream, exchange,
-                           stream->result_of.text[0] ? id_str(&stream->result_of) : STR_NONE);
+        if (stream->delivery)
+            delivery_forget(stream->delivery);
+        stream->delivery = delivery_watch(
+            stream->session->server, exchange,
+            stream->result_of.text[0] ? id_str(&stream->result_of) : STR_NONE, delivered, stream);
         http_end(exchange);
     }
 }

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "json/form.h"
 #include "mcp/shared/question_message.h"
-#include "mcp/era2025/session.h"
+#include "mcp/shared/server_inside.h"
 
 enum { ASK2026_ARENA_MAX = 8 << 20 }; /* memory of a question while it is written */
 

@@ -31,7 +31,7 @@
 #include "mcp/later/attach_tool.h"
 #include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
-#include "mcp/shared/drain.h"
+#include "mcp/shared/live.h"
 #include "mcp/shared/gone.h"
 #include "mcp/later/model.h"
 #include "mcp/later/pending.h"

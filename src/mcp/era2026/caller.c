@@ -21,7 +21,7 @@
 #include "mcp/later/attach_tool.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/shared/delivery.h"
-#include "mcp/shared/drain.h"
+#include "mcp/shared/live.h"
 #include "mcp/era2026/ask.h"
 #include "mcp/wire/notice.h"
 #include "mcp/later/pending.h"
@@ -196,7 +196,7 @@ void caller_over(struct caller2026 *caller)
     caller->over = true;
     if (caller->server) {
         timer_stop(caller->server->opts.loop, &caller->timer);
-        drain_call_ended(caller->server);
+        live_call_ended(caller->server);
         shares_drop(caller->server, caller->principal, MCP_SHARE_CALLS, 1);
         server_check_drained(caller->server);
     }
@@ -213,7 +213,7 @@ static struct str text_put(char **at, struct str text)
 }
 
 /* NULL: an error was replied (see pipe_add). */
-static struct caller2026 *caller_create(struct request *request, const struct caller2025_spec *spec)
+static struct caller2026 *caller_create(struct request *request, const struct start_spec *spec)
 {
     struct mcp_server *server = request->server;
     const struct meta *meta = request->meta;
@@ -257,7 +257,7 @@ static struct caller2026 *caller_create(struct request *request, const struct ca
         caller->soft_name =
             arena_str(&caller->arena,
                       json_get_str(json_get(request->has.meta, STR(META_CLIENT)), STR("name")));
-    drain_call_began(server);
+    live_call_began(server);
     shares_add(server, caller->principal, MCP_SHARE_CALLS, 1);
     return caller;
 }
@@ -431,7 +431,7 @@ static struct str caller_record(struct caller2026 *caller)
                                                         .roles = (uint8_t)caller->caller.roles });
 }
 
-void caller2026_start(struct request *request, const struct caller2025_spec *spec)
+void caller2026_start(struct request *request, const struct start_spec *spec)
 {
     struct mcp_server *server = request->server;
     const struct json *responses;

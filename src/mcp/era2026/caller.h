@@ -11,7 +11,6 @@
 #include "base/list.h"
 #include "crypto/digest.h"
 #include "mcp/era2026/methods.h"
-#include "mcp/era2025/caller.h"
 #include "mcp/era2026/pipe.h"
 #include "mcp/era2026/request_state.h"
 
@@ -100,7 +99,7 @@ struct caller2026 {
 };
 
 /* Replies with an error, or takes the request over. */
-void caller2026_start(struct request *request, const struct caller2025_spec *spec);
+void caller2026_start(struct request *request, const struct start_spec *spec);
 
 struct caller2026 *caller2026_of(const struct call *call);
 
@@ -148,8 +147,7 @@ bool caller_holds_steps(const struct caller2026 *caller);
 /* target_gone.c: the target of a request does not exist here. True: the request came with the
  * state of a call of that target, and is told how the call ended. If it has not ended it ends now,
  * unless another node may have the target. */
-bool resume_gone(struct request *request, struct str method, struct str name,
-                 const struct json *args);
+bool resume_gone(struct request *request, const struct wanted *wanted);
 /* resume.c: goes on with the call of caller->state_text. */
 void resume_begin(struct caller2026 *caller);
 /* Are the responses to journalled questions the journalled answers? */

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "mcp/era2026/caller.h"
+#include "mcp/offered/methods.h"
 #include "mcp/wire/era.h"
 #include "mcp/wire/headers.h"
 #include "mcp/era2026/pipe.h"
@@ -99,6 +100,14 @@ static bool is_agreed(const struct request *request, struct str method_name,
     return headers_agree(http, version, method_name, name, arena, fault);
 }
 
+static void start(struct request *request, const struct start_spec *spec)
+{
+    if (spec->target->kind != TARGET_TOOL || !tasks_call(request, spec->target, spec->args))
+        caller2026_start(request, spec);
+}
+
+static const struct era_ops ops = { .start = start, .gone = resume_gone };
+
 void era2026_request(struct request *request, struct str name)
 {
     struct mcp_server *server = request->server;
@@ -111,6 +120,10 @@ void era2026_request(struct request *request, struct str name)
         return;
     }
     request->meta = &meta;
+    request->era = &ops;
+    request->sender = request->principal;
+    request->can = meta.can;
+    request->revision = REVISION_NEWEST;
     if (!is_agreed(request, name, method, &fault)) {
         reply_fault(request, &fault);
     } else if (!method) {

@@ -27,8 +27,6 @@
 
 #include "mcp/era2026/response.h"
 
-enum { MCP_LIST_FRESH_MS = 60000 }; /* ttlMs of lists and of server/discover */
-
 /*
  * From the pipe or the endpoint: the message is of this era (mcp/wire/era). request->has is filled
  * in; request->meta is what is known of its _meta, or NULL.

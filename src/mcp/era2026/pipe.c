@@ -10,7 +10,7 @@
 #include "mcp/era2026/pipe.h"
 
 #include "base/mem.h"
-#include "mcp/shared/drain.h"
+#include "mcp/shared/live.h"
 #include "mcp/era2026/methods.h"
 #include "mcp/shared/server_inside.h"
 
@@ -28,6 +28,14 @@ void pipe2026_destroy(struct pipe2026 *pipe)
     mem_free(pipe);
 }
 
+bool pipe_send(struct mcp_server *server, bool kept, struct str line)
+{
+    if (!server->pipe2026->send)
+        return false;
+    server->pipe2026->send(server, kept, line);
+    return true;
+}
+
 void era2026_line(struct mcp_server *server, const struct rpc_message *message)
 {
     struct request request = { .server = server,
@@ -43,8 +51,8 @@ void era2026_line(struct mcp_server *server, const struct rpc_message *message)
         era2026_request(&request, message->method);
     if (request.later)
         return;
-    if (server->out.len && server->pipe2026->lines)
-        mcp_stream_send(server->pipe2026->lines, EVENT_KEPT, buf_str(&server->out));
+    if (server->out.len)
+        pipe_send(server, true, buf_str(&server->out));
     buf_clear(&server->out);
 }
 
@@ -109,7 +117,7 @@ void era2026_pipe_closed(struct mcp_server *server)
 {
     struct in_flight *in_flight;
 
-    server->pipe2026->lines = NULL;
+    server->pipe2026->send = NULL;
     for (size_t at = 0; (in_flight = map_next(&server->pipe2026->requests, &at));) {
         pipe_remove(in_flight);
         in_flight->cancel(in_flight);

@@ -10,11 +10,15 @@
 enum { MCP_PIPE_REQUESTS_MAX = 1024 }; /* requests of era 2026 in flight on stdio */
 
 struct pipe2026 {
-    struct map requests;      /* id -> struct in_flight */
-    struct mcp_stream *lines; /* where lines go; NULL: there is no pipe */
+    struct map requests; /* id -> struct in_flight */
+    /* Sends a line to whoever reads the pipe; NULL: there is no pipe. A line that is not `kept` may
+     * be left out if the reader is slow. */
+    void (*send)(struct mcp_server *server, bool kept, struct str line);
 };
 struct pipe2026 *pipe2026_create(void);
 void pipe2026_destroy(struct pipe2026 *pipe);
+/* False: there is no pipe. */
+bool pipe_send(struct mcp_server *server, bool kept, struct str line);
 
 /* A request of this era; and a cancellation. True: it cancelled a request of this era. */
 void era2026_line(struct mcp_server *server, const struct rpc_message *message);

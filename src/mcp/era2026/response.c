@@ -51,11 +51,8 @@ bool response_event(struct response *response, struct str message)
 {
     if (response->over)
         return false;
-    if (response->pipe) {
-        if (response->server->pipe2026->lines)
-            mcp_stream_send(response->server->pipe2026->lines, EVENT_KEPT, message);
-        return response->server->pipe2026->lines != NULL;
-    }
+    if (response->pipe)
+        return pipe_send(response->server, true, message);
     begin(response);
     return response->exchange &&
            sse_send(response->exchange, &(struct sse_event){ .data = message });
@@ -65,9 +62,9 @@ void response_notify(struct response *response, struct str message)
 {
     if (response->over)
         return;
-    if (response->pipe && response->server->pipe2026->lines)
-        mcp_stream_send(response->server->pipe2026->lines, EVENT_VOLATILE, message);
-    else if (!response->pipe)
+    if (response->pipe)
+        pipe_send(response->server, false, message);
+    else
         response_event(response, message);
 }
 
@@ -149,8 +146,7 @@ void response_end(struct response *response, int status, struct str message)
     response->over = true;
     response->exchange = NULL;
     if (response->pipe) {
-        if (response->server->pipe2026->lines)
-            mcp_stream_send(response->server->pipe2026->lines, EVENT_KEPT, message);
+        pipe_send(response->server, true, message);
     } else if (response->events) {
         end_events(exchange, message);
     } else {

@@ -15,7 +15,7 @@
 #include "crypto/seal.h"
 #include "mcp/era2026/attach.h"
 #include "mcp/era2026/caller.h"
-#include "mcp/shared/drain.h"
+#include "mcp/shared/live.h"
 #include "mcp/era2026/ask.h"
 #include "mcp/later/pending.h"
 #include "mcp/shared/question_message.h"

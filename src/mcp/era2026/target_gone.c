@@ -221,24 +221,24 @@ static bool homeless_open(struct homeless *homeless, struct request *request, st
                       &homeless->state) == NOD_OK;
 }
 
-bool resume_gone(struct request *request, struct str method, struct str name,
-                 const struct json *args)
+bool resume_gone(struct request *request, const struct wanted *wanted)
 {
     struct mcp_server *server = request->server;
     struct store *store = engine_store(server->opts.engine);
 
-    if (!request->meta || !json_str(request->has.state).len)
+    if (wanted->kind == TARGET_RESOURCE || !json_str(request->has.state).len)
         return false;
     struct homeless *homeless = MEM_NEW(struct homeless);
     list_init(&homeless->work.link);
     arena_init(&homeless->arena, MCP_TREE_MAX + STATE_ARENA_MAX);
-    bool tool = str_eq(method, STR("tools/call"));
+    bool tool = wanted->kind == TARGET_TOOL;
+    struct str method = tool ? STR("tools/call") : STR("prompts/get");
     homeless->kind = tool ? TARGET_TOOL : TARGET_PROMPT;
     homeless->part = tool ? PART_TOOL_RESULT : PART_PROMPT_RESULT;
-    homeless->name = arena_str(&homeless->arena, name);
+    homeless->name = arena_str(&homeless->arena, wanted->name);
     homeless->principal = arena_str(&homeless->arena, request->principal);
     homeless->id = arena_str(&homeless->arena, request->id);
-    bool opened = homeless_open(homeless, request, method, args);
+    bool opened = homeless_open(homeless, request, method, wanted->args);
     bool ours = opened && str_eq(homeless->state.store, caller_store(server));
 
     if (opened && !ours)

@@ -13,12 +13,9 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/shared/caller_record.h"
-#include "mcp/era2026/caller.h"
-#include "mcp/era2025/caller.h"
-#include "mcp/shared/drain.h"
+#include "mcp/shared/live.h"
 #include "mcp/shared/gone.h"
 #include "mcp/shared/server_inside.h"
-#include "mcp/era2025/session_store.h"
 
 enum {
     AWAY_ARENA_MAX = 64 << 10,
@@ -27,6 +24,7 @@ enum {
 
 struct callers_away {
     struct list live; /* struct caller_away */
+    void (*keeps_session)(struct mcp_server *server, const struct call *call);
 };
 
 struct caller_away {
@@ -41,11 +39,13 @@ struct caller_away {
 static const struct caller_ops held_ops;
 static const struct caller_ops carried_ops;
 
-struct callers_away *callers_away_create(void)
+struct callers_away *callers_away_create(void (*keeps_session)(struct mcp_server *server,
+                                                               const struct call *call))
 {
     struct callers_away *callers = MEM_NEW(struct callers_away);
 
     list_init(&callers->live);
+    callers->keeps_session = keeps_session;
     return callers;
 }
 
@@ -69,7 +69,7 @@ static void caller_away_free(struct caller_away *away)
 
     list_remove(&away->link);
     mem_free(away);
-    drain_call_ended(server);
+    live_call_ended(server);
     server_check_drained(server);
 }
 
@@ -107,7 +107,7 @@ static enum caller_way caller_away_asked(struct caller *caller, struct call *cal
     struct caller_away *away = (struct caller_away *)(void *)caller;
 
     if (away->held)
-        session_need_away(away->server, call_scope(call), caller2025_needs(away->server, call));
+        away->server->away->keeps_session(away->server, call);
     /* the engine looks at it once more after this */
     loop_defer(away->server->opts.loop, gone, away);
     return CALLER_LEAVES;
@@ -120,7 +120,7 @@ static void caller_away_finished(struct caller *caller, struct call *call,
 
     (void)outcome;
     if (away->held)
-        session_need_away(away->server, call_scope(call), caller2025_needs(away->server, call));
+        away->server->away->keeps_session(away->server, call);
     caller_away_free(away);
 }
 
@@ -166,7 +166,7 @@ void caller_away_go_on(struct mcp_server *server, const struct call_record *reco
     away->asks_until = by->asks_until;
     list_init(&away->link);
     list_append(&server->away->live, &away->link);
-    drain_call_began(server);
+    live_call_began(server);
     LOG_INFO(record->state == CALL_STORED_RUNNABLE && !record->deaths.probation
                  ? "a call that nobody worked on goes on here"
                  : "a call whose process is gone waits here for its turn",

@@ -14,7 +14,10 @@ struct caller_record;
 struct callers_away;
 struct mcp_server;
 
-struct callers_away *callers_away_create(void);
+/* keeps_session() is told of a call that a request of a session made, and that waits or has ended
+ * now: its session is needed for as long as somebody may come back for it. */
+struct callers_away *callers_away_create(void (*keeps_session)(struct mcp_server *server,
+                                                               const struct call *call));
 void callers_away_destroy(struct callers_away *callers);
 
 /* Runs on a call that nobody works on, if its record names its caller. */

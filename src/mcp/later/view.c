@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "mcp/shared/drain.h"
+#include "mcp/shared/live.h"
 #include "mcp/later/pending.h"
 #include "mcp/later/view_inside.h"
 

@@ -6,7 +6,7 @@
  */
 #include "mcp/later/view_inside.h"
 
-#include "mcp/era2025/session.h"
+#include "mcp/shared/server_inside.h"
 
 #include "view_file.h" /* view_file, made by scripts/embed-web */
 

@@ -2,6 +2,7 @@
  * mcp/offered/completion: suggestions for an argument of a prompt or of a resource template.
  */
 #include "mcp/offered/lists.h"
+#include "mcp/offered/methods.h"
 
 enum { COMPLETION_SENT_MAX = 100 }; /* suggestions that are sent for one completion */
 

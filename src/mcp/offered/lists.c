@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 #include "crypto/digest.h"
-#include "mcp/era2026/methods.h"
 #include "mcp/later/pending.h"
 #include "mcp/later/view.h"
 
@@ -73,18 +72,12 @@ bool lists_are_public(const struct mcp_server *server)
     return !server_has_tokens(server) && !views_used(server) && !server->model;
 }
 
-static unsigned declared(const struct request *request)
-{
-    return request->meta ? request->meta->can : request->session->client.declares;
-}
-
 bool lists_show(const struct request *request, const struct target *target)
 {
     if (!target->listed)
         return true; /* mostly */
-    unsigned can = declared(request);
-    struct audience audience = { .principal = request->meta ? request->principal
-                                                            : session_principal(request->session),
+    unsigned can = request->can;
+    struct audience audience = { .principal = request->sender,
                                  .kinds = client_ask_kinds(can),
                                  .views = client_has_views(can),
                                  .roles = request->roles };
@@ -120,7 +113,7 @@ bool lists_any(const struct request *request, enum target_kind kind, bool templa
  * call waits elsewhere. */
 static struct str descriptor_for(const struct request *request, struct target *target)
 {
-    unsigned can = declared(request);
+    unsigned can = request->can;
     struct arena *arena = &request->server->message;
     struct str descriptor = target->descriptor;
 
@@ -137,8 +130,7 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
 {
     const struct catalog *catalog = request->server->opts.catalog;
     size_t count = catalog_count(catalog, kind, templates), from;
-    enum revision revision =
-        request->meta ? REVISION_NEWEST : (enum revision)request->session->client.revision;
+    enum revision revision = request->revision;
     struct json_writer w;
 
     if (!page_start(request, kind, templates, count, &from))

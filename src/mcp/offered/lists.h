@@ -8,6 +8,7 @@
 
 enum {
     LISTS_CURSOR_MAX = 32,
+    MCP_LIST_FRESH_MS = 60000,    /* ttlMs of lists and of server/discover */
     LISTS_PAGE_BYTES = 256 << 10, /* a page ends behind the item that makes it so long */
 };
 

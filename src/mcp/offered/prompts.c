@@ -1,10 +1,8 @@
 /*
  * mcp/offered/prompts: prompts/list and prompts/get.
  */
-#include "mcp/era2026/caller.h"
 #include "mcp/offered/lists.h"
-#include "mcp/era2025/caller.h"
-#include "mcp/era2025/repeat.h"
+#include "mcp/offered/methods.h"
 
 enum { PROMPT_NAME_SHOWN_MAX = 128 };
 
@@ -29,9 +27,8 @@ void prompts_get(struct request *request)
     }
     struct target *target = catalog_find(request->server->opts.catalog, TARGET_PROMPT, name);
     if (!target &&
-        (resume_gone(request, STR("prompts/get"), name, args) ||
-         repeat2025_gone(
-             request, &(struct repeat_of){ .kind = TARGET_PROMPT, .target = name, .args = args })))
+        request->era->gone(request,
+                           &(struct wanted){ .kind = TARGET_PROMPT, .name = name, .args = args }))
         return;
     if (!target || !lists_allow(request, target)) {
         if (name.len > PROMPT_NAME_SHOWN_MAX)
@@ -39,6 +36,6 @@ void prompts_get(struct request *request)
         reply_errorf(request, RPC_INVALID_PARAMS, "Unknown prompt: " STR_FMT, STR_ARG(name));
         return;
     }
-    caller2025_start(request, &(struct caller2025_spec){
-                                  .target = target, .args = args, .part = PART_PROMPT_RESULT });
+    request->era->start(request, &(struct start_spec){
+                                     .target = target, .args = args, .part = PART_PROMPT_RESULT });
 }

@@ -4,12 +4,9 @@
  * Arguments are not checked here: the core checks them against the tool's schema. If they do not
  * fit, the result says so, and the model can read and correct them.
  */
-#include "mcp/era2026/caller.h"
 #include "mcp/wire/headers.h"
 #include "mcp/offered/lists.h"
-#include "mcp/era2025/caller.h"
-#include "mcp/era2025/repeat.h"
-#include "mcp/tasks/tasks.h"
+#include "mcp/offered/methods.h"
 
 enum { TOOL_NAME_SHOWN_MAX = 128 };
 
@@ -27,9 +24,8 @@ void tools_call(struct request *request)
         return;
     struct target *target = catalog_find(request->server->opts.catalog, TARGET_TOOL, name);
     if (!target &&
-        (resume_gone(request, STR("tools/call"), name, args) ||
-         repeat2025_gone(request,
-                         &(struct repeat_of){ .kind = TARGET_TOOL, .target = name, .args = args })))
+        request->era->gone(request,
+                           &(struct wanted){ .kind = TARGET_TOOL, .name = name, .args = args }))
         return;
     if (!target || !lists_allow(request, target)) {
         if (name.len > TOOL_NAME_SHOWN_MAX)
@@ -44,8 +40,6 @@ void tools_call(struct request *request)
         reply_fault(request, &fault);
         return;
     }
-    if (tasks_call(request, target, args))
-        return;
-    caller2025_start(request, &(struct caller2025_spec){
-                                  .target = target, .args = args, .part = PART_TOOL_RESULT });
+    request->era->start(
+        request, &(struct start_spec){ .target = target, .args = args, .part = PART_TOOL_RESULT });
 }

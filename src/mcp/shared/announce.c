@@ -20,13 +20,11 @@
 #include "mcp/shared/announce.h"
 
 #include "base/mem.h"
-#include "mcp/era2025/ask.h"
-#include "mcp/shared/request.h"
 #include "mcp/shared/server_inside.h"
-#include "mcp/era2025/session_store.h"
 
 struct announcer {
     struct id name; /* of this server, to the others */
+    void (*heard)(struct mcp_server *server, char what, struct str rest);
 };
 
 static struct store *store_of(const struct mcp_server *server)
@@ -85,55 +83,28 @@ void announce_refused(struct mcp_server *server, struct str ask_id, uint32_t att
     buf_finish(&text);
 }
 
-static void told_refused(struct mcp_server *server, struct str text)
-{
-    struct str ask_id, number;
-    uint64_t attempt;
-
-    if (str_cut(text, ' ', &ask_id, &number) && str_to_u64(number, &attempt))
-        client_surface_refused(server->client, ask_id, attempt);
-}
-
-static void told_complete(struct mcp_server *server, struct str text)
-{
-    struct str id, elicitation_id;
-    struct session *session =
-        str_cut(text, ' ', &id, &elicitation_id) ? session_here(server, id) : NULL;
-
-    if (session)
-        client_surface_complete(session, elicitation_id);
-}
-
-static void told(void *data, struct str text)
+/* What another node has told: the letter, and the rest. */
+static void heard(void *data, struct str text)
 {
     struct mcp_server *server = data;
     struct str node, what, rest;
 
-    if (text.len > ID_LEN + 3 + MCP_URI_MAX || !str_cut(text, ' ', &node, &text) ||
-        !str_cut(text, ' ', &what, &rest) || str_eq(node, id_str(&server->announcer->name)))
-        return;
-    if (str_eq(what, STR("u")))
-        resources_updated(server, rest);
-    else if (str_eq(what, STR("s")) && rest.len == ID_LEN)
-        session_look_again(server, rest);
-    else if (str_eq(what, STR("d")))
-        client_surface_url_done(server->client, rest);
-    else if (str_eq(what, STR("c")))
-        told_complete(server, rest);
-    else if (str_eq(what, STR("r")))
-        told_refused(server, rest);
-    else if (str_eq(what, STR("t")))
-        engine_turn_told(server->opts.engine, rest);
+    if (text.len <= ID_LEN + 3 + MCP_URI_MAX && str_cut(text, ' ', &node, &text) &&
+        str_cut(text, ' ', &what, &rest) && what.len == 1 &&
+        !str_eq(node, id_str(&server->announcer->name)))
+        server->announcer->heard(server, what.at[0], rest);
 }
 
-void announce_listen(struct mcp_server *server)
+void announce_listen(struct mcp_server *server,
+                     void (*on_heard)(struct mcp_server *server, char what, struct str rest))
 {
     struct store *store = store_of(server);
 
     server->announcer = MEM_NEW(struct announcer);
+    server->announcer->heard = on_heard;
     id_random(&server->announcer->name);
     if (store->ops->watch_announced)
-        store->ops->watch_announced(store, told, server);
+        store->ops->watch_announced(store, heard, server);
 }
 
 void announce_stop(struct mcp_server *server)

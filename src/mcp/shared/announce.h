@@ -12,8 +12,10 @@
 struct announcer;
 struct mcp_server;
 
-/* From now on this server hears what other nodes tell; and stops hearing it. */
-void announce_listen(struct mcp_server *server);
+/* From now on this server hears what other nodes tell; and stops hearing it. `what` is the letter,
+ * `rest` what comes behind it. */
+void announce_listen(struct mcp_server *server,
+                     void (*on_heard)(struct mcp_server *server, char what, struct str rest));
 void announce_stop(struct mcp_server *server);
 
 /* A resource has changed: tells its subscribers on other nodes. */

@@ -5,6 +5,8 @@
  */
 #include "mcp/shared/caller_record.h"
 
+#include "mcp/wire/revision.h"
+
 #include "json/write.h"
 #include "rpc/message.h"
 

@@ -7,7 +7,9 @@
 #ifndef NOD_MCP_SHARED_CALLER_RECORD_H
 #define NOD_MCP_SHARED_CALLER_RECORD_H
 
-#include "mcp/era2025/session.h"
+#include "base/arena.h"
+#include "core/caller.h"
+#include "core/record.h"
 
 struct caller_record {
     bool held;          /* era 2025: a request on a stream; otherwise era 2026, or a task */

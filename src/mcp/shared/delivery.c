@@ -7,42 +7,44 @@
 #include "mcp/shared/delivery.h"
 
 #include "base/mem.h"
-#include "mcp/era2025/stream.h"
-#include "mcp/tasks/tasks.h"
 
 struct delivery {
-    struct list link;          /* in server->deliveries */
-    struct mcp_server *server; /* NULL: gone */
-    struct mcp_stream *stream; /* NULL: none, or it is gone */
-    struct id call;            /* empty: the store has none */
+    struct list link;                   /* in server->deliveries */
+    struct mcp_server *server;          /* NULL: gone */
+    void (*done)(void *data, bool did); /* NULL: nobody wants to know */
+    void *data;
+    struct id call; /* empty: the store has none */
 };
+
+static void fetched(struct mcp_server *server, struct str call_id)
+{
+    for (const struct result_keeper *keeper = server->keepers; keeper->lost; keeper++)
+        if (keeper->fetched)
+            keeper->fetched(server, call_id);
+    engine_fetched(server->opts.engine, call_id);
+}
 
 static void delivered(void *data, bool did)
 {
     struct delivery *delivery = data;
     struct mcp_server *server = delivery->server;
-    struct mcp_stream *stream = delivery->stream;
 
     list_remove(&delivery->link);
-    if (stream)
-        stream->delivery = NULL;
-    if (stream && did) {
-        stream->arrived = true;
-        ended_streams_arrived(stream);
-    }
-    if (server && did && delivery->call.text[0]) {
-        tasks_fetched(server, id_str(&delivery->call));
-        engine_fetched(server->opts.engine, id_str(&delivery->call));
-    }
+    if (delivery->done)
+        delivery->done(delivery->data, did);
+    if (server && did && delivery->call.text[0])
+        fetched(server, id_str(&delivery->call));
     MEM_DELETE(delivery);
 }
 
-static struct delivery *delivery_new(struct mcp_server *server, struct http_exchange *exchange,
-                                     struct str call_id)
+struct delivery *delivery_watch(struct mcp_server *server, struct http_exchange *exchange,
+                                struct str call_id, void (*done)(void *data, bool did), void *data)
 {
     struct delivery *delivery = MEM_NEW(struct delivery);
 
     delivery->server = server;
+    delivery->done = done;
+    delivery->data = data;
     if (call_id.len == ID_LEN)
         delivery->call = id_of(call_id);
     list_init(&delivery->link);
@@ -51,29 +53,17 @@ static struct delivery *delivery_new(struct mcp_server *server, struct http_exch
     return delivery;
 }
 
+void delivery_forget(struct delivery *delivery)
+{
+    delivery->done = NULL;
+}
+
 void delivery_begin(struct mcp_server *server, struct http_exchange *exchange, struct str call_id)
 {
-    if (exchange) {
-        delivery_new(server, exchange, call_id);
-        return;
-    }
-    tasks_fetched(server, call_id);
-    engine_fetched(server->opts.engine, call_id);
-}
-
-void delivery_of_stream(struct mcp_stream *stream, struct http_exchange *exchange,
-                        struct str call_id)
-{
-    delivery_lose_stream(stream);
-    stream->delivery = delivery_new(stream->session->server, exchange, call_id);
-    stream->delivery->stream = stream;
-}
-
-void delivery_lose_stream(struct mcp_stream *stream)
-{
-    if (stream->delivery)
-        stream->delivery->stream = NULL;
-    stream->delivery = NULL;
+    if (exchange)
+        delivery_watch(server, exchange, call_id, NULL, NULL);
+    else
+        fetched(server, call_id);
 }
 
 void deliveries_drop(struct mcp_server *server)
@@ -90,6 +80,15 @@ void deliveries_drop(struct mcp_server *server)
 
 /* --- what this process keeps --- */
 
+static size_t lost(const struct mcp_server *server, struct str principal)
+{
+    size_t bytes = 0;
+
+    for (const struct result_keeper *keeper = server->keepers; keeper->lost; keeper++)
+        bytes += keeper->lost(server, principal);
+    return bytes;
+}
+
 static enum store_quota kept_full(void *data, struct str principal, uint64_t *most)
 {
     struct mcp_server *server = data;
@@ -100,16 +99,15 @@ static enum store_quota kept_full(void *data, struct str principal, uint64_t *mo
         store->ops->held(store, &held);
     *most =
         held.each_most && held.each_most < MCP_KEPT_BYTES_MAX ? held.each_most : MCP_KEPT_BYTES_MAX;
-    if (ended_streams_lost(server, principal) + tasks_lost(server, principal) >= *most)
+    if (lost(server, principal) >= *most)
         return STORE_QUOTA_BYTES_PRINCIPAL;
     *most = MCP_KEPT_BYTES_MAX;
-    return ended_streams_lost(server, STR_NONE) + tasks_lost(server, STR_NONE) >= *most
-               ? STORE_QUOTA_BYTES_ALL
-               : STORE_QUOTA_NONE;
+    return lost(server, STR_NONE) >= *most ? STORE_QUOTA_BYTES_ALL : STORE_QUOTA_NONE;
 }
 
-void deliveries_init(struct mcp_server *server)
+void deliveries_init(struct mcp_server *server, const struct result_keeper *keepers)
 {
+    server->keepers = keepers;
     list_init(&server->deliveries);
     engine_also_full(server->opts.engine, kept_full, server);
 }

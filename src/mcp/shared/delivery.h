@@ -15,18 +15,30 @@
 
 #include "mcp/shared/server_inside.h"
 
-struct mcp_stream;
+struct delivery;
+
+enum {
+    MCP_KEPT_BYTES_MAX = 512 << 20
+}; /* bytes of results that this process keeps, of everybody */
+
+/* Whoever keeps results in this process, beside the store. */
+struct result_keeper {
+    /* Bytes that nobody has fetched, of this principal, or of all (empty). */
+    size_t (*lost)(const struct mcp_server *server, struct str principal);
+    /* The result of this call has arrived; may be NULL. */
+    void (*fetched)(struct mcp_server *server, struct str call_id);
+};
 
 /* The response to this exchange, which is not written yet, is the result of this call. `exchange`
  * NULL: it goes to a pipe. */
 void delivery_begin(struct mcp_server *server, struct http_exchange *exchange, struct str call_id);
-/* The same for a stream that has ended, and is kept until it has arrived. `call_id` empty: its
- * response is the result of no call that the store has. */
-void delivery_of_stream(struct mcp_stream *stream, struct http_exchange *exchange,
-                        struct str call_id);
-/* The stream is being destroyed. */
-void delivery_lose_stream(struct mcp_stream *stream);
-void deliveries_init(struct mcp_server *server);
+/* The same, and done() is told what became of it, unless it is forgotten before. `call_id` empty:
+ * the response is the result of no call that the store has. */
+struct delivery *delivery_watch(struct mcp_server *server, struct http_exchange *exchange,
+                                struct str call_id, void (*done)(void *data, bool did), void *data);
+void delivery_forget(struct delivery *delivery);
+/* The keepers live as long as the server; the last one has no functions. */
+void deliveries_init(struct mcp_server *server, const struct result_keeper *keepers);
 /* The server is being destroyed. */
 void deliveries_drop(struct mcp_server *server);
 

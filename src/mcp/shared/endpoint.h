@@ -14,11 +14,6 @@ void endpoint_fault(struct mcp_server *server, struct http_exchange *exchange,
                     const struct rpc_fault *fault);
 /* 405 with the methods that are allowed. */
 void endpoint_not_allowed(struct http_exchange *exchange, struct str allow);
-/* 429 if the principal has as many sessions as it may have, otherwise 503. */
-void endpoint_too_many_sessions(struct mcp_server *server, struct http_exchange *exchange,
-                                struct str principal);
-/* 404: there is no such session. */
-void endpoint_no_session(struct http_exchange *exchange);
 /* Handles a request that had to wait as if it had just arrived. */
 void endpoint_again(struct mcp_server *server, struct http_exchange *exchange,
                     const struct http_request *http, struct visitor who);

@@ -2,14 +2,14 @@
  * mcp/shared/request: one request of a client, and its response.
  *
  * A method either writes its whole response into server->out with reply_*, or starts a call
- * (caller2025_start, caller2026_start), which responds later.
+ * (request->era->start), which responds later.
  */
 #ifndef NOD_MCP_SHARED_REQUEST_H
 #define NOD_MCP_SHARED_REQUEST_H
 
 #include "mcp/wire/meta.h"
-#include "mcp/era2025/session.h"
-#include "mcp/era2025/stream.h"
+#include "mcp/shared/server_inside.h"
+#include "mcp/wire/revision.h"
 #include "rpc/message.h"
 
 /* The members of params that nearly every request needs, found in one walk; NULL: not there. */
@@ -19,8 +19,45 @@ struct params {
 };
 void params_find(const struct json *params, struct params *out);
 
+struct request;
+
+/* What a request is for. */
+struct wanted {
+    enum target_kind kind;
+    struct str name; /* of a tool or a prompt */
+    struct str uri;  /* of a resource */
+    const struct json *args;
+};
+
+/* A call that is to be made. */
+struct start_spec {
+    struct target *target;
+    const struct json *args; /* NULL: {} */
+    struct str uri;          /* of a resource */
+    enum revision_part part; /* what the result is */
+};
+
+/* What differs between the eras once a method is known. */
+struct era_ops {
+    /* Makes the call, or finds one that was made before. The request is taken over, or an error was
+     * replied. */
+    void (*start)(struct request *request, const struct start_spec *spec);
+    /* What it wants is not here. True: it was made when it was, and is taken over, or replied
+     * to. */
+    bool (*gone)(struct request *request, const struct wanted *wanted);
+};
+
+struct session;
+struct mcp_stream;
+
 struct request {
+    const struct era_ops *era;
     struct mcp_server *server;
+    /* Set with the era: who sent it, what that client declares (enum client_can), and in which
+     * revision it is told things. */
+    struct str sender;
+    unsigned can;
+    enum revision revision;
     struct session *session; /* era 2025 */
     const struct meta *meta; /* era 2026: what the request says of itself; NULL in era 2025 */
     struct str principal;    /* over HTTP: the principal, as verified */
@@ -66,34 +103,5 @@ bool request_object(struct request *request, struct str name, const struct json 
 /* The same for params.name and params.arguments. */
 bool request_name(struct request *request, struct str *out);
 bool request_arguments(struct request *request, const struct json **out);
-
-/* The methods, each a file. */
-void tools_list(struct request *request);
-void tools_call(struct request *request);
-void resources_list(struct request *request);
-void resources_templates_list(struct request *request);
-void resources_read(struct request *request);
-void resources_subscribe(struct request *request);
-void resources_unsubscribe(struct request *request);
-void prompts_list(struct request *request);
-void prompts_get(struct request *request);
-void completion_complete(struct request *request);
-void logging_set_level(struct request *request);
-
-/* discover.c: the members of ServerCapabilities that both eras have. */
-void discover_capabilities(const struct request *request, struct json_writer *w);
-
-/* resources.c: which sessions subscribe to what. */
-struct subjects;
-struct subjects *subjects_create(void);
-void subjects_destroy(struct subjects *subjects);
-/* A session's subscriptions end with it. */
-void resources_forget(struct session *session);
-/* A resource has changed, here or on another node: tells those who subscribe here. */
-void resources_updated(struct mcp_server *server, struct str uri);
-/* What a session subscribes to, as its record has it. `exact`: subscriptions not in it have
- * ended. */
-void resources_write_subscriptions(const struct session *session, struct json_writer *w);
-void resources_read_subscriptions(struct session *session, const struct json *uris, bool exact);
 
 #endif

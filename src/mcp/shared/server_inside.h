@@ -16,6 +16,7 @@
 #include "base/list.h"
 #include "front/front.h"
 #include "mcp/server.h"
+#include "mcp/shared/live.h"
 #include "mcp/wire/limits.h"
 
 /* Limits that several files use. Every other limit is beside what it bounds. */
@@ -38,15 +39,22 @@ struct mcp_server {
     struct buf out;       /* the message that is being written */
 
     struct front *front; /* where /mcp is served; NULL: nowhere */
+    /* mcp/http: handles a request as if it had just arrived. */
+    void (*http_again)(struct mcp_server *server, struct http_exchange *exchange,
+                       const struct http_request *http, struct visitor who);
     struct front *pages; /* where questions have pages; NULL: nowhere */
     struct stdio *stdio; /* mcp/stdio; NULL: no pipe */
     struct timer sweep;
 
-    struct list works;                 /* mcp/shared/work: what is under way in the store */
-    struct drain *drain;               /* mcp/shared/drain: the live calls, and the end */
-    struct shares *shares;             /* mcp/shared/shares: what each principal has */
-    struct announcer *announcer;       /* mcp/shared/announce: what nodes tell each other */
-    struct list_changes *list_changes; /* mcp/offered/list_changed */
+    struct list works;           /* mcp/shared/work: what is under way in the store */
+    struct live live;            /* mcp/shared/live: the live calls */
+    struct drain *drain;         /* mcp/drain: the end */
+    struct shares *shares;       /* mcp/shared/shares: what each principal has */
+    struct announcer *announcer; /* mcp/shared/announce: what nodes tell each other */
+    struct list deliveries;      /* mcp/shared/delivery: results on their way */
+    const struct result_keeper
+        *keepers;                      /* mcp/shared/delivery: who keeps results in this process */
+    struct list_changes *list_changes; /* mcp/list_changed */
     struct callers_away *away;         /* mcp/later/caller_away: calls whose clients are away */
     struct gone *gone;                 /* mcp/shared/gone: calls whose targets are not here */
     struct pending *pending;           /* mcp/later/pending: results that are still to come */
@@ -56,7 +64,6 @@ struct mcp_server {
     /* Era 2025. */
     struct sessions *sessions;           /* mcp/era2025/session */
     struct ended_streams *ended_streams; /* mcp/era2025/ended_streams */
-    struct list deliveries;              /* mcp/shared/delivery */
     struct subjects *subjects;           /* mcp/offered/resources: who subscribes to what */
     struct surface *client;              /* mcp/era2025/ask */
 

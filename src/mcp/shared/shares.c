@@ -9,11 +9,12 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/map.h"
 #include "mcp/shared/request.h"
 #include "mcp/shared/server_inside.h"
-#include "mcp/tasks/tasks.h"
 
 enum {
+    TASKS_PER_PRINCIPAL_MAX = 1000,         /* tasks of one principal */
     MCP_SESSIONS_PER_PRINCIPAL_MAX = 2000,  /* sessions of one principal, if there are tokens */
     MCP_CALLS_PER_PRINCIPAL_MAX = 2000,     /* its requests in flight, if there are tokens */
     MCP_LISTENERS_PER_PRINCIPAL_MAX = 1000, /* GET streams and subscriptions/listen */

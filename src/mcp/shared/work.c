@@ -6,7 +6,7 @@
  */
 #include "mcp/shared/work.h"
 
-#include "mcp/shared/drain.h"
+#include "mcp/shared/live.h"
 #include "mcp/shared/server_inside.h"
 
 void server_work_add(struct mcp_server *server, struct server_work *work)
@@ -19,7 +19,7 @@ void server_work_done(struct server_work *work)
 {
     list_remove(&work->link);
     if (work->server)
-        drain_work_done(work->server);
+        server_check_drained(work->server);
 }
 
 bool server_works(const struct mcp_server *server)

@@ -22,7 +22,7 @@
 #include "core/catalog.h"
 #include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
-#include "mcp/shared/drain.h"
+#include "mcp/shared/live.h"
 #include "mcp/shared/gone.h"
 #include "mcp/era2026/request_state.h"
 #include "mcp/tasks/tasks.h"

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/shared/caller_record.h"
-#include "mcp/shared/drain.h"
+#include "mcp/shared/live.h"
 #include "mcp/era2026/ask.h"
 #include "mcp/wire/result.h"
 
@@ -251,9 +251,9 @@ void task_count(struct task *task, bool running)
         return;
     task->running = running;
     if (running)
-        drain_call_began(server);
+        live_call_began(server);
     else
-        drain_call_ended(server);
+        live_call_ended(server);
     if (!running)
         server_check_drained(server);
 }

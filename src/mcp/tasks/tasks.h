@@ -25,7 +25,6 @@
 
 enum {
     TASKS_MAX = 20000,                        /* in all; the oldest that were fetched make room */
-    TASKS_PER_PRINCIPAL_MAX = 1000,           /* the same, of one principal */
     TASKS_BYTES_MAX = 256 << 20,              /* of results that are kept */
     TASKS_BYTES_PER_PRINCIPAL_MAX = 64 << 20, /* the same, of one principal: its oldest go first */
     TASK_TTL_MS = 3600000,                    /* the time to live, from its creation */

@@ -1,8 +1,8 @@
 /*
- * mcp/offered/list_changed: tells clients of both eras that a list of targets has changed.
+ * mcp/list_changed: tells clients of both eras that a list of targets has changed.
  */
-#ifndef NOD_MCP_OFFERED_LIST_CHANGED_H
-#define NOD_MCP_OFFERED_LIST_CHANGED_H
+#ifndef NOD_MCP_LIST_CHANGED_H
+#define NOD_MCP_LIST_CHANGED_H
 
 #include "core/catalog.h"
 

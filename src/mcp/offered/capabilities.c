@@ -1,10 +1,8 @@
 /*
- * mcp/offered/discover: server/discover, which tells the versions and capabilities of this server.
+ * mcp/offered/capabilities: the capabilities of this server, as both eras tell them.
  */
-#include "mcp/wire/era.h"
-#include "mcp/era2026/methods.h"
 #include "mcp/offered/lists.h"
-#include "mcp/tasks/tasks.h"
+#include "mcp/offered/methods.h"
 
 static bool any_completes(const struct catalog *catalog)
 {
@@ -32,7 +30,7 @@ static void write_flags(struct json_writer *w, struct str name, bool list, bool 
 }
 
 /* Tools are declared even if there are none: they may come later, and listeners are told then. */
-void discover_capabilities(const struct request *request, struct json_writer *w)
+void capabilities_write(const struct request *request, struct json_writer *w)
 {
     const struct catalog *catalog = request->server->opts.catalog;
 
@@ -44,31 +42,4 @@ void discover_capabilities(const struct request *request, struct json_writer *w)
     if (any_completes(catalog))
         write_flags(w, STR("completions"), false, false);
     write_flags(w, STR("logging"), false, false);
-}
-
-void discover(struct request *request)
-{
-    const struct mcp_opts *opts = &request->server->opts;
-    struct json_writer w;
-
-    reply_begin(request, &w);
-    reply_cacheable(request, &w, MCP_LIST_FRESH_MS, lists_are_public(request->server));
-    jw_key(&w, STR("supportedVersions"));
-    jw_array(&w);
-    for (size_t i = 0; i < ERA_VERSIONS; i++)
-        jw_str(&w, era_versions[i]);
-    jw_end(&w);
-    jw_key(&w, STR("capabilities"));
-    jw_object(&w);
-    discover_capabilities(request, &w);
-    if (tasks_offered(request->server)) {
-        jw_key(&w, STR("extensions"));
-        jw_object(&w);
-        write_flags(&w, STR(META_TASKS), false, false);
-        jw_end(&w);
-    }
-    jw_end(&w);
-    if (opts->instructions.len)
-        jw_key_str(&w, STR("instructions"), opts->instructions);
-    reply_end(request, &w);
 }

@@ -1,10 +1,10 @@
 /*
- * mcp/offered/list_changed: see list_changed.h.
+ * mcp/list_changed: see list_changed.h.
  *
  * If a program registers a hundred tools at once, one list has changed once. So a change is only
  * noted, and told at the end of the turn.
  */
-#include "mcp/offered/list_changed.h"
+#include "mcp/list_changed.h"
 
 #include "base/mem.h"
 #include "mcp/era2026/methods.h"

@@ -1,5 +1,5 @@
 /*
- * mcp/shared/drain: the end of a server, step by step.
+ * mcp/drain: the end of a server, step by step.
  *
  *   1. No new request is taken. Listeners of the 2026 era are told the end; waiting requests of
  *      that era are answered (era2026_drain).
@@ -13,7 +13,7 @@
  *
  * Holds always: done() is called once, and never from inside the engine.
  */
-#include "mcp/shared/drain.h"
+#include "mcp/drain.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -25,9 +25,6 @@
 #include "mcp/shared/work.h"
 
 struct drain {
-    size_t calls;   /* live calls */
-    size_t waiting; /* those that wait for a person */
-    bool begun;
     bool drained; /* no call is left, or the time is up: only the last bytes are still to be sent */
     bool http_drained;
     bool flushing, flushed; /* the store is taking the last records; its time for that is up */
@@ -40,50 +37,6 @@ struct drain {
 static void not_any_more(void *data)
 {
     (void)data;
-}
-
-struct drain *drain_create(void)
-{
-    return MEM_NEW(struct drain);
-}
-
-void drain_destroy(struct mcp_server *server)
-{
-    timer_stop(server->opts.loop, &server->drain->limit);
-    timer_stop(server->opts.loop, &server->drain->turn);
-    mem_free(server->drain);
-    server->drain = NULL;
-}
-
-void drain_give_up(struct mcp_server *server)
-{
-    server->drain->begun = server->drain->drained = true;
-    server->drain->done = not_any_more;
-}
-
-/* --- what it waits for --- */
-
-void drain_call_began(struct mcp_server *server)
-{
-    server->drain->calls++;
-}
-
-void drain_call_ended(struct mcp_server *server)
-{
-    server->drain->calls--;
-}
-
-void drain_call_waits(struct mcp_server *server, bool waits)
-{
-    if (waits)
-        server->drain->waiting++;
-    else
-        server->drain->waiting--;
-}
-
-bool server_draining(const struct mcp_server *server)
-{
-    return server->drain->begun;
 }
 
 /* --- the last bytes --- */
@@ -145,10 +98,10 @@ static void drain_step(void *data)
     struct mcp_server *server = data;
     struct drain *drain = server->drain;
 
-    if (drain->drained || drain->calls > drain->waiting)
+    if (drain->drained || server->live.calls > server->live.waiting)
         return;
     sessions_stop_waiting(server);
-    if (drain->calls == 0)
+    if (server->live.calls == 0)
         drain_last(server);
 }
 
@@ -156,14 +109,14 @@ static void drain_overdue(void *data)
 {
     struct mcp_server *server = data;
 
-    if (server->drain->calls)
+    if (server->live.calls)
         LOG_WARN("calls still ran when the time to stop was up",
-                 LOG_INT("calls", server->drain->calls));
+                 LOG_INT("calls", server->live.calls));
     sessions_stop_waiting(server);
     drain_last(server);
 }
 
-void server_check_drained(struct mcp_server *server)
+static void check(struct mcp_server *server)
 {
     struct drain *drain = server->drain;
 
@@ -171,23 +124,37 @@ void server_check_drained(struct mcp_server *server)
     /* Later, because the engine is on the stack. */
     if (drain->drained && drain->http_drained && !server->stdio)
         drain_complete(server);
-    else if (drain->begun && !drain->drained)
+    else if (server->live.draining && !drain->drained)
         timer_set(server->opts.loop, &drain->turn, 0, drain_step, server);
 }
 
-void drain_work_done(struct mcp_server *server)
+void drain_create(struct mcp_server *server)
 {
-    if (server->drain->drained)
-        server_check_drained(server);
+    server->drain = MEM_NEW(struct drain);
+    server->live.changed = check;
+}
+
+void drain_destroy(struct mcp_server *server)
+{
+    timer_stop(server->opts.loop, &server->drain->limit);
+    timer_stop(server->opts.loop, &server->drain->turn);
+    mem_free(server->drain);
+    server->drain = NULL;
+}
+
+void drain_give_up(struct mcp_server *server)
+{
+    server->live.draining = server->drain->drained = true;
+    server->drain->done = not_any_more;
 }
 
 void mcp_drain(struct mcp_server *server, int grace_ms, void (*done)(void *data), void *data)
 {
     struct drain *drain = server->drain;
 
-    if (drain->begun)
+    if (server->live.draining)
         return;
-    drain->begun = true;
+    server->live.draining = true;
     views_stop(server->views);
     era2026_drain(server, false);
     drain->done = done;

@@ -1,0 +1,74 @@
+/*
+ * mcp/heard: what another node has told, or this one has noticed, and whom it concerns here.
+ *
+ * mcp/shared/announce has the list of what is told. The clients of both eras are told from here.
+ */
+#include "mcp/heard.h"
+
+#include "mcp/era2025/ask.h"
+#include "mcp/era2025/session_store.h"
+#include "mcp/era2025/subscribers.h"
+#include "mcp/era2026/methods.h"
+#include "mcp/shared/announce.h"
+#include "mcp/shared/server_inside.h"
+
+static void told_refused(struct mcp_server *server, struct str text)
+{
+    struct str ask_id, number;
+    uint64_t attempt;
+
+    if (str_cut(text, ' ', &ask_id, &number) && str_to_u64(number, &attempt))
+        client_surface_refused(server->client, ask_id, attempt);
+}
+
+static void told_complete(struct mcp_server *server, struct str text)
+{
+    struct str id, elicitation_id;
+    struct session *session =
+        str_cut(text, ' ', &id, &elicitation_id) ? session_here(server, id) : NULL;
+
+    if (session)
+        client_surface_complete(session, elicitation_id);
+}
+
+static void resource_updated(struct mcp_server *server, struct str uri)
+{
+    subscriptions_updated(server, uri);
+    subscribers_updated(server, uri);
+}
+
+static void heard(struct mcp_server *server, char what, struct str rest)
+{
+    switch (what) {
+    case 'u':
+        resource_updated(server, rest);
+        break;
+    case 's':
+        if (rest.len == ID_LEN)
+            session_look_again(server, rest);
+        break;
+    case 'd':
+        client_surface_url_done(server->client, rest);
+        break;
+    case 'c':
+        told_complete(server, rest);
+        break;
+    case 'r':
+        told_refused(server, rest);
+        break;
+    case 't':
+        engine_turn_told(server->opts.engine, rest);
+        break;
+    }
+}
+
+void heard_listen(struct mcp_server *server)
+{
+    announce_listen(server, heard);
+}
+
+void mcp_resource_updated(struct mcp_server *server, struct str uri)
+{
+    resource_updated(server, uri);
+    announce_updated(server, uri);
+}
