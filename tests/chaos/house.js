@@ -56,6 +56,11 @@ export async function startProgram(t, name, args, ready, options = {}) {
 
 // --- a server ---
 
+// An address of its own for each node. On 127.0.0.1 the port of a node that is away may be given to another server, and a client
+// that comes back would find a stranger, who knows nothing of it.
+const byte = (least, most) => least + Math.floor(Math.random() * (most - least + 1));
+const loopback = () => `127.${byte(1, 254)}.${byte(0, 255)}.${byte(1, 254)}`;
+
 class Node {
   #house;
   #options;
@@ -64,12 +69,12 @@ class Node {
     this.#house = house;
     this.#options = options;
     this.deaths = this.crashes = 0; // by others, and by a handler
-    this.port = options.port;
+    this.at = `${loopback()}:${options.port}`;
     this.log = '';
   }
 
   get url() {
-    return `http://127.0.0.1:${this.port}/mcp`;
+    return `http://${this.at}/mcp`;
   }
 
   get pid() {
@@ -80,7 +85,7 @@ class Node {
   // machine may have its port, for a connection of its own, or its Redis may be away: then it is tried again.
   async start(crash, tries = 20) {
     const { program = CHAOS_SERVER, args = [], env = {} } = this.#options;
-    const child = spawn(path.join(process.env.NOD_BIN_DIR, program), ['--http', `127.0.0.1:${this.port}`, '--store', this.#house.address, '--log', 'debug', ...args], {
+    const child = spawn(path.join(process.env.NOD_BIN_DIR, program), ['--http', this.at, '--store', this.#house.address, '--log', 'debug', ...args], {
       env: environment({ MCP_ELICITATION_SECRET: SECRET, CHAOS_DIR: this.#house.folder, CHAOS_NODE_TTL_MS: NODE_TTL_MS, ...env, ...(crash ? { NOD_CRASH_AT: crash } : {}) }),
       stdio: ['ignore', 'inherit', 'pipe'],
     });

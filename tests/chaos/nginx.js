@@ -21,11 +21,11 @@ export async function runNginx(t, site, answers) {
   return startProgram(t, 'nginx', ['-p', folder, '-c', path.join(folder, 'nginx.conf'), '-e', 'stderr'], answers);
 }
 
-export async function startNginx(t, ports) {
+export async function startNginx(t, addresses) {
   const listen = await freePort();
   const site = exchange(blockOf('Several nodes on Redis, behind nginx', 'nginx'), ['listen 443 ssl;', `listen 127.0.0.1:${listen};`],
     ['ssl_certificate     /etc/nod/tls.crt;', ''], ['ssl_certificate_key /etc/nod/tls.key;', ''],
-    ...ports.map((port, i) => [`127.0.0.1:${8081 + i}`, `127.0.0.1:${port}`]));
+    ...addresses.map((address, i) => [`127.0.0.1:${8081 + i}`, address]));
   const url = `http://127.0.0.1:${listen}/mcp`;
   const answers = async () => {
     try {

@@ -17,7 +17,7 @@ async function behindNginx(t) {
   const redis = await startRedis(t);
   const house = await openHouse(t, 'redis', { redis });
   const nodes = [await house.node(), await house.node()];
-  const { url } = await startNginx(t, nodes.map(({ port }) => port));
+  const { url } = await startNginx(t, nodes.map(({ at }) => at));
   return { house, nodes, url };
 }
 
@@ -46,7 +46,7 @@ const passedOnTo = (node, url) =>
     for (;; await pause(20)) {
       const reply = await fetch(url.replace(/mcp$/, 'readyz'));
       await reply.text();
-      if (reply.status === 200 && reply.headers.get('x-served-by')?.endsWith(`:${node.port}`)) return;
+      if (reply.status === 200 && reply.headers.get('x-served-by') === node.at) return;
     }
   })());
 

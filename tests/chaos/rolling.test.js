@@ -58,7 +58,7 @@ for (const { era, crash } of worlds)
     const redis = await startRedis(t);
     const house = await openHouse(t, 'redis', { redis });
     const nodes = [(await house.node()).keep(), (await house.node()).keep()];
-    const { url } = await startNginx(t, nodes.map(({ port }) => port));
+    const { url } = await startNginx(t, nodes.map(({ at }) => at));
     const clients = await Promise.all(Array.from({ length: SIDE_BY_SIDE }, () =>
       (era === '2025' ? new Client2025(url, { sameId: true }) : new Client2026(url)).connect()));
     const count = new Count();
