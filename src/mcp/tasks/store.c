@@ -2,9 +2,10 @@
  * mcp/tasks/store: the records of tasks.
  *
  * With a durable or shared store, each task has a small record beside the record of its call: whose
- * it is, how long it lives, what it runs, what was noted about its questions, how it ended. It is
- * written before the client is given the task's id. The record of the call decides how the task
- * stands. This record only repeats that, and may lag behind.
+ * it is, how long it lives, what was noted about its questions, how it ended. It is written before
+ * the client is given the task's id. The record of the call decides how the task stands, and this
+ * record may lag behind it. Only the end is repeated here: the store may give up the result of a
+ * call that was fetched once, and the end of a task can be read for as long as the task is kept.
  *
  * A write that fails is tried again for as long as the task is here. If no client could come back
  * for the task, the write is given up after a few tries, and there is no task.
