@@ -86,6 +86,19 @@ bool buf_fmt(struct buf *buf, const char *format, ...)
     return added;
 }
 
+void buf_add_encoded(struct buf *buf, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     c == '-' || c == '.' || c == '_' || c == '~';
+        if (plain)
+            buf_add_char(buf, (char)c);
+        else
+            buf_fmt(buf, "%%%02X", c);
+    }
+}
+
 void buf_drop(struct buf *buf, size_t n)
 {
     if (n >= buf->len) {

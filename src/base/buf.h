@@ -75,6 +75,9 @@ static inline bool buf_add_char(struct buf *buf, char c)
 /* Text that cannot be formatted counts as overflow. */
 bool buf_fmt(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* As a value in a URL or in a form: everything but letters, digits, - . _ and ~ as %XX. */
+void buf_add_encoded(struct buf *buf, struct str text);
+
 /* Drops the first n bytes. */
 void buf_drop(struct buf *buf, size_t n);
 

@@ -15,7 +15,7 @@
 #include "front/tokens.h"
 #include "mcp/server.h"
 #include "net/loop.h"
-#include "oauth/oauth.h"
+#include "accounts/accounts.h"
 #include "provider/local.h"
 #include "surface/hosted.h"
 #include "surface/inbox.h"
@@ -53,8 +53,8 @@ struct nod_server {
     struct keyring *private_ring;
     bool private_last;                                  /* what is there outlives this process */
     struct keyring *ring;                               /* of the secrets that are set, or NULL */
-    struct oauth *oauth;                                /* accounts that people have connected */
-    struct nod_oauth_opts services[OAUTH_SERVICES_MAX]; /* the program's; texts are in the arena */
+    struct accounts *accounts;                                /* accounts that people have connected */
+    struct nod_oauth_opts services[ACCOUNTS_SERVICES_MAX]; /* the program's; texts are in the arena */
     size_t service_count;
     struct mcp_soft_rule *soft_rules; /* in the arena */
     bool view_consent;                /* see mcp_opts */

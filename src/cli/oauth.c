@@ -22,7 +22,7 @@
 #include "cli/options.h"
 #include "cli/settings.h"
 #include "core/need.h"
-#include "oauth/oauth.h"
+#include "accounts/accounts.h"
 #include "provider/handler.h"
 #include "provider/local.h"
 
@@ -72,7 +72,7 @@ struct description { /* of one service */
     struct str values[KEYS];
     char secret[SECRET_FILE_MAX + 1];
     char problem[SETTINGS_PROBLEM_MAX];
-    struct oauth *oauth;
+    struct accounts *accounts;
 };
 
 /* --- the client's secret --- */
@@ -192,7 +192,7 @@ static bool service_add(struct description *d, size_t *which, const char **why)
     } else if ((*why = secret_of(d, &spec.client_secret))) {
         *which = d->values[KEY_SECRET_FILE].len ? KEY_SECRET_FILE : KEY_SECRET_ENV;
     }
-    bool fine = !*why && oauth_add(d->oauth, &spec, &part, why);
+    bool fine = !*why && accounts_add(d->accounts, &spec, &part, why);
     if (part)
         *which = key_of(d, &spec, part);
     explicit_bzero(d->secret, sizeof(d->secret));
@@ -269,7 +269,7 @@ nod_status nod_oauth_with(nod_server *server, const struct nod_oauth_opts *given
                   LOG_CSTR("why", opts.name ? "the server serves already" : "it has no name"));
         return NOD_E_USAGE;
     }
-    if (server->service_count == OAUTH_SERVICES_MAX) {
+    if (server->service_count == ACCOUNTS_SERVICES_MAX) {
         LOG_ERROR("a service cannot be added", LOG_CSTR("service", opts.name),
                   LOG_CSTR("why", "there are more than 32"));
         return NOD_E_LIMIT;
@@ -318,7 +318,7 @@ static bool add_own(struct description *d, const struct nod_oauth_opts *opts)
     const char *why = NULL;
     size_t which;
 
-    if (oauth_title(d->oauth, str_of(opts->name)).len) /* the operator's counts instead */
+    if (accounts_title(d->accounts, str_of(opts->name)).len) /* the operator's counts instead */
         return true;
     description_begin(d, str_of(opts->name));
     for (size_t i = 0; i < KEYS; i++)
@@ -332,9 +332,9 @@ static bool add_own(struct description *d, const struct nod_oauth_opts *opts)
 
 /* --- the whole --- */
 
-static struct str title_of(const void *oauth, struct str service)
+static struct str title_of(const void *accounts, struct str service)
 {
-    return oauth_title(oauth, service);
+    return accounts_title(accounts, service);
 }
 
 bool host_open_oauth(nod_server *server, const struct options *options)
@@ -342,23 +342,23 @@ bool host_open_oauth(nod_server *server, const struct options *options)
     struct description *d = MEM_NEW(struct description);
     bool fine = true;
 
-    server->oauth = oauth_create(&(struct oauth_opts){ .loop = server->loop,
+    server->accounts = accounts_create(&(struct accounts_opts){ .loop = server->loop,
                                                        .store = server->private_store,
                                                        .ring = server->private_ring,
                                                        .ca_file = getenv("SSL_CERT_FILE") });
     arena_init(&d->arena, SERVICE_TEXT_MAX);
-    d->oauth = server->oauth;
-    local_use_titles(server->local, title_of, server->oauth);
+    d->accounts = server->accounts;
+    local_use_titles(server->local, title_of, server->accounts);
     if (options->oauth)
         fine = read_file(d, options->oauth);
     for (size_t i = 0; fine && i < server->service_count; i++)
         fine = add_own(d, &server->services[i]);
     arena_finish(&d->arena);
     MEM_DELETE(d);
-    if (fine && oauth_has_services(server->oauth) && !server->private_last &&
+    if (fine && accounts_has_services(server->accounts) && !server->private_last &&
         engine_survives(server->engine))
         LOG_WARN("connected accounts of people are kept in the memory of this process and not in "
                  "its store, because no secret is set to seal them with: set "
                  "MCP_ELICITATION_SECRET");
-    return fine && engine_add_need_source(server->engine, oauth_source(server->oauth));
+    return fine && engine_add_need_source(server->engine, accounts_source(server->accounts));
 }

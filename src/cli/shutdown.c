@@ -105,8 +105,8 @@ static void take_apart(nod_server *server, bool ended)
     server->engine = NULL;
     hosted_destroy(server->hosted);
     server->hosted = NULL;
-    oauth_destroy(server->oauth); /* the last calls have let go of it */
-    server->oauth = NULL;
+    accounts_destroy(server->accounts); /* the last calls have let go of it */
+    server->accounts = NULL;
     inbox_destroy(server->inbox);
     server->inbox = NULL;
     tokens_destroy(server->tokens);

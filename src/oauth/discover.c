@@ -10,7 +10,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "oauth/oauth_inside.h"
+#include "json/value.h"
+#include "oauth/oauth.h"
 
 enum {
     PLACES = 2,                     /* where the document may be */
@@ -18,37 +19,18 @@ enum {
     PLACE_MAX = OAUTH_URL_MAX + 64, /* bytes of its address */
 };
 
-static void look(struct service *service);
+static void look(struct oauth_service *service);
 
-/* --- those who wait for it --- */
-
-void service_wait_stop(struct service_wait *wait)
+void oauth_await_stop(struct oauth_await *wait)
 {
     if (wait->link.next)
         list_remove(&wait->link);
 }
 
-static void tell(struct service *service, const char *why)
-{
-    struct list *at;
-
-    while ((at = list_first(&service->waits))) {
-        struct service_wait *wait = LIST_OF(at, struct service_wait, link);
-        list_remove(at);
-        wait->ready(wait->data, why);
-    }
-}
-
-void discovery_drop(struct service *service)
-{
-    fetch_cancel(service->fetch);
-    service->fetch = NULL;
-}
-
 /* --- the document --- */
 
 /* Puts ".well-known" between host and path, or behind the path as OpenID Connect has it. */
-static struct str place_of(const struct service *service, char out[PLACE_MAX])
+static struct str place_of(const struct oauth_service *service, char out[PLACE_MAX])
 {
     struct str issuer = service->spec.issuer, host, path;
     size_t slash = (size_t)str_find(issuer, STR("://")) + 3;
@@ -83,7 +65,7 @@ static void keep(char **at, struct str text)
 }
 
 /* NULL: it was taken over. Otherwise what is wrong with it. */
-static const char *take(struct service *service, const struct json *document)
+static const char *take(struct oauth_service *service, const struct json *document)
 {
     struct str authorization = json_get_str(document, STR("authorization_endpoint"));
     struct str token = json_get_str(document, STR("token_endpoint"));
@@ -94,8 +76,8 @@ static const char *take(struct service *service, const struct json *document)
 
     if (!str_eq(json_get_str(document, STR("issuer")), service->spec.issuer))
         return "what it says of itself names another issuer";
-    if (!service_url_fits(authorization, &why) || !service_url_fits(token, &why) ||
-        (revocation.len && !service_url_fits(revocation, &why)))
+    if (!oauth_url_fits(authorization, &why) || !oauth_url_fits(token, &why) ||
+        (revocation.len && !oauth_url_fits(revocation, &why)))
         return "what it says of itself has an address that cannot be used";
     if (pkce && !lists(pkce, STR("S256")))
         return "it does not know PKCE with S256";
@@ -107,23 +89,29 @@ static const char *take(struct service *service, const struct json *document)
         json_true(json_get(document, STR("authorization_response_iss_parameter_supported")));
     service->auth_in_body =
         lists(auth, STR("client_secret_post")) && !lists(auth, STR("client_secret_basic"));
-    service->read_ms = loop_now(service->oauth->opts.loop) + 1;
+    service->read_ms = loop_now(service->loop) + 1;
     return NULL;
 }
 
-static void over(struct service *service, const char *why)
+static void over(struct oauth_service *service, const char *why)
 {
+    struct list *at;
+
     if (why)
         LOG_WARN("what a service says of itself cannot be used",
                  LOG_STR("service", service->spec.name), LOG_CSTR("why", why));
     if (why && service->token) /* the old one counts, and is looked at again later */
         why = NULL;
-    tell(service, why);
+    while ((at = list_first(&service->waits))) {
+        struct oauth_await *wait = LIST_OF(at, struct oauth_await, link);
+        list_remove(at);
+        wait->ready(wait->data, why);
+    }
 }
 
 static void fetched(void *data, const struct fetch_result *result)
 {
-    struct service *service = data;
+    struct oauth_service *service = data;
     const struct json *document = NULL;
     const char *why = NULL;
     struct arena arena;
@@ -144,14 +132,14 @@ static void fetched(void *data, const struct fetch_result *result)
     if (result->end == FETCH_DONE)
         snprintf(text, sizeof(text), "it does not say where its endpoints are");
     else
-        wire_unreached(result, text);
+        oauth_unreached(result, text);
     if (++service->which < PLACES)
         look(service);
     else
         over(service, text);
 }
 
-static void look(struct service *service)
+static void look(struct oauth_service *service)
 {
     static const struct http_header accept[] = { { STR_INIT("Accept"),
                                                    STR_INIT("application/json") } };
@@ -166,16 +154,16 @@ static void look(struct service *service)
         over(service, "too many requests to it are under way");
 }
 
-void service_await(struct service *service, struct service_wait *wait,
-                   void (*ready)(void *data, const char *why), void *data)
+void oauth_service_await(struct oauth_service *service, struct oauth_await *wait,
+                         void (*ready)(void *data, const char *why), void *data)
 {
-    int64_t now = loop_now(service->oauth->opts.loop);
+    int64_t now = loop_now(service->loop);
 
     if (!service->discovers || (service->read_ms && now - service->read_ms < OAUTH_METADATA_MS)) {
         ready(data, NULL);
         return;
     }
-    *wait = (struct service_wait){ .ready = ready, .data = data };
+    *wait = (struct oauth_await){ .ready = ready, .data = data };
     list_append(&service->waits, &wait->link);
     if (service->fetch)
         return;

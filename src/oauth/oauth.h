@@ -1,64 +1,38 @@
 /*
- * oauth: accounts that people have connected, for tools that act in their name elsewhere.
+ * oauth: the client's side of OAuth, with a service that the operator has registered this server
+ * with.
  *
- * A service (struct oauth_service_spec) is an authorization server that the operator has registered
- * this server with as a client. A person connects an account of theirs by the code flow with PKCE;
- * what comes of it is a record of the store, one for each principal and service. Whoever needs an
- * access token then asks for it by the name of the service.
- *
- * oauth.c      the services, and requests to them
- * service.c    what a service may be
+ * service.c    what a service may be, and the words of a scope
  * discover.c   where its endpoints are, if only its issuer is known (RFC 8414, OpenID Connect)
- * wire.c       the URL of the code flow, bodies of requests, what a token endpoint answers
- * account.c    the record of an account
- * connect.c    the code flow (RFC 6749, 7636, 8707, 9207)
- * held.c       what came of it, until its question has ended
- * token.c      the access token of an account, refreshed in time, once
- * source.c     access tokens as what a run needs
- * replaced.c   tokens that another one has taken the place of
- * revoke.c     accounts are listed, and disconnected (RFC 7009)
+ * wire.c       the URL of the code flow with PKCE, requests to endpoints, what a token endpoint
+ *              answers (RFC 6749, 7009, 7636, 8707, 9207)
  *
- * Holds always:
- * - A token is sent to nobody but the service that it is from, and handed to nobody but a call of
- *   the principal that has connected the account. It is in no log and in no message.
- * - An account is connected by a question that was accepted, and by no other.
- * - Where the keys of the store are missing, accounts are kept in the memory of this process alone.
- * - A refresh token is used by one node at a time: whoever uses it has written so into the record.
- *   That word runs out, so a node that dies while it refreshes strands nobody.
- * - Only a service that says that it refuses ends an account. One that does not answer, or that
- *   fails, does not.
+ * Nothing is kept here but what a service says of itself. Whose tokens they are, where they are
+ * stored and when they are refreshed is in accounts/.
+ *
+ * Holds always: requests go out by the fetcher of their service alone, and no token, code or secret
+ * is in a log or in a message.
  */
 #ifndef NOD_OAUTH_OAUTH_H
 #define NOD_OAUTH_OAUTH_H
 
-#include "core/store.h"
-#include "crypto/seal.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/list.h"
 #include "net/fetch.h"
 
 enum {
-    OAUTH_SERVICES_MAX = 32,      /* services of one server */
-    OAUTH_NAME_MAX = 32,          /* bytes of the name of a service */
-    OAUTH_TITLE_MAX = 100,        /* bytes of its title */
-    OAUTH_URL_MAX = 2048,         /* bytes of an address of a service */
-    OAUTH_TEXT_MAX = 1024,        /* bytes of a client id, of scopes, of a resource */
-    OAUTH_SECRET_MAX = 4096,      /* bytes of the secret of a client */
-    OAUTH_TOKEN_MAX = 16 * 1024,  /* bytes of a token */
-    OAUTH_ALLOWED_MAX = 8,        /* addresses of one service that are not public */
-    OAUTH_WAITS_MAX = 100000,     /* runs that wait for a token at the same time */
-    OAUTH_FLOWS_MAX = 1000,       /* people that are on their way through the flow */
-    OAUTH_EARLY_MS = 60000,       /* a token that lasts no longer is refreshed */
-    OAUTH_ANSWER_MS = 8000,       /* a service has so long to answer */
-    OAUTH_LEASE_MS = 15000,       /* a node may take so long to refresh */
-    OAUTH_LEASE_REST_MS = 10000,  /* and does not begin if less is left of that */
-    OAUTH_LOOK_MS = 100,          /* between two looks whether another node is done */
-    OAUTH_WAIT_MS = 60000,        /* so long a run waits for a token */
-    OAUTH_METADATA_MS = 3600000,  /* what a service says of itself is read again after that */
-    OAUTH_MESSAGE_MAX = 512,      /* bytes of a sentence for people */
-    OAUTH_PAGE_MAX = 200,         /* accounts on one page of a list */
-    OAUTH_CURSOR_MAX = 1024,      /* bytes of where a list goes on */
-    OAUTH_REVOKED_MS = 604800000, /* the service is told of a revoke for at most so long */
-    OAUTH_REPLACED_MS = 3600000,  /* a replaced token is given back to its service after that */
-    OAUTH_HELD_MS = 604800000,    /* tokens are kept so long for the question that led to them */
+    OAUTH_NAME_MAX = 32,         /* bytes of the name of a service */
+    OAUTH_TITLE_MAX = 100,       /* bytes of its title */
+    OAUTH_URL_MAX = 2048,        /* bytes of an address of a service */
+    OAUTH_TEXT_MAX = 1024,       /* bytes of a client id, of scopes, of a resource */
+    OAUTH_SECRET_MAX = 4096,     /* bytes of the secret of a client */
+    OAUTH_TOKEN_MAX = 16 * 1024, /* bytes of a token */
+    OAUTH_BODY_MAX = 64 * 1024,  /* bytes of a request's body */
+    OAUTH_ALLOWED_MAX = 8,       /* addresses of one service that are not public */
+    OAUTH_ANSWER_MS = 8000,      /* a service has so long to answer */
+    OAUTH_METADATA_MS = 3600000, /* what a service says of itself is read again after that */
+    OAUTH_MESSAGE_MAX = 512,     /* bytes of a sentence for people */
 };
 
 enum oauth_client_auth {
@@ -81,129 +55,98 @@ struct oauth_service_spec { /* copied */
     bool revokes_all;      /* with one token it ends all that the person has granted */
 };
 
-struct oauth;
 struct loop;
 
-struct oauth_opts {
+struct oauth_service {
     struct loop *loop;
-    struct store *store;  /* where accounts are kept */
-    struct keyring *ring; /* they are sealed with it; lent */
-    const char *ca_file;  /* authorities; NULL: the system's */
+    struct oauth_service_spec spec; /* its texts are in `text` */
+    char *text;
+    size_t text_size;
+    struct reach reach;
+    struct fetcher *fetcher;
+    char problem[OAUTH_MESSAGE_MAX]; /* why it was not opened, if that names an address */
+    bool discovers;                  /* only its issuer was given */
+    /* What it says of itself (RFC 8414); freed with it. */
+    char *authorization, *token, *revocation;
+    bool names_issuer; /* its answers say `iss` (RFC 9207) */
+    bool barred;       /* where it describes itself may not be reached (net/reach) */
+    bool auth_in_body; /* it takes the client's secret in the body only */
+    int64_t read_ms;   /* loop_now when that was read; 0: it was not */
+    struct fetch *fetch;
+    int which;         /* of the places where it may be */
+    struct list waits; /* struct oauth_await */
 };
 
-struct oauth *oauth_create(const struct oauth_opts *opts);
-/* After the store was destroyed: nobody is called any more. NULL is fine. */
-void oauth_destroy(struct oauth *oauth);
-/* False: *why says what is wrong with it, until the next call, and *part is the member of `spec`
- * that it is wrong with, or NULL. */
-bool oauth_add(struct oauth *oauth, const struct oauth_service_spec *spec, const void **part,
-               const char **why);
-bool oauth_has_services(const struct oauth *oauth);
-/* Gives access tokens to runs (core/need.h), as the source "credential". As long as the oauth. */
-struct need_source;
-struct need_source *oauth_source(struct oauth *oauth);
-/* The title of a service; empty: there is no such service. */
-struct str oauth_title(const struct oauth *oauth, struct str service);
+/* --- a service (service.c) --- */
 
-/* Are all scopes of `wanted` among those of `granted`? Both between spaces. */
+/* False: *why says what is wrong with it, as long as the service is where it is, and *part is the
+ * member of `spec` that it is wrong with, or NULL. */
+bool oauth_service_open(struct oauth_service *service, const struct oauth_service_spec *spec,
+                        struct loop *loop, const char *ca_file, const void **part,
+                        const char **why);
+void oauth_service_close(struct oauth_service *service);
+/* What its refresh tokens are for: its issuer, or where they are used. */
+struct str oauth_service_identity(const struct oauth_service *service);
+bool oauth_url_fits(struct str url, const char **why);
+
+/* Scopes are words between spaces; some services write commas. */
+bool oauth_scopes_fit(struct str scopes);
+/* Are all scopes of `wanted` among those of `granted`? */
 bool oauth_scopes_within(struct str wanted, struct str granted);
+/* The words of both, each once. */
+struct str oauth_scopes_join(struct arena *arena, struct str some, struct str more);
+/* The next word of `rest`. */
+bool oauth_word(struct str *rest, struct str *word);
 
-/* --- the access token (token.c) --- */
+/* --- its endpoints (discover.c) --- */
 
-struct oauth_token { /* valid during done() */
-    /*
-     * NOD_OK. NOD_E_NOT_FOUND: no account is connected, or its service refuses it, or it was
-     * connected for fewer scopes: the person has to be asked. NOD_E_REFUSED: they were asked, and
-     * the service grants no more. NOD_E_NOT_SUPPORTED: there is no such service. NOD_E_IO: the
-     * service cannot be reached. NOD_E_STORE, NOD_E_LIMIT.
-     */
-    nod_status status;
-    struct str access;  /* with NOD_OK */
-    struct str message; /* otherwise: why, for people */
-};
-typedef void oauth_token_done(void *data, const struct oauth_token *token);
-
-struct oauth_want { /* copied */
-    struct str principal;
-    struct str service;
-    struct str scopes; /* between spaces */
-    struct str ask_id; /* the question by which it was connected for this, if it was */
+struct oauth_await { /* embedded; zeroed at first */
+    struct list link;
+    void (*ready)(void *data, const char *why); /* NULL: it is ready */
+    void *data;
 };
 
-struct oauth_wait;
-/* done() is called once, later. */
-struct oauth_wait *oauth_token(struct oauth *oauth, const struct oauth_want *want,
-                               oauth_token_done *done, void *data);
-/* done() is not called any more. */
-void oauth_token_cancel(struct oauth_wait *wait);
+/* Calls ready() when the endpoints are known, perhaps at once. */
+void oauth_service_await(struct oauth_service *service, struct oauth_await *wait,
+                         void (*ready)(void *data, const char *why), void *data);
+void oauth_await_stop(struct oauth_await *wait);
 
-/* --- the code flow (connect.c) --- */
+/* --- requests and answers (wire.c) --- */
 
-struct oauth_flow {       /* copied */
-    struct str ask_id;    /* whose question leads there: the flow is found by it */
-    struct str principal; /* whose account it becomes */
-    struct str service;
-    struct str scopes;       /* that are wanted, besides the service's own */
-    struct str redirect_uri; /* where the person comes back to */
-    struct str state;        /* and with what */
-    /* What came back, decoded; for oauth_return. */
-    struct str code, error, iss;
-    bool has_iss;   /* it says which issuer it is from */
-    int64_t ttl_ms; /* how long the question waits */
+/* A new verifier (RFC 7636, 4.1). */
+struct str oauth_verifier(struct arena *arena);
+
+struct oauth_code_request {
+    struct str redirect_uri, state, scopes, verifier;
 };
+/* Where the person is sent to. */
+void oauth_authorization_url(struct buf *url, const struct oauth_service *service,
+                             const struct oauth_code_request *request);
+/* Does an answer with this `iss`, or without (NULL), come from the service? (RFC 9207) */
+bool oauth_issuer_fits(const struct oauth_service *service, const struct str *iss);
 
-enum oauth_flow_end {
-    OAUTH_FLOW_GO,       /* the person goes to `url`: at first, or for more scopes */
-    OAUTH_FLOW_AGREED,   /* the account was connected before, or is once the question is accepted */
-    OAUTH_FLOW_DECLINED, /* the person did not agree */
-    OAUTH_FLOW_REFUSED,  /* what came back is not what was begun; nothing has happened */
-    OAUTH_FLOW_FAILED,   /* the service or the store failed: it can be tried again */
+/* Each of these POSTs a form to an endpoint, as this client. NULL: it cannot be sent. */
+struct fetch *oauth_exchange(struct oauth_service *service, struct str code,
+                             struct str redirect_uri, struct str verifier, fetch_done *done,
+                             void *data);
+struct fetch *oauth_refresh(struct oauth_service *service, struct str token, fetch_done *done,
+                            void *data);
+/* With the refresh token, a service ends all that came of it (RFC 7009, 2.1). */
+struct fetch *oauth_revoke(struct oauth_service *service, struct str token, bool is_refresh,
+                           fetch_done *done, void *data);
+
+struct oauth_tokens {
+    struct str access, refresh, scopes; /* empty: it was not said */
+    int64_t lasts_ms;                   /* 0: it was not said */
+    struct str error;                   /* the service says that it refuses, and why */
 };
-
-struct oauth_flow_result { /* valid during done() */
-    enum oauth_flow_end end;
-    struct str url;
-    struct str message; /* for people, unless it went well */
-};
-typedef void oauth_flow_done(void *data, const struct oauth_flow_result *result);
-
-/* done() is called once, later, unless the oauth is destroyed before. */
-void oauth_begin(struct oauth *oauth, const struct oauth_flow *flow, oauth_flow_done *done,
-                 void *data);
-void oauth_return(struct oauth *oauth, const struct oauth_flow *flow, oauth_flow_done *done,
-                  void *data);
-/*
- * The question of a flow has ended (held.c). Accepted: what it led to is the account now. done() is
- * called once, later, with NOD_OK or NOD_E_STORE, unless the oauth is destroyed before. In any
- * other way: what it led to is given back to the service, and nothing is connected.
- */
-void oauth_keep(struct oauth *oauth, const struct oauth_flow *flow,
-                void (*done)(void *data, nod_status status), void *data);
-void oauth_drop(struct oauth *oauth, const struct oauth_flow *flow);
-
-/* --- the accounts that there are (revoke.c) --- */
-
-struct oauth_account { /* what may be shown of one */
-    struct str id;
-    struct str principal, service, title, scopes;
-    int64_t connected_ms, refreshed_ms; /* 0: never */
-    int64_t expires_ms;                 /* of the access token; 0: it has no end that is known */
-    bool refused;                       /* the service refuses it: the person is asked again */
-};
-typedef void oauth_account_row(void *data, const struct oauth_account *account);
-
-/* Accounts of a principal (empty: of all), by page. `cursor` as done() was given it. */
-void oauth_list(struct oauth *oauth, struct str principal, struct str cursor, size_t limit,
-                oauth_account_row *row,
-                void (*done)(void *data, nod_status status, struct str cursor), void *data);
-/* The id of what this principal calls so: the service of an account of their own, or the id. */
-struct str oauth_account_id(struct arena *arena, struct str principal, struct str called);
-/*
- * Disconnects an account of this principal (empty: of anyone). With NOD_OK no call is given its
- * token any more; its service is told, if it can be and has an endpoint for that. NOD_E_NOT_FOUND:
- * there is none, or it is another principal's.
- */
-void oauth_revoke(struct oauth *oauth, struct str id, struct str principal,
-                  void (*done)(void *data, nod_status status), void *data);
+/* False: that is no answer of a token endpoint. */
+bool oauth_tokens_read(struct arena *arena, const struct fetch_result *result,
+                       struct oauth_tokens *out);
+/* Does it mean that the service does not accept this grant any more? */
+bool oauth_is_refusal(struct str error);
+/* Why the service could not be reached, in words; if only the operator can mend it, with the
+ * setting that is missing. */
+void oauth_unreached(const struct fetch_result *result, char out[OAUTH_MESSAGE_MAX]);
 
 #endif

@@ -5,19 +5,11 @@
  * is text whose characters are checked here, once, so that whoever builds a URL or a header of it
  * later need not look again.
  */
-#include "oauth/oauth_inside.h"
+#include "oauth/oauth.h"
+
+#include <stdio.h>
 
 #include "base/mem.h"
-
-static bool is_name(struct str name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.at[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'))
-            return false;
-    }
-    return name.len > 0 && name.len <= OAUTH_NAME_MAX;
-}
 
 /* Printable ASCII, with or without spaces. */
 static bool is_printable(struct str text, size_t most, bool spaces)
@@ -44,7 +36,7 @@ static bool is_this_machine(struct str rest)
     return peer_parse(host, &peer) && peer.kind == PEER_IP4 && peer.address[0] == 127;
 }
 
-bool service_url_fits(struct str url, const char **why)
+bool oauth_url_fits(struct str url, const char **why)
 {
     *why = "an address begins with https://, or with http:// on this machine";
     if (!str_starts(url, STR("https://")) &&
@@ -90,7 +82,7 @@ static bool addresses_fit(const struct oauth_service_spec *spec, const void **pa
 
     for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
         *part = urls[i];
-        if (urls[i]->len && !service_url_fits(*urls[i], why))
+        if (urls[i]->len && !oauth_url_fits(*urls[i], why))
             return false;
     }
     *part = &spec->issuer;
@@ -121,23 +113,16 @@ static bool is_absolute(struct str uri)
     return true;
 }
 
-static bool resources_fit(struct str text)
-{
-    struct str one;
-
-    if (!is_printable(text, OAUTH_TEXT_MAX, true))
-        return false;
-    while (word_next(&text, &one))
-        if (!is_absolute(one))
-            return false;
-    return true;
-}
-
-bool service_fits(const struct oauth_service_spec *spec, const void **part, const char **why)
+static bool service_fits(const struct oauth_service_spec *spec, const void **part, const char **why)
 {
     *part = NULL;
     *why = "the name of a service has 1 to 32 characters of a-z, 0-9, - and _";
-    if (!is_name(spec->name))
+    for (size_t i = 0; i < spec->name.len; i++) {
+        char c = spec->name.at[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'))
+            return false;
+    }
+    if (!spec->name.len || spec->name.len > OAUTH_NAME_MAX)
         return false;
     *part = &spec->title;
     *why = "a title has at most 100 bytes";
@@ -164,15 +149,132 @@ bool service_fits(const struct oauth_service_spec *spec, const void **part, cons
     *part = &spec->resource;
     *why =
         "a resource is an absolute URI without #, or several with spaces between them (RFC 8707)";
-    if (!resources_fit(spec->resource))
+    struct str resources = spec->resource, resource;
+    if (!is_printable(resources, OAUTH_TEXT_MAX, true))
         return false;
+    while (oauth_word(&resources, &resource))
+        if (!is_absolute(resource))
+            return false;
     *part = &spec->parameters;
     return parameters_fit(spec->parameters, why);
 }
 
+/* --- a service --- */
+
+/* The texts of a service, copied one behind the other. */
+static struct str *texts_of(struct oauth_service_spec *spec, size_t which)
+{
+    struct str *const all[] = { &spec->name,           &spec->title,
+                                &spec->issuer,         &spec->authorization_endpoint,
+                                &spec->token_endpoint, &spec->revocation_endpoint,
+                                &spec->client_id,      &spec->client_secret,
+                                &spec->scopes,         &spec->resource,
+                                &spec->parameters,     &spec->allow };
+
+    return which < sizeof(all) / sizeof(all[0]) ? all[which] : NULL;
+}
+
+static void copy_spec(struct oauth_service *service, const struct oauth_service_spec *given)
+{
+    struct str *text;
+    char *at;
+
+    service->spec = *given;
+    if (!given->title.len)
+        service->spec.title = given->name;
+    for (size_t i = 0; (text = texts_of(&service->spec, i)); i++)
+        service->text_size += text->len + 1;
+    at = service->text = mem_alloc(service->text_size);
+    for (size_t i = 0; (text = texts_of(&service->spec, i)); i++)
+        *text = str_place(&at, *text);
+}
+
+static bool allow_all(struct reach *reach, struct str targets, const char **why)
+{
+    struct str word;
+
+    *why = "allow is an address and a port, such as 10.0.0.7:8443 or [fd00::7]:8443; up to eight "
+           "of them, with spaces between them";
+    for (int n = 0; oauth_word(&targets, &word); n++)
+        if (n == OAUTH_ALLOWED_MAX || !reach_allow(reach, word))
+            return false;
+    return true;
+}
+
+/* An address that this server itself asks, and may not reach: nobody could connect an account. A
+ * name is looked up later. */
+static bool is_barred(struct oauth_service *service, const struct oauth_service_spec *spec,
+                      const void **part, const char **why)
+{
+    const struct str *const urls[] = { spec->token_endpoint.len ? &spec->token_endpoint
+                                                                : &spec->issuer,
+                                       &spec->revocation_endpoint };
+    char address[PEER_TEXT_MAX];
+    struct peer peer;
+    int port;
+
+    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+        if (!urls[i]->len || !fetch_url_is_barred(*urls[i], &service->reach, &peer, &port))
+            continue;
+        struct str text = peer_text(&peer, address);
+        bool six = peer.kind == PEER_IP6;
+        snprintf(service->problem, sizeof(service->problem),
+                 STR_FMT " is not a public address; if it is meant, say allow = %s" STR_FMT "%s:%d",
+                 STR_ARG(text), six ? "[" : "", STR_ARG(text), six ? "]" : "", port);
+        *why = service->problem;
+        *part = urls[i];
+        return true;
+    }
+    return false;
+}
+
+bool oauth_service_open(struct oauth_service *service, const struct oauth_service_spec *spec,
+                        struct loop *loop, const char *ca_file, const void **part, const char **why)
+{
+    if (!service_fits(spec, part, why))
+        return false;
+    *service = (struct oauth_service){ .loop = loop };
+    *part = &spec->allow;
+    if (!allow_all(&service->reach, spec->allow, why) || is_barred(service, spec, part, why))
+        return false;
+    *part = NULL;
+    *why = "libcurl cannot be used";
+    service->fetcher = fetcher_create(
+        loop,
+        &(struct fetcher_opts){ .reach = &service->reach, .forgets = true, .ca_file = ca_file });
+    if (!service->fetcher)
+        return false;
+    copy_spec(service, spec);
+    list_init(&service->waits);
+    service->discovers = !spec->token_endpoint.len;
+    if (!service->discovers) {
+        service->authorization = str_dup(spec->authorization_endpoint);
+        service->token = str_dup(spec->token_endpoint);
+    }
+    if (spec->revocation_endpoint.len)
+        service->revocation = str_dup(spec->revocation_endpoint);
+    return true;
+}
+
+void oauth_service_close(struct oauth_service *service)
+{
+    fetch_cancel(service->fetch);
+    fetcher_destroy(service->fetcher);
+    explicit_bzero(service->text, service->text_size);
+    mem_free(service->text);
+    mem_free(service->authorization);
+    mem_free(service->token);
+    mem_free(service->revocation);
+}
+
+struct str oauth_service_identity(const struct oauth_service *service)
+{
+    return service->spec.issuer.len ? service->spec.issuer : service->spec.token_endpoint;
+}
+
 /* --- words between spaces --- */
 
-bool word_next(struct str *rest, struct str *word)
+bool oauth_word(struct str *rest, struct str *word)
 {
     while (rest->len && (rest->at[0] == ' ' || rest->at[0] == ','))
         *rest = str_skip(*rest, 1);
@@ -188,7 +290,7 @@ static bool has_word(struct str words, struct str wanted)
 {
     struct str word;
 
-    while (word_next(&words, &word))
+    while (oauth_word(&words, &word))
         if (str_eq(word, wanted))
             return true;
     return false;
@@ -204,17 +306,17 @@ bool oauth_scopes_within(struct str wanted, struct str granted)
 {
     struct str word;
 
-    while (word_next(&wanted, &word))
+    while (oauth_word(&wanted, &word))
         if (!has_word(granted, word))
             return false;
     return true;
 }
 
-struct str scopes_join(struct arena *arena, struct str some, struct str more)
+struct str oauth_scopes_join(struct arena *arena, struct str some, struct str more)
 {
     struct str rest = more, word, all = some;
 
-    while (word_next(&rest, &word))
+    while (oauth_word(&rest, &word))
         if (!has_word(all, word))
             all =
                 all.len ? arena_fmt(arena, STR_FMT " " STR_FMT, STR_ARG(all), STR_ARG(word)) : word;

@@ -5,12 +5,12 @@
  *     DELETE /api/credentials/{id}       an id, or the service of an account of one's own
  *
  * Each sees and disconnects their own, and an administrator everybody's. What an account is, and
- * how it is disconnected, is in oauth/. A token is nowhere here: struct oauth_account has none.
+ * how it is disconnected, is in accounts/. A token is nowhere here: struct account_shown has none.
  */
-#include "oauth/oauth.h"
+#include "accounts/accounts.h"
 #include "surface/inbox_inside.h"
 
-static void write_account(void *data, const struct oauth_account *account)
+static void write_account(void *data, const struct account_shown *account)
 {
     struct json_writer *w = &((struct owned *)data)->w;
 
@@ -29,16 +29,16 @@ static void write_account(void *data, const struct oauth_account *account)
 
 static void list(struct owned *owned, struct str principal, struct str cursor, size_t limit)
 {
-    oauth_list(owned->shown.inbox->opts.oauth, principal, cursor, limit, write_account,
+    accounts_list(owned->shown.inbox->opts.accounts, principal, cursor, limit, write_account,
                owned_listed, owned);
 }
 
 static void disconnect(struct owned *owned, struct str called, struct str principal)
 {
     struct shown *shown = &owned->shown;
-    struct str id = oauth_account_id(&shown->arena, shown->viewer.principal, called);
+    struct str id = accounts_id(&shown->arena, shown->viewer.principal, called);
 
-    oauth_revoke(owned->shown.inbox->opts.oauth, id, principal, owned_ended, owned);
+    accounts_revoke(owned->shown.inbox->opts.accounts, id, principal, owned_ended, owned);
 }
 
 static const struct owned_kind accounts = {

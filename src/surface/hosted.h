@@ -37,13 +37,13 @@ enum {
 };
 
 struct hosted;
-struct oauth;
+struct accounts;
 
 struct hosted_opts {
     struct engine *engine;
     const struct catalog *catalog;
     struct front *front;
-    struct oauth *oauth;    /* accounts that people connect; outlives this */
+    struct accounts *accounts;    /* accounts that people connect; outlives this */
     struct keyring *ring;   /* seals the tokens; taken over. NULL: a random one for this process */
     struct str name, title; /* of the server; they outlive this */
 };

@@ -4,37 +4,37 @@
  * A handler needs an account of its person's that is not connected (nod_credential). The page of
  * the question says whose account it will be, at which service and at which address, and leads the
  * person there when they want; the service sends them back to /a/return. What comes back is
- * exchanged for tokens by this server (oauth/), which keeps them. The answer to the question has no
+ * exchanged for tokens by this server (accounts/), which keeps them. The answer to the question has no
  * content: it says that an account was connected, and nothing more.
  *
  * Which account it is decides whose account the tools act with. So the person has always signed in,
  * also where a link is enough for data: whoever made the call has the link, and must not choose.
  *
  * The question is answered first, and connects the account by that. If it ended in another way
- * while the person was away, nothing is connected, and the service is told so (oauth/held.c).
+ * while the person was away, nothing is connected, and the service is told so (accounts/held.c).
  *
  * A person who has connected an account is not asked for it a second time (hosted_others.c). If it
  * fails, the question still waits, and its link can be opened again.
  */
-#include "oauth/oauth.h"
+#include "accounts/accounts.h"
 #include "surface/hosted.h"
 
 static void undo(struct hosted *hosted, const struct ask_record *ask, struct arena *arena)
 {
     const struct json *detail = json_parse(arena, ask->detail, NULL, NULL);
 
-    oauth_drop(hosted_opts(hosted)->oauth,
-               &(struct oauth_flow){ .ask_id = ask->id,
+    accounts_drop(hosted_opts(hosted)->accounts,
+               &(struct account_flow){ .ask_id = ask->id,
                                      .principal = ask->principal,
                                      .service = json_get_str(detail, STR("service")) });
 }
 
-static struct oauth_flow flow_of(struct hosted_visit *visit)
+static struct account_flow flow_of(struct hosted_visit *visit)
 {
     const struct json *detail = json_parse(&visit->arena, visit->ask.detail, NULL, NULL);
     struct engine *engine = hosted_opts(visit->hosted)->engine;
 
-    return (struct oauth_flow){
+    return (struct account_flow){
         .ask_id = visit->ask.id,
         .principal = visit->ask.principal,
         .service = json_get_str(detail, STR("service")),
@@ -56,24 +56,24 @@ static bool is_same(struct arena *arena, const struct ask_record *mine,
            oauth_scopes_within(json_get_str(two, STR("scopes")), json_get_str(one, STR("scopes")));
 }
 
-static void done(void *data, const struct oauth_flow_result *result)
+static void done(void *data, const struct account_flow_result *result)
 {
     struct hosted_visit *visit = data;
 
     switch (result->end) {
-    case OAUTH_FLOW_GO:
+    case ACCOUNT_FLOW_GO:
         hosted_lead(visit, result->url);
         break;
-    case OAUTH_FLOW_AGREED:
+    case ACCOUNT_FLOW_AGREED:
         hosted_answer(visit, ASK_ACCEPTED, NULL);
         break;
-    case OAUTH_FLOW_DECLINED:
+    case ACCOUNT_FLOW_DECLINED:
         hosted_answer(visit, ASK_DECLINED, NULL);
         break;
-    case OAUTH_FLOW_REFUSED:
+    case ACCOUNT_FLOW_REFUSED:
         hosted_refuse(visit, 403, result->message);
         break;
-    case OAUTH_FLOW_FAILED:
+    case ACCOUNT_FLOW_FAILED:
         hosted_refuse(visit, 502, result->message);
         break;
     }
@@ -81,16 +81,16 @@ static void done(void *data, const struct oauth_flow_result *result)
 
 /* The person goes to the service, or comes back and may have to go again: begins, with the state
  * that they bring back then. */
-static void go(struct hosted_visit *visit, struct oauth_flow *flow,
-               void (*begin)(struct oauth *oauth, const struct oauth_flow *flow,
-                             oauth_flow_done *done, void *data))
+static void go(struct hosted_visit *visit, struct account_flow *flow,
+               void (*begin)(struct accounts *accounts, const struct account_flow *flow,
+                             account_flow_done *done, void *data))
 {
     struct buf state;
 
     buf_init(&state, HOSTED_STATE_MAX);
     if (hosted_state(visit, &state)) {
         flow->state = buf_str(&state);
-        begin(hosted_opts(visit->hosted)->oauth, flow, done, visit);
+        begin(hosted_opts(visit->hosted)->accounts, flow, done, visit);
     } else {
         hosted_refuse(visit, 500, STR("The address of the service would be too long."));
     }
@@ -99,9 +99,9 @@ static void go(struct hosted_visit *visit, struct oauth_flow *flow,
 
 static void opened(struct hosted_visit *visit)
 {
-    struct oauth_flow flow = flow_of(visit);
+    struct account_flow flow = flow_of(visit);
 
-    go(visit, &flow, oauth_begin);
+    go(visit, &flow, accounts_begin);
 }
 
 static void connect_draw(struct hosted_visit *visit, struct json_writer *w)
@@ -110,7 +110,7 @@ static void connect_draw(struct hosted_visit *visit, struct json_writer *w)
 
     jw_key_str(
         w, STR("service"),
-        oauth_title(hosted_opts(visit->hosted)->oauth, json_get_str(detail, STR("service"))));
+        accounts_title(hosted_opts(visit->hosted)->accounts, json_get_str(detail, STR("service"))));
 }
 
 static struct str member(const struct hosted_visit *visit, struct str name, bool *given)
@@ -127,13 +127,13 @@ static struct str member(const struct hosted_visit *visit, struct str name, bool
 
 static void returned(struct hosted_visit *visit)
 {
-    struct oauth_flow flow = flow_of(visit);
+    struct account_flow flow = flow_of(visit);
     bool given;
 
     flow.code = member(visit, STR("code"), &given);
     flow.error = member(visit, STR("error"), &given);
     flow.iss = member(visit, STR("iss"), &flow.has_iss);
-    go(visit, &flow, oauth_return);
+    go(visit, &flow, accounts_return);
 }
 
 static void kept(void *data, nod_status status)
@@ -148,11 +148,11 @@ static void kept(void *data, nod_status status)
 
 static bool settled(struct hosted_visit *visit)
 {
-    struct oauth *oauth = hosted_opts(visit->hosted)->oauth;
-    struct oauth_flow flow = flow_of(visit);
+    struct accounts *accounts = hosted_opts(visit->hosted)->accounts;
+    struct account_flow flow = flow_of(visit);
 
     if (visit->ask.state == ASK_ACCEPTED) {
-        oauth_keep(oauth, &flow, kept, visit);
+        accounts_keep(accounts, &flow, kept, visit);
         return false;
     }
     if (visit->ask.state != ASK_PENDING || flow.ttl_ms <= 0) /* otherwise it can be tried again */

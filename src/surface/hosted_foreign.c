@@ -16,20 +16,6 @@
  */
 #include "surface/hosted.h"
 
-/* A value in the query of an address. */
-static void add_encoded(struct buf *out, struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.at[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     c == '-' || c == '_' || c == '.' || c == '~';
-        if (plain)
-            buf_add_char(out, (char)c);
-        else
-            buf_fmt(out, "%%%02X", c);
-    }
-}
-
 /* The address without its fragment, which would hide a query behind it. */
 static struct str cut_fragment(struct str url, struct str *fragment)
 {
@@ -54,7 +40,7 @@ static void add_filled(struct buf *out, struct str url, struct str state, struct
         while (i < count && !str_starts(url, holes[i].hole))
             i++;
         if (i < count)
-            add_encoded(out, holes[i].text);
+            buf_add_encoded(out, holes[i].text);
         else
             buf_add_char(out, url.at[0]);
         url = str_skip(url, i < count ? holes[i].hole.len : 1);

@@ -2,7 +2,8 @@
 //
 //     cli ─▶ mcp · surface · provider ─▶ front ─▶ core ─▶ json · crypto ─▶ base
 //                   └──────────┴───────────┴─▶ net · rpc ─▶ base
-//     surface ─▶ oauth ─▶ core, net
+//     surface ─▶ accounts ─▶ oauth ─▶ net
+//                    └─▶ core
 //     store ─▶ core's store.h and record.h, net, json, crypto, base
 //
 // Arrows point down only. A folder may include itself and what its row names; a row names folders, or single headers.
@@ -21,7 +22,8 @@ const MAY_INCLUDE = {
     rpc: ["json", "base"], // its messages are JSON
     core: below, // no socket, no HTTP, no protocol
     store: ["core/store.h", "core/record.h", "net", ...below],
-    oauth: ["core", "net", ...below],
+    oauth: ["net", ...below], // the protocol: no store, no question
+    accounts: ["oauth", "core", "net", ...below],
     front: ["core", "net", "rpc", ...below],
     mcp: ["front", "core", "net", "rpc", ...below],
     "mcp/wire": ["core", "net", "rpc", ...below], // no server: a client speaks these words too
@@ -31,10 +33,10 @@ const MAY_INCLUDE = {
     "mcp/era2025": ["mcp/offered", "mcp/later", "mcp/shared", "mcp/wire", "mcp/server.h", "front", "core", "net", "rpc", ...below],
     "mcp/era2026": ["mcp/tasks", "mcp/offered", "mcp/later", "mcp/shared", "mcp/wire", "mcp/server.h", "front", "core", "net", "rpc", ...below],
     "mcp/tasks": ["mcp/era2026", "mcp/later", "mcp/shared", "mcp/wire", "mcp/server.h", "front", "core", "net", "rpc", ...below], // an extension of that era
-    surface: ["oauth", "front", "core", "net", "rpc", ...below],
+    surface: ["accounts", "front", "core", "net", "rpc", ...below],
     provider: ["front", "core", "net", "rpc", ...below],
     kit: ["cli", "mcp", "provider", "store", "core", "net", ...below], // <nod/test.h>: a server, and both ends of it
-    cli: ["mcp", "surface", "provider", "oauth", "front", "store", "core", "net", "rpc", ...below],
+    cli: ["mcp", "surface", "provider", "accounts", "front", "store", "core", "net", "rpc", ...below],
 };
 
 // What is not ours, and where it is used. Other headers in angle brackets are the C library's.

@@ -1,5 +1,5 @@
 /*
- * oauth/token: the access token of an account, refreshed in time, once.
+ * accounts/token: the access token of an account, refreshed in time, once.
  *
  *     read ─▶ it lasts ──────────────────────────────────────────────▶ given to all who wait
  *       ▲      │ it is about to run out
@@ -12,7 +12,7 @@
  * from the service is kept in the same way.
  *
  * A node may die at any of these arrows:
- * - with the lease: it runs out after OAUTH_LEASE_MS, and the next node refreshes.
+ * - with the lease: it runs out after ACCOUNTS_LEASE_MS, and the next node refreshes.
  * - after the service has answered, and before that is kept: nobody has the new tokens. The next
  *   node comes with the old refresh token. A service that takes it once more goes on as if nothing
  *   had happened; one that gives each refresh token only one use refuses it, and the person
@@ -22,18 +22,16 @@
  */
 #include <stdio.h>
 
+#include "accounts/accounts_inside.h"
 #include "base/crash.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "oauth/oauth_inside.h"
 
 struct job {
-    struct work work; /* first */
-    struct service *service;
-    struct list waits; /* struct oauth_wait */
-    char key[OAUTH_KEY_MAX];
-    size_t key_len;
+    struct work work; /* first; its key is that of the account */
+    struct oauth_service *service;
+    struct list waits; /* struct account_wait */
     struct account account;
     uint64_t version;
     struct id lease;
@@ -42,10 +40,10 @@ struct job {
     char message[OAUTH_MESSAGE_MAX];
 };
 
-struct oauth_wait {
+struct account_wait {
     struct list link; /* in job->waits */
-    struct oauth *oauth;
-    oauth_token_done *done;
+    struct accounts *accounts;
+    account_token_done *done;
     void *data;
     struct timer timer; /* for an end that is known at once */
     nod_status status;
@@ -55,51 +53,40 @@ struct oauth_wait {
     char scopes[OAUTH_TEXT_MAX + 1];
 };
 
-static void job_read(struct work *work);
-static void job_lease(struct work *work);
-static void job_keep(struct work *work);
+static void job_read(void *data);
+static void job_lease(struct job *job);
 static void job_fail(struct job *job, nod_status status, const char *message);
-
-static struct job *job_of(struct work *work)
-{
-    return (struct job *)(void *)work;
-}
-
-static struct str key_of(const struct job *job)
-{
-    return str_n(job->key, job->key_len);
-}
 
 /* --- those who wait --- */
 
-static void wait_free(struct oauth_wait *wait)
+static void wait_free(struct account_wait *wait)
 {
     list_remove(&wait->link);
-    timer_stop(wait->oauth->opts.loop, &wait->timer);
-    wait->oauth->wait_count--;
+    timer_stop(wait->accounts->opts.loop, &wait->timer);
+    wait->accounts->wait_count--;
     mem_free(wait);
 }
 
-static void wait_tell(struct oauth_wait *wait, const struct oauth_token *token)
+static void wait_tell(struct account_wait *wait, const struct account_token *token)
 {
-    oauth_token_done *done = wait->done;
+    account_token_done *done = wait->done;
     void *data = wait->data;
 
     wait_free(wait);
     done(data, token);
 }
 
-void oauth_token_cancel(struct oauth_wait *wait)
+void accounts_token_cancel(struct account_wait *wait)
 {
     if (wait)
         wait_free(wait);
 }
 
 /* With fewer scopes than are wanted, an account is as good as none. */
-static void wait_answer(struct oauth_wait *wait, const struct oauth_token *token,
+static void wait_answer(struct account_wait *wait, const struct account_token *token,
                         const struct account *account)
 {
-    struct oauth_token narrow = { .status = NOD_E_NOT_FOUND };
+    struct account_token narrow = { .status = NOD_E_NOT_FOUND };
 
     if (token->status != NOD_OK || oauth_scopes_within(str_of(wait->scopes), account->scopes)) {
         wait_tell(wait, token);
@@ -113,14 +100,14 @@ static void wait_answer(struct oauth_wait *wait, const struct oauth_token *token
 
 static void job_freed(struct work *work)
 {
-    struct job *job = job_of(work);
+    struct job *job = (struct job *)(void *)work;
 
-    if (map_get(&work->oauth->jobs, key_of(job)) == job)
-        map_remove(&work->oauth->jobs, key_of(job));
+    if (map_get(&work->accounts->jobs, work_key(&job->work)) == job)
+        map_remove(&work->accounts->jobs, work_key(&job->work));
     LIST_EACH (at, &job->waits)
-        wait_free(LIST_OF(at, struct oauth_wait, link));
+        wait_free(LIST_OF(at, struct account_wait, link));
     if (job->stray)
-        text_wipe(str_of(job->stray));
+        explicit_bzero(job->stray, strlen(job->stray));
     mem_free(job->stray);
 }
 
@@ -130,17 +117,17 @@ static void held_kept(void *data, nod_status status)
     struct job *job = data;
 
     if (status == NOD_OK)
-        job_read(&job->work);
+        job_read(job);
     else
         job_fail(job, status, "The store cannot be reached.");
 }
 
 /* Somebody has had the account connected, and is told that there is none, or none that will do: its
  * node may have died before it was kept. The job then goes on with that. */
-static bool is_held(struct job *job, const struct oauth_token *token)
+static bool is_held(struct job *job, const struct account_token *token)
 {
     LIST_EACH (at, &job->waits) {
-        struct oauth_wait *wait = LIST_OF(at, struct oauth_wait, link);
+        struct account_wait *wait = LIST_OF(at, struct account_wait, link);
         bool lacks = token->status == NOD_E_NOT_FOUND ||
                      (token->status == NOD_OK &&
                       !oauth_scopes_within(str_of(wait->scopes), job->account.scopes));
@@ -148,28 +135,28 @@ static bool is_held(struct job *job, const struct oauth_token *token)
             str_eq(job->account.ask_id, str_of(wait->ask_id)))
             continue;
         wait->looked = true;
-        held_keep(job->work.oauth, str_of(wait->ask_id), key_of(job), held_kept, job);
+        held_keep(job->work.accounts, str_of(wait->ask_id), work_key(&job->work), held_kept, job);
         return true;
     }
     return false;
 }
 
 /* Nobody new comes to it: whoever is told may begin another one for the same account. */
-static void job_over(struct job *job, const struct oauth_token *token)
+static void job_over(struct job *job, const struct account_token *token)
 {
     struct list *at;
 
     if (is_held(job, token))
         return;
-    map_remove(&job->work.oauth->jobs, key_of(job));
+    map_remove(&job->work.accounts->jobs, work_key(&job->work));
     while ((at = list_first(&job->waits)))
-        wait_answer(LIST_OF(at, struct oauth_wait, link), token, &job->account);
+        wait_answer(LIST_OF(at, struct account_wait, link), token, &job->account);
     work_end(&job->work);
 }
 
 static void job_fail(struct job *job, nod_status status, const char *message)
 {
-    job_over(job, &(struct oauth_token){ .status = status, .message = str_of(message) });
+    job_over(job, &(struct account_token){ .status = status, .message = str_of(message) });
 }
 
 static void job_none(struct job *job)
@@ -179,20 +166,20 @@ static void job_none(struct job *job)
 
 static void job_give(struct job *job)
 {
-    job_over(job, &(struct oauth_token){ .status = NOD_OK, .access = job->account.access });
+    job_over(job, &(struct account_token){ .status = NOD_OK, .access = job->account.access });
 }
 
 /* --- looking --- */
 
 static int64_t left_of(const struct job *job)
 {
-    return job->account.expires_ms ? job->account.expires_ms - oauth_now(job->work.oauth)
+    return job->account.expires_ms ? job->account.expires_ms - accounts_now(job->work.accounts)
                                    : INT64_MAX;
 }
 
 static bool is_usable(const struct job *job)
 {
-    return left_of(job) > OAUTH_EARLY_MS / 12;
+    return left_of(job) > ACCOUNTS_EARLY_MS / 12;
 }
 
 /* A token that never lasts longer than that would be refreshed for every call. */
@@ -202,29 +189,29 @@ static bool is_fresh(const struct job *job)
     int64_t since = account->refreshed_ms ? account->refreshed_ms : account->connected_ms;
     int64_t early = (account->expires_ms - since) / 4;
 
-    return left_of(job) > (early < OAUTH_EARLY_MS ? early : OAUTH_EARLY_MS);
+    return left_of(job) > (early < ACCOUNTS_EARLY_MS ? early : ACCOUNTS_EARLY_MS);
 }
 
 /* Does another node refresh it? All who want it on this node wait for this job, so if no other node
  * has the store, whoever has left a lease there is gone. */
 static bool is_leased(const struct job *job)
 {
-    int64_t left = job->account.lease_until_ms - oauth_now(job->work.oauth);
+    int64_t left = job->account.lease_until_ms - accounts_now(job->work.accounts);
 
-    if (!job->work.oauth->opts.store->ops->shared)
+    if (!job->work.accounts->opts.store->ops->shared)
         return false;
     /* A lease of the far future is one of a clock that was wrong. What two nodes take for the time
      * differs by a little: a lease that has just been taken may seem to last longer than it does.
      */
-    return job->account.lease.len && left > 0 && left <= 2 * OAUTH_LEASE_MS;
+    return job->account.lease.len && left > 0 && left <= 2 * ACCOUNTS_LEASE_MS;
 }
 
 static void job_look_later(struct job *job)
 {
-    if (loop_now(job->work.oauth->opts.loop) >= job->until_ms)
+    if (loop_now(job->work.accounts->opts.loop) >= job->until_ms)
         job_fail(job, NOD_E_IO, "The account's token is being refreshed, which takes too long.");
     else
-        work_later(&job->work, OAUTH_LOOK_MS, job_read);
+        work_later(&job->work, ACCOUNTS_LOOK_MS, job_read);
 }
 
 static void job_decide(struct job *job)
@@ -236,7 +223,7 @@ static void job_decide(struct job *job)
     else if (is_leased(job))
         is_usable(job) ? job_give(job) : job_look_later(job);
     else if (job->account.refresh.len)
-        job_lease(&job->work);
+        job_lease(job);
     else if (left_of(job) > 0)
         job_give(job);
     else
@@ -247,31 +234,37 @@ static void read_done(void *data, nod_status status, const struct store_reply *r
 {
     struct job *job = data;
 
-    if (work_retry(&job->work, status, OAUTH_STORE_TRIES, job_read))
-        return;
     if (status == NOD_E_STORE) {
         job_fail(job, NOD_E_STORE, "The store cannot be reached.");
         return;
     }
     job->version = status == NOD_OK ? reply->version : 0;
-    bool there = status == NOD_OK && account_read(job->work.oauth, &job->work.arena, OAUTH_KIND,
-                                                  key_of(job), reply->value, &job->account);
-    if (job->stray && job->service->revocation && (!there || job->account.state == ACCOUNT_REVOKED))
-        revoke_tell(job->service, &(struct account){ .refresh = str_of(job->stray) }, NULL, NULL);
+    bool there =
+        status == NOD_OK && account_read(job->work.accounts, &job->work.arena, ACCOUNT_KIND,
+                                         work_key(&job->work), reply->value, &job->account);
+    if (job->stray && (!there || job->account.state == ACCOUNT_REVOKED))
+        revoke_tell(job->work.accounts, job->service,
+                    &(struct account){ .refresh = str_of(job->stray) }, NULL, NULL);
     if (there)
         job_decide(job);
     else
         job_none(job);
 }
 
-static void job_read(struct work *work)
+static void job_read(void *data)
 {
-    struct store *store = work->oauth->opts.store;
-    struct job *job = job_of(work);
+    struct job *job = data;
 
-    arena_reset(&work->arena);
+    arena_reset(&job->work.arena);
     job->account = (struct account){ 0 };
-    store->ops->get(store, OAUTH_KIND, key_of(job), read_done, job);
+    work_get(&job->work, ACCOUNT_KIND, work_key(&job->work), ACCOUNTS_STORE_TRIES, read_done);
+}
+
+/* The record in the version that was read is replaced. */
+static void job_put(struct job *job, int most, store_done *done)
+{
+    account_put(&job->work, ACCOUNT_KIND, work_key(&job->work), &job->account, job->version, 0,
+                most, done);
 }
 
 /* --- refreshing --- */
@@ -300,8 +293,7 @@ static void job_let_go(struct job *job, const char *said, const char *why)
              STR_ARG(job->service->spec.title), said);
     job->account.lease = STR_NONE;
     job->account.lease_until_ms = 0;
-    account_put(job->work.oauth, OAUTH_KIND, key_of(job), &job->account, job->version, 0,
-                let_go_done, job);
+    job_put(job, 1, let_go_done);
 }
 
 static void keep_done(void *data, nod_status status, const struct store_reply *reply)
@@ -310,12 +302,10 @@ static void keep_done(void *data, nod_status status, const struct store_reply *r
 
     (void)reply;
     CRASH_POINT(refresh_after);
-    if (work_retry(&job->work, status, OAUTH_KEEP_TRIES, job_keep))
-        return;
     if (status == NOD_E_STALE) { /* revoked, or connected anew, meanwhile: that counts */
         if (!job->stray && job->account.refresh.len)
             job->stray = str_dup(job->account.refresh);
-        job_read(&job->work);
+        job_read(job);
     } else if (status != NOD_OK) {
         job_fail(job, NOD_E_STORE, "The store cannot be reached.");
     } else if (job->account.state == ACCOUNT_CONNECTED) {
@@ -326,12 +316,9 @@ static void keep_done(void *data, nod_status status, const struct store_reply *r
 }
 
 /* Sent again after a lost reply it may find its own word there, and read it. */
-static void job_keep(struct work *work)
+static void job_keep(struct job *job)
 {
-    struct job *job = job_of(work);
-
-    account_put(work->oauth, OAUTH_KIND, key_of(job), &job->account, job->version, 0, keep_done,
-                job);
+    job_put(job, ACCOUNTS_KEEP_TRIES, keep_done);
 }
 
 static void job_refused(struct job *job, struct str error)
@@ -342,13 +329,13 @@ static void job_refused(struct job *job, struct str error)
     job->account.state = ACCOUNT_REFUSED;
     job->account.access = job->account.refresh = STR_NONE;
     job->account.expires_ms = 0;
-    job_keep(&job->work);
+    job_keep(job);
 }
 
-static void job_refreshed(struct job *job, const struct wire_tokens *tokens)
+static void job_refreshed(struct job *job, const struct oauth_tokens *tokens)
 {
     struct account *account = &job->account;
-    int64_t now = oauth_now(job->work.oauth);
+    int64_t now = accounts_now(job->work.accounts);
 
     account->access = tokens->access;
     if (tokens->refresh.len)
@@ -357,30 +344,30 @@ static void job_refreshed(struct job *job, const struct wire_tokens *tokens)
         account->scopes = tokens->scopes;
     account->expires_ms = tokens->lasts_ms ? now + tokens->lasts_ms : 0;
     account->refreshed_ms = now;
-    job_keep(&job->work);
+    job_keep(job);
 }
 
 static void answered(void *data, const struct fetch_result *result)
 {
     struct job *job = data;
-    struct wire_tokens tokens;
+    struct oauth_tokens tokens;
     char why[OAUTH_MESSAGE_MAX];
 
     job->work.fetch = NULL;
     CRASH_POINT(refresh_before);
     job->account.lease = STR_NONE;
     job->account.lease_until_ms = 0;
-    if (!wire_tokens_read(&job->work.arena, result, &tokens)) {
+    if (!oauth_tokens_read(&job->work.arena, result, &tokens)) {
         if (result->end == FETCH_DONE)
             snprintf(why, sizeof(why), "it answers with the status %d, and no token",
                      result->status);
         else
-            wire_unreached(result, why);
+            oauth_unreached(result, why);
         job_let_go(job, result->end == FETCH_DONE ? why : "it cannot be reached at the moment",
                    why);
     } else if (!tokens.error.len) {
         job_refreshed(job, &tokens);
-    } else if (wire_is_refusal(tokens.error)) {
+    } else if (oauth_is_refusal(tokens.error)) {
         job_refused(job, tokens.error);
     } else {
         snprintf(why, sizeof(why), "it says " STR_FMT, STR_ARG(tokens.error));
@@ -391,22 +378,11 @@ static void answered(void *data, const struct fetch_result *result)
 /* The lease is ours. If this process was asleep since, it may be somebody else's soon. */
 static void job_ask(struct job *job)
 {
-    struct oauth *oauth = job->work.oauth;
-    struct str resources = job->service->spec.resource, resource;
-    struct buf form;
-
-    if (job->account.lease_until_ms - oauth_now(oauth) < OAUTH_LEASE_REST_MS) {
+    if (job->account.lease_until_ms - accounts_now(job->work.accounts) < ACCOUNTS_LEASE_REST_MS) {
         job_look_later(job);
         return;
     }
-    buf_init(&form, OAUTH_BODY_MAX);
-    buf_wiped(&form, true);
-    form_add(&form, STR("grant_type"), STR("refresh_token"));
-    form_add(&form, STR("refresh_token"), job->account.refresh);
-    while (word_next(&resources, &resource))
-        form_add(&form, STR("resource"), resource);
-    job->work.fetch = wire_post(job->service, job->service->token, &form, answered, job);
-    buf_finish(&form);
+    job->work.fetch = oauth_refresh(job->service, job->account.refresh, answered, job);
     if (!job->work.fetch)
         job_let_go(job, "the request cannot be sent", "the request cannot be sent");
 }
@@ -417,9 +393,9 @@ static void lease_done(void *data, nod_status status, const struct store_reply *
 
     CRASH_POINT(lease_after);
     if (status == NOD_E_STALE) { /* another node has it, or the record is another by now */
-        job_read(&job->work);
-    } else if (work_retry(&job->work, status, OAUTH_STORE_TRIES, job_read)) {
-        return; /* whether it is ours is read */
+        job_read(job);
+    } else if (status == NOD_E_STORE) { /* whether it is ours is read */
+        job_look_later(job);
     } else if (status != NOD_OK) {
         job_fail(job, NOD_E_STORE, "The store cannot be reached.");
     } else {
@@ -431,7 +407,6 @@ static void lease_done(void *data, nod_status status, const struct store_reply *
 static void lease_ready(void *data, const char *why)
 {
     struct job *job = data;
-    struct oauth *oauth = job->work.oauth;
 
     if (why) {
         snprintf(job->message, sizeof(job->message), STR_FMT " cannot be reached at the moment.",
@@ -444,34 +419,34 @@ static void lease_ready(void *data, const char *why)
     }
     id_random(&job->lease);
     job->account.lease = id_str(&job->lease);
-    job->account.lease_until_ms = oauth_now(oauth) + OAUTH_LEASE_MS;
+    job->account.lease_until_ms = accounts_now(job->work.accounts) + ACCOUNTS_LEASE_MS;
     CRASH_POINT(lease_before);
-    account_put(oauth, OAUTH_KIND, key_of(job), &job->account, job->version, 0, lease_done, job);
+    job_put(job, 1, lease_done);
 }
 
 /* The endpoints are found before the lease is taken, so that its time is for the refresh. */
-static void job_lease(struct work *work)
+static void job_lease(struct job *job)
 {
-    service_await(job_of(work)->service, &work->ready, lease_ready, work);
+    oauth_service_await(job->service, &job->work.ready, lease_ready, job);
 }
 
 /* --- the beginning --- */
 
-static void say_unknown(const struct oauth_wait *wait, struct buf *out)
+static void say_unknown(const struct account_wait *wait, struct buf *out)
 {
-    const struct oauth *oauth = wait->oauth;
+    const struct accounts *accounts = wait->accounts;
 
     buf_fmt(out, "This server knows no service named %s (see --oauth and nod_oauth); it has %s",
-            wait->name, oauth->service_count ? "" : "none");
-    for (size_t i = 0; i < oauth->service_count && out->len < NEED_MESSAGE_MAX / 2; i++)
-        buf_fmt(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(oauth->services[i].spec.name));
+            wait->name, accounts->service_count ? "" : "none");
+    for (size_t i = 0; i < accounts->service_count && out->len < NEED_MESSAGE_MAX / 2; i++)
+        buf_fmt(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(accounts->services[i].spec.name));
     buf_add(out, STR("."));
 }
 
 static void tell_now(void *data)
 {
-    struct oauth_wait *wait = data;
-    struct oauth_token token = { .status = wait->status };
+    struct account_wait *wait = data;
+    struct account_token token = { .status = wait->status };
     struct buf message;
 
     buf_init(&message, NEED_MESSAGE_MAX);
@@ -486,54 +461,47 @@ static void tell_now(void *data)
     buf_finish(&message);
 }
 
-static struct job *job_new(struct oauth *oauth, struct service *service, struct str key)
+static struct job *job_new(struct accounts *accounts, struct oauth_service *service, struct str key)
 {
-    struct job *job = job_of(work_begin(oauth, sizeof(struct job)));
+    struct job *job = work_begin(accounts, sizeof(*job), key);
 
     job->work.freed = job_freed;
     job->service = service;
-    job->until_ms = loop_now(oauth->opts.loop) + OAUTH_WAIT_MS;
-    memcpy(job->key, key.at, key.len);
-    job->key_len = key.len;
+    job->until_ms = loop_now(accounts->opts.loop) + ACCOUNTS_WAIT_MS;
     list_init(&job->waits);
-    map_add(&oauth->jobs, key_of(job), job);
-    job_read(&job->work);
+    map_add(&accounts->jobs, work_key(&job->work), job);
+    job_read(job);
     return job;
 }
 
-static bool want_fits(const struct oauth_want *want)
+struct account_wait *accounts_token(struct accounts *accounts, const struct account_want *want,
+                                    account_token_done *done, void *data)
 {
-    return want->scopes.len <= OAUTH_TEXT_MAX && want->ask_id.len <= ID_LEN;
-}
+    struct oauth_service *service = service_find(accounts, want->service);
+    struct account_wait *wait = MEM_NEW(struct account_wait);
+    char text[ACCOUNT_KEY_MAX];
 
-struct oauth_wait *oauth_token(struct oauth *oauth, const struct oauth_want *want,
-                               oauth_token_done *done, void *data)
-{
-    struct service *service = service_find(oauth, want->service);
-    struct oauth_wait *wait = MEM_NEW(struct oauth_wait);
-    char text[OAUTH_KEY_MAX];
-
-    *wait = (struct oauth_wait){ .oauth = oauth, .done = done, .data = data };
+    *wait = (struct account_wait){ .accounts = accounts, .done = done, .data = data };
     list_init(&wait->link);
     if (!service)
         snprintf(wait->name, sizeof(wait->name), STR_FMT, STR_ARG(want->service));
     if (!service)
         wait->status = NOD_E_NOT_SUPPORTED;
-    else if (!want_fits(want))
+    else if (want->scopes.len > OAUTH_TEXT_MAX || want->ask_id.len > ID_LEN)
         wait->status = NOD_E_USAGE;
-    else if (oauth->wait_count >= OAUTH_WAITS_MAX)
+    else if (accounts->wait_count >= ACCOUNTS_WAITS_MAX)
         wait->status = NOD_E_LIMIT;
-    oauth->wait_count++;
+    accounts->wait_count++;
     if (wait->status != NOD_OK) {
-        timer_set(oauth->opts.loop, &wait->timer, 0, tell_now, wait);
+        timer_set(accounts->opts.loop, &wait->timer, 0, tell_now, wait);
         return wait;
     }
     snprintf(wait->scopes, sizeof(wait->scopes), STR_FMT, STR_ARG(want->scopes));
     snprintf(wait->ask_id, sizeof(wait->ask_id), STR_FMT, STR_ARG(want->ask_id));
     struct str key = account_key(text, want->principal, want->service);
-    struct job *job = map_get(&oauth->jobs, key);
+    struct job *job = map_get(&accounts->jobs, key);
     if (!job)
-        job = job_new(oauth, service, key);
+        job = job_new(accounts, service, key);
     list_append(&job->waits, &wait->link);
     return wait;
 }
