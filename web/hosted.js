@@ -13,7 +13,8 @@ import { LOST_HALF, base, request, whoAmI, hasKey, isOf, onOther, signInPath, to
 
 const submit = el('button.primary', 'Submit');
 
-// Each kind of page: what stands in the form, whether it may be sent, and what is sent.
+// What stands in the form of a page, whether it may be sent, and what is sent. A kind of page without a row here has a schema, or
+// leads elsewhere.
 const kinds = {
   form(data) {
     const form = makeForm(data.schema, () => sure.disarm());
@@ -57,7 +58,6 @@ function leads({ go, principal, service }) {
     go,
   };
 }
-kinds.connect = kinds.foreign = leads;
 
 const note = el('p.note', { role: 'alert', hidden: true });
 
@@ -137,8 +137,9 @@ function show(data) {
   $('whose').replaceChildren('Asked of ', said(data.principal), '; ', ...(data.me ? ['you are signed in as ', said(data.me)] : ['here the link alone opens it']));
   $('about').replaceChildren(said(data.tool, 'b'), ...(data.destructive ? [' ', el('span.tag', '▲ Destructive')] : []));
   $('message').replaceChildren(folded(data.message, 'span', { limit: 1500, lines: 20 }));
+  const kind = data.go ? leads : kinds[data.kind] ?? (data.schema && kinds.form);
   if (data.state !== 'pending') over(data.outcome);
-  else if (kinds[data.kind]) draw(data, kinds[data.kind](data));
+  else if (kind) draw(data, kind(data));
   // Somebody who has signed in again goes on; if it is somebody else, this page is not theirs.
   if (data.me) onOther(async () => (await whoAmI()).ok && tell(note, ''));
 }

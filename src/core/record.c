@@ -114,18 +114,13 @@ const struct entry *journal_find(const struct entry *entries, size_t count, enum
     return NULL;
 }
 
-/* A new page is a row. */
-static const enum page_brings pages[] = {
-    [PAGE_NONE] = PAGE_BRINGS_NOTHING,    [PAGE_FORM] = PAGE_BRINGS_FORM,
-    [PAGE_SECRET] = PAGE_BRINGS_NOTHING,  [PAGE_FOREIGN] = PAGE_BRINGS_ANYTHING,
-    [PAGE_CONNECT] = PAGE_BRINGS_NOTHING,
-};
-_Static_assert(sizeof(pages) / sizeof(pages[0]) == ASK_PAGES_KNOWN,
-               "a new page says here what an answer on it brings");
-
 enum page_brings ask_page_brings(enum ask_page page)
 {
-    return page < ASK_PAGES_KNOWN ? pages[page] : PAGE_BRINGS_NOTHING;
+#define ROW(page, name, brings) [page] = brings,
+    static const enum page_brings rows[] = { [PAGE_NONE] = PAGE_BRINGS_NOTHING, PAGE_ROWS(ROW) };
+#undef ROW
+
+    return page < ASK_PAGES_KNOWN ? rows[page] : PAGE_BRINGS_NOTHING;
 }
 
 struct str ask_record_form(const struct ask_record *ask)

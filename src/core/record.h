@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/id.h"
 #include "base/str.h"
+#include "core/pages.h"
 #include "core/roles.h"
 #include "json/value.h"
 
@@ -36,28 +37,6 @@ enum ask_state {
     ASK_UNSUPPORTED, /* no surface was left: nobody was asked, so nobody refused */
     ASK_INVALID,     /* the content did not fit, and no attempt was left */
 };
-
-/* ASK_URL: the page of this server that the person is sent to (surface/hosted.h). What it shows is
- * in ask_record.detail. The number is stored: a new page is added at the end. */
-enum ask_page {
-    PAGE_NONE,    /* a page that is not ours: ask_record.url is what the author gave */
-    PAGE_FORM,    /* a form; detail is its schema, and the answer's content fits it */
-    PAGE_SECRET,  /* a secret, which is stored and is no part of the answer */
-    PAGE_FOREIGN, /* leads to the page of somebody else, which sends the person back with a query:
-                     the answer's content. detail: {"url": ...} */
-    PAGE_CONNECT, /* leads to an authorization server; what comes back is no part of the answer */
-    ASK_PAGES_KNOWN, /* how many there are; each has a row in record.c that says what it brings */
-    ASK_PAGES = 8    /* ask_record.page is always less than this */
-};
-
-/* What somebody who accepts on such a page gives to the tool. */
-enum page_brings {
-    PAGE_BRINGS_NOTHING = 1, /* the answer has no content */
-    PAGE_BRINGS_FORM,        /* ask_record.detail is a schema, and the answer's content fits it */
-    PAGE_BRINGS_ANYTHING,    /* an object that nobody has asked for by name */
-};
-
-enum page_brings ask_page_brings(enum ask_page page);
 
 /*
  * Whether an ask has come to a surface that every question may come to (surface_ops.every), such as

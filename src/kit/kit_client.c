@@ -340,7 +340,7 @@ static void give(nod_test *test, const struct kit_question *question)
         .surface = elsewhere ? NULL : &test->surface,
         .attempt = elsewhere ? 0 : question->attempt,
     };
-    if (page && (page->page == PAGE_SECRET || page->page == PAGE_CONNECT)) {
+    if (page && ask_page_brings(page->page) == PAGE_BRINGS_NOTHING) {
         if (given->action == KIT_ACCEPT && !kit_values_given(test, page, answer.content)) {
             test->lost = true;
             return;

@@ -63,20 +63,31 @@ void nod_test_credential(nod_test *test, const char *service, const char *token)
 
 /* --- given on a page --- */
 
+/* What a test says in the content of an answer on such a page, whose value a handler then gets by
+ * the name that the question has. */
+static const struct given {
+    enum ask_page page;
+    const char *member, *name, *source;
+} givens[] = { { PAGE_SECRET, "secret", "name", KIT_SECRET },
+               { PAGE_CONNECT, "token", "service", KIT_CREDENTIAL } };
+
 bool kit_values_given(nod_test *test, const struct ask_record *ask, const struct json *content)
 {
-    bool secret = ask->page == PAGE_SECRET;
-    struct str value = json_get_str(content, secret ? STR("secret") : STR("token"));
-    const struct json *detail = json_parse(&test->said, ask->detail, NULL, NULL);
+    const struct given *given = givens, *end = givens + sizeof(givens) / sizeof(givens[0]);
 
+    while (given < end && given->page != ask->page)
+        given++;
+    if (given == end)
+        return true;
+    struct str value = json_get_str(content, str_of(given->member));
     if (!value.len) {
         kit_fail(test, NULL, 0,
                  "the question \"" STR_FMT "\" is accepted with the content {\"%s\":\"...\"}",
-                 STR_ARG(ask->message), secret ? "secret" : "token");
+                 STR_ARG(ask->message), given->member);
         return false;
     }
-    set(test, secret ? KIT_SECRET : KIT_CREDENTIAL,
-        json_get_str(detail, secret ? STR("name") : STR("service")), value);
+    const struct json *detail = json_parse(&test->said, ask->detail, NULL, NULL);
+    set(test, given->source, json_get_str(detail, str_of(given->name)), value);
     return true;
 }
 

@@ -30,7 +30,7 @@ static void write_account(void *data, const struct account_shown *account)
 static void list(struct owned *owned, struct str principal, struct str cursor, size_t limit)
 {
     accounts_list(owned->shown.inbox->opts.accounts, principal, cursor, limit, write_account,
-               owned_listed, owned);
+                  owned_listed, owned);
 }
 
 static void disconnect(struct owned *owned, struct str called, struct str principal)

@@ -25,14 +25,9 @@ struct hosted {
     size_t visit_count; /* of those whose browsers wait */
 };
 
-/* A new page is a row. */
-static const struct hosted_kind *const kinds[] = {
-    [PAGE_FORM] = &hosted_form,
-    [PAGE_SECRET] = &hosted_secret,
-    [PAGE_FOREIGN] = &hosted_foreign,
-    [PAGE_CONNECT] = &hosted_connect,
-};
-_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == ASK_PAGES_KNOWN, "a new page has a row here");
+#define ROW(page, name, brings) [page] = &hosted_##name,
+static const struct hosted_kind *const kinds[] = { PAGE_ROWS(ROW) };
+#undef ROW
 
 const struct hosted_kind *hosted_kind_of(const struct ask_record *ask)
 {

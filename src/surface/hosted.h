@@ -11,8 +11,8 @@
  * Opening a page uses nothing up, so previews and reloads do no harm. A valid submission answers
  * the ask (ask_page_answer), once; whoever opens the link later sees how it ended.
  *
- * What a page shows and does depends on its kind (enum ask_page): each is a struct hosted_kind in a
- * file of its own, and a row of the table in hosted.c.
+ * What a page shows and does depends on its kind: each is a struct hosted_kind in a file of its
+ * own, and a row of core/pages.h.
  */
 #ifndef NOD_SURFACE_HOSTED_H
 #define NOD_SURFACE_HOSTED_H
@@ -43,7 +43,7 @@ struct hosted_opts {
     struct engine *engine;
     const struct catalog *catalog;
     struct front *front;
-    struct accounts *accounts;    /* accounts that people connect; outlives this */
+    struct accounts *accounts; /* accounts that people connect; outlives this */
     struct keyring *ring;   /* seals the tokens; taken over. NULL: a random one for this process */
     struct str name, title; /* of the server; they outlive this */
 };
@@ -75,7 +75,7 @@ struct hosted_visit {
     bool submits;            /* it brings an answer, and is told if that does not count */
     bool counted;            /* its answer has ended the ask */
     bool same;               /* or has been given before, by the same person */
-    bool stored;             /* PAGE_SECRET: what is kept is what this visit brought */
+    bool stored;             /* a secret: what is kept is what this visit brought */
     struct ask_record ask;   /* in the arena */
     struct str go;           /* where the page leads to, if the person wants */
     struct hosted_param query[HOSTED_QUERY_MAX]; /* of /a/return, decoded, without state */
@@ -91,6 +91,8 @@ struct hosted_kind {
     void (*undo)(struct hosted *hosted, const struct ask_record *ask, struct arena *arena);
     struct str undone; /* what the page adds if it ended in another way; may be empty */
     bool signed_in;    /* it decides more than what is entered: the link alone is never enough */
+    /* Writes further members of the question, wherever that is listed; NULL: none. */
+    void (*item)(struct json_writer *w, const struct ask_record *ask);
     /* The ask waits. Writes further members of what the script is told; NULL: none. */
     void (*draw)(struct hosted_visit *visit, struct json_writer *w);
     /* The ask waits, and the page was opened: answers the exchange, for example with hosted_lead.
@@ -108,7 +110,9 @@ struct hosted_kind {
     bool (*settled)(struct hosted_visit *visit);
 };
 
-extern const struct hosted_kind hosted_form, hosted_foreign, hosted_secret, hosted_connect;
+#define ROW(page, name, brings) extern const struct hosted_kind hosted_##name;
+PAGE_ROWS(ROW)
+#undef ROW
 
 /* Each of these answers the exchange, if the browser is still there, and ends the visit. */
 

@@ -4,8 +4,8 @@
  * A handler needs an account of its person's that is not connected (nod_credential). The page of
  * the question says whose account it will be, at which service and at which address, and leads the
  * person there when they want; the service sends them back to /a/return. What comes back is
- * exchanged for tokens by this server (accounts/), which keeps them. The answer to the question has no
- * content: it says that an account was connected, and nothing more.
+ * exchanged for tokens by this server (accounts/), which keeps them. The answer to the question has
+ * no content: it says that an account was connected, and nothing more.
  *
  * Which account it is decides whose account the tools act with. So the person has always signed in,
  * also where a link is enough for data: whoever made the call has the link, and must not choose.
@@ -24,9 +24,9 @@ static void undo(struct hosted *hosted, const struct ask_record *ask, struct are
     const struct json *detail = json_parse(arena, ask->detail, NULL, NULL);
 
     accounts_drop(hosted_opts(hosted)->accounts,
-               &(struct account_flow){ .ask_id = ask->id,
-                                     .principal = ask->principal,
-                                     .service = json_get_str(detail, STR("service")) });
+                  &(struct account_flow){ .ask_id = ask->id,
+                                          .principal = ask->principal,
+                                          .service = json_get_str(detail, STR("service")) });
 }
 
 static struct account_flow flow_of(struct hosted_visit *visit)

@@ -15,6 +15,8 @@
 #include "core/secret.h"
 #include "surface/hosted.h"
 
+enum { SECRET_ITEM_MAX = 8192 }; /* memory to read which secret is asked for */
+
 static bool is_same(struct arena *arena, const struct ask_record *mine,
                     const struct ask_record *other)
 {
@@ -22,6 +24,18 @@ static bool is_same(struct arena *arena, const struct ask_record *mine,
 
     return secret_asked_read(arena, mine->detail, &one) &&
            secret_asked_read(arena, other->detail, &two) && str_eq(one.name, two.name);
+}
+
+/* The name of the secret that is asked for. */
+static void secret_item(struct json_writer *w, const struct ask_record *ask)
+{
+    struct secret_asked asked;
+    struct arena arena;
+
+    arena_init(&arena, SECRET_ITEM_MAX);
+    if (secret_asked_read(&arena, ask->detail, &asked))
+        jw_key_str(w, STR("secret"), asked.name);
+    arena_finish(&arena);
 }
 
 static void secret_draw(struct hosted_visit *visit, struct json_writer *w)
@@ -97,6 +111,7 @@ static bool secret_settled(struct hosted_visit *visit)
 const struct hosted_kind hosted_secret = { .name = STR_INIT("secret"),
                                            .done = STR_INIT(
                                                "The secret was taken, and the tool goes on."),
+                                           .item = secret_item,
                                            .draw = secret_draw,
                                            .submitted = secret_submitted,
                                            .settled = secret_settled,

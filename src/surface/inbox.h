@@ -26,7 +26,7 @@ struct inbox_opts {
     struct engine *engine;
     const struct catalog *catalog;
     struct front *front;
-    struct accounts *accounts;             /* accounts that people have connected; outlives the inbox */
+    struct accounts *accounts;       /* accounts that people have connected; outlives the inbox */
     struct str name, title, version; /* of the server; they outlive the inbox */
     bool demo;
     bool on_stdio; /* its MCP client is on standard input and output: there is no /mcp */

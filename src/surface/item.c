@@ -7,12 +7,11 @@
  */
 #include "core/note.h"
 #include "core/outcome.h"
-#include "core/secret.h"
+#include "surface/hosted.h"
 #include "surface/inbox_inside.h"
 
 enum {
     ITEM_ARENA_MAX = 24 << 20,              /* memory to read the outcome of a call */
-    ITEM_SECRET_MAX = 8192,                 /* memory to read which secret is asked for */
     ITEM_URL_MAX = 2 * ENGINE_PAGE_URL_MAX, /* memory for the link of a page */
     ITEM_TOOL_MAX = 1 << 20,                /* memory to read the description of a tool */
 };
@@ -61,18 +60,6 @@ static void key_raw_or(struct json_writer *w, struct str key, struct str json, s
     jw_key_raw(w, key, json.len ? json : or);
 }
 
-/* The name of the secret that is asked for. */
-static void write_secret(struct json_writer *w, const struct ask_record *ask)
-{
-    struct secret_asked asked;
-    struct arena arena;
-
-    arena_init(&arena, ITEM_SECRET_MAX);
-    if (secret_asked_read(&arena, ask->detail, &asked))
-        jw_key_str(w, STR("secret"), asked.name);
-    arena_finish(&arena);
-}
-
 static void write_urls(struct json_writer *w, const struct inbox *inbox,
                        const struct ask_record *ask)
 {
@@ -98,8 +85,9 @@ static void write_question(struct json_writer *w, const struct inbox *inbox,
     key_raw_or(w, STR("schema"), ask->page ? STR_NONE : ask->detail, STR("null"));
     key_raw_or(w, STR("arguments"), shown->args, shown->found ? STR("{}") : STR("null"));
     write_urls(w, inbox, ask);
-    if (ask->page == PAGE_SECRET)
-        write_secret(w, ask);
+    const struct hosted_kind *page = hosted_kind_of(ask);
+    if (page && page->item)
+        page->item(w, ask);
     jw_key_str(w, STR("principal"), ask->principal);
     key_raw_or(w, STR("client"), shown->client, STR("null"));
 }

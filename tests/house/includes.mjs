@@ -69,12 +69,13 @@ function allowed(from, header) {
 
 // What differs between the pages of questions is said once, beside the list of them. Whoever asks for a page by its name
 // elsewhere forgets the next one.
-const PAGES = /\bPAGE_(?:FORM|SECRET|FOREIGN|CONNECT)\b/;
+const rows = readFileSync(join(src, "core", "pages.h"), "utf8").matchAll(/^ {4}ROW\((PAGE_\w+),/gm);
+const PAGES = new RegExp(`\\b(?:${[...rows].map(([, page]) => page).join("|")})\\b`);
 
 function look(path, from, line, number) {
     const where = `${relative(root, path)}:${number}`;
-    if (from === "core" && PAGES.test(line.replace(/\/\*.*|^\s*\*.*/, "")) && !/\/record\.[ch]$/.test(path))
-        wrong.push(`${where}: a page by its name: ask ask_page_brings (core/record.h)`);
+    if (from === "core" && PAGES.test(line.replace(/\/\*.*|^\s*\*.*/, "")) && !/\/pages\.h$/.test(path))
+        wrong.push(`${where}: a page by its name: ask ask_page_brings (core/pages.h)`);
     const ours = /^\s*#\s*include\s+"([^"]+)"/.exec(line);
     const theirs = /^\s*#\s*include\s+<([^>]+)>/.exec(line);
     if (ours) {
