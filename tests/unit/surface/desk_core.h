@@ -1,0 +1,15 @@
+/* The core of the desk. (core/world.h includes store/memory.h, which has a struct memory_opts, as
+ * net/stream.h has: the two cannot be included together.) */
+#ifndef NOD_TESTS_SURFACE_DESK_CORE_H
+#define NOD_TESTS_SURFACE_DESK_CORE_H
+
+#include <stdint.h>
+
+struct engine;
+struct catalog;
+
+struct engine *desk_core_open(struct catalog *catalog);
+void desk_core_close(void);
+void desk_core_settle(void);
+
+#endif
