@@ -168,16 +168,6 @@ static void flow_keep(struct connecting *c)
     flow_put(c, false, ACCOUNTS_STORE_TRIES, flow_kept);
 }
 
-static void begin_with(struct connecting *c, const struct json *record)
-{
-    if (record && flow_fits(c, record) &&
-        str_eq(json_get_str(record, STR("redirect")), c->flow.redirect_uri) &&
-        str_eq(json_get_str(record, STR("scopes")), c->scopes))
-        go(c);
-    else
-        flow_keep(c);
-}
-
 /* --- coming back --- */
 
 static void agreed(struct connecting *c)
@@ -313,8 +303,12 @@ static void flow_came(void *data, nod_status status, const struct store_reply *r
         record = json_parse(&c->work.arena, arena_str(&c->work.arena, reply->value), NULL, NULL);
     if (c->returns)
         return_with(c, record);
+    else if (record && flow_fits(c, record) &&
+             str_eq(json_get_str(record, STR("redirect")), c->flow.redirect_uri) &&
+             str_eq(json_get_str(record, STR("scopes")), c->scopes))
+        go(c);
     else
-        begin_with(c, record);
+        flow_keep(c);
 }
 
 static void flow_look(struct connecting *c)

@@ -177,11 +177,6 @@ static int64_t left_of(const struct job *job)
                                    : INT64_MAX;
 }
 
-static bool is_usable(const struct job *job)
-{
-    return left_of(job) > ACCOUNTS_EARLY_MS / 12;
-}
-
 /* A token that never lasts longer than that would be refreshed for every call. */
 static bool is_fresh(const struct job *job)
 {
@@ -221,7 +216,7 @@ static void job_decide(struct job *job)
     else if (is_fresh(job))
         job_give(job);
     else if (is_leased(job))
-        is_usable(job) ? job_give(job) : job_look_later(job);
+        left_of(job) > ACCOUNTS_EARLY_MS / 12 ? job_give(job) : job_look_later(job);
     else if (job->account.refresh.len)
         job_lease(job);
     else if (left_of(job) > 0)

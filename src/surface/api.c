@@ -41,16 +41,6 @@ static struct str title_of(int status)
     }
 }
 
-static void problem_begin(struct json_writer *w, struct buf *body, int status, struct str detail)
-{
-    json_writer_init(w, body);
-    jw_object(w);
-    jw_key_str(w, STR("type"), STR("about:blank"));
-    jw_key_str(w, STR("title"), title_of(status));
-    jw_key_i64(w, STR("status"), status);
-    jw_key_str(w, STR("detail"), detail);
-}
-
 void api_problem_with(struct http_exchange *exchange, int status, struct str detail,
                       void (*more)(struct json_writer *w, void *data), void *data)
 {
@@ -58,7 +48,12 @@ void api_problem_with(struct http_exchange *exchange, int status, struct str det
     struct buf body;
 
     buf_init(&body, API_PROBLEM_MAX);
-    problem_begin(&w, &body, status, detail);
+    json_writer_init(&w, &body);
+    jw_object(&w);
+    jw_key_str(&w, STR("type"), STR("about:blank"));
+    jw_key_str(&w, STR("title"), title_of(status));
+    jw_key_i64(&w, STR("status"), status);
+    jw_key_str(&w, STR("detail"), detail);
     if (more)
         more(&w, data);
     jw_end(&w);
@@ -67,6 +62,22 @@ void api_problem_with(struct http_exchange *exchange, int status, struct str det
                                                     : STR(API_PROBLEM),
                      buf_str(&body));
     buf_finish(&body);
+}
+
+struct str api_kind(enum ask_kind kind)
+{
+    return kind == ASK_URL ? STR("url") : kind == ASK_APPROVAL ? STR("approval") : STR("form");
+}
+
+bool api_is_json(const struct front_request *request)
+{
+    struct str type = http_named(request->http, HTTP_NAME_CONTENT_TYPE), rest;
+
+    str_cut(type, ';', &type, &rest);
+    if (str_eq_nocase(str_trim(type), STR("application/json")))
+        return true;
+    api_problem(request->exchange, 415, STR("Send the answer as application/json."));
+    return false;
 }
 
 void api_problem(struct http_exchange *exchange, int status, struct str detail)

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "core/record.h"
 #include "front/front.h"
 #include "json/write.h"
 
@@ -25,6 +26,9 @@ void api_problem_with(struct http_exchange *exchange, int status, struct str det
 /* 422 with errors: [{path, message}], which is JSON. */
 void api_invalid(struct http_exchange *exchange, struct str detail, struct str errors);
 
+/* Is the body JSON? If not, it was answered with 415. */
+bool api_is_json(const struct front_request *request);
+
 /* The reply 200 of a writer that is done; if it failed, 500. Finishes the buffer. */
 void api_reply(struct http_exchange *exchange, const struct json_writer *w, struct buf *body);
 
@@ -32,6 +36,9 @@ void api_reply(struct http_exchange *exchange, const struct json_writer *w, stru
 void api_key_time_or_null(struct json_writer *w, struct str key, int64_t ms);
 /* RFC 3339, with any offset. False: it is not. */
 bool api_time_read(struct str text, int64_t *ms);
+
+/* The word for a kind of question. */
+struct str api_kind(enum ask_kind kind);
 
 struct api_param {
     struct str name;

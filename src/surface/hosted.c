@@ -244,15 +244,6 @@ struct finding {
     bool elsewhere; /* a return: another browser, or another sign-in, was sent away */
 };
 
-/* What was done at another site by whoever was sent there from another browser is theirs, whoever
- * is signed in here as the same person. */
-static void refuse_elsewhere(struct hosted_visit *visit)
-{
-    hosted_refuse(visit, 409,
-                  STR("This was begun in another browser, or by another sign-in: what the other "
-                      "site has sent was not taken. Open the question here, and begin again."));
-}
-
 static void found(void *data, nod_status status, const struct store_reply *reply)
 {
     struct finding *finding = data;
@@ -272,7 +263,12 @@ static void found(void *data, nod_status status, const struct store_reply *reply
     else if (visit->by_link && is_consent(visit))
         refuse_link(visit);
     else if (elsewhere)
-        refuse_elsewhere(visit);
+        /* What was done at another site by whoever was sent there from another browser is theirs,
+         * whoever is signed in here as the same person. */
+        hosted_refuse(visit, 409,
+                      STR("This was begun in another browser, or by another sign-in: what the "
+                          "other site has sent was not taken. Open the question here, and begin "
+                          "again."));
     else
         visit->next(visit);
 }
@@ -371,7 +367,7 @@ void hosted_answer(struct hosted_visit *visit, enum ask_state action, const stru
 
 /* --- GET /a/{token}/data --- */
 
-static bool is_over(const struct hosted_visit *visit)
+bool hosted_is_over(const struct hosted_visit *visit)
 {
     return visit->ask.state != ASK_PENDING ||
            engine_now(visit->hosted->opts.engine) >= visit->ask.expires_ms;
@@ -381,7 +377,7 @@ static void opened(struct hosted_visit *visit)
 {
     const struct hosted_kind *kind = hosted_kind_of(&visit->ask);
 
-    if (kind->opened && !is_over(visit))
+    if (kind->opened && !hosted_is_over(visit))
         kind->opened(visit);
     else if (visit->ask.state == ASK_PENDING || settled(visit)) /* by a node that has died then */
         hosted_show(visit);
@@ -414,27 +410,17 @@ static void submitted(struct hosted_visit *visit)
                           "an object."));
     else if (!kind->submitted)
         hosted_refuse(visit, 400, STR("Nothing can be submitted here; open the page."));
-    else if (is_over(visit)) /* whoever was late is told how it ended */
+    else if (hosted_is_over(visit)) /* whoever was late is told how it ended */
         hosted_answer(visit, ASK_ACCEPTED,
                       ask_page_brings(visit->ask.page) == PAGE_BRINGS_FORM ? content : NULL);
     else
         kind->submitted(visit, content);
 }
 
-static bool is_json(struct str type)
-{
-    struct str rest;
-
-    str_cut(type, ';', &type, &rest);
-    return str_eq_nocase(str_trim(type), STR("application/json"));
-}
-
 static void submit_serve(const struct front_request *request, void *data)
 {
-    if (!is_json(http_named(request->http, HTTP_NAME_CONTENT_TYPE))) {
-        api_problem(request->exchange, 415, STR("Send the answer as application/json."));
+    if (!api_is_json(request))
         return;
-    }
     struct hosted_visit *visit = visit_begin(data, request);
     if (!visit)
         return;
@@ -451,7 +437,7 @@ static void returned(struct hosted_visit *visit)
     CRASH_POINT(return_before);
     if (!kind->returned)
         refuse_no_page(visit);
-    else if (is_over(visit))
+    else if (hosted_is_over(visit))
         hosted_show(visit);
     else
         kind->returned(visit);

@@ -143,6 +143,8 @@ struct str hosted_return_url(const struct hosted_visit *visit);
 
 /* The kind of the visit's ask. NULL: this server does not know it. */
 const struct hosted_kind *hosted_kind_of(const struct ask_record *ask);
+/* Does the visit's ask wait no more, or is its time over? */
+bool hosted_is_over(const struct hosted_visit *visit);
 /* Tells the page of the visit what it shows: the question, or how it ended. */
 void hosted_draw(struct hosted_visit *visit);
 /* Reads the query of /a/return: its members, decoded, and apart from them the state. False: it is

@@ -30,12 +30,6 @@ static struct str end_of(const struct ask_record *ask, bool over)
     }
 }
 
-static bool is_over(const struct hosted_visit *visit)
-{
-    return visit->ask.state != ASK_PENDING ||
-           engine_now(hosted_opts(visit->hosted)->engine) >= visit->ask.expires_ms;
-}
-
 /* The visit brings an answer, and another one counts. */
 static bool is_too_late(const struct hosted_visit *visit)
 {
@@ -46,7 +40,7 @@ static struct str outcome_of(struct hosted_visit *visit)
 {
     if (is_too_late(visit) && !visit->same && visit->ask.state == ASK_ACCEPTED)
         return STR("This was answered before. What you have sent now was not taken.");
-    struct str end = end_of(&visit->ask, is_over(visit));
+    struct str end = end_of(&visit->ask, hosted_is_over(visit));
     struct str undone = hosted_kind_of(&visit->ask)->undone;
 
     if (!end.len || !undone.len || visit->ask.state == ASK_ACCEPTED)
@@ -72,7 +66,7 @@ static void write_data(struct hosted_visit *visit, struct json_writer *w)
     const struct ask_record *ask = &visit->ask;
     const struct hosted_kind *kind = hosted_kind_of(ask);
     const struct target *tool = catalog_find(opts->catalog, TARGET_TOOL, ask->target);
-    bool over = is_over(visit);
+    bool over = hosted_is_over(visit);
 
     jw_object(w);
     jw_key_str(w, STR("kind"), kind->name);

@@ -141,6 +141,9 @@ void search_end(struct search *search);
 void item_write(struct json_writer *w, const struct inbox *inbox, const struct shown_ask *shown,
                 bool all);
 
+/* Begins the member "answer": how the ask ended, by whom, where and when. */
+void item_write_answer(struct json_writer *w, const struct ask_record *ask);
+
 /* --- events.c --- */
 
 struct events *events_create(struct inbox *inbox);

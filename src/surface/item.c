@@ -16,11 +16,6 @@ enum {
     ITEM_TOOL_MAX = 1 << 20,                /* memory to read the description of a tool */
 };
 
-static struct str kind_name(enum ask_kind kind)
-{
-    return kind == ASK_URL ? STR("url") : kind == ASK_APPROVAL ? STR("approval") : STR("form");
-}
-
 /* Says its author so? A tool that says nothing may be destructive, but is not called so. */
 static bool is_destructive(const struct target *tool)
 {
@@ -145,16 +140,21 @@ static void write_remember(struct json_writer *w, const struct ask_record *ask)
     arena_finish(&arena);
 }
 
-static void write_answer(struct json_writer *w, const struct shown_ask *shown, bool all)
+void item_write_answer(struct json_writer *w, const struct ask_record *ask)
 {
-    const struct ask_record *ask = &shown->ask;
-
     jw_key(w, STR("answer"));
     jw_object(w);
     key_str_or_null(w, STR("action"), ask_action(ask->state));
     jw_key_str(w, STR("by"), ask->by);
     jw_key_str(w, STR("via"), ask_via_shown(ask->via));
     jw_key_time(w, STR("at"), ask->ended_ms);
+}
+
+static void write_answer(struct json_writer *w, const struct shown_ask *shown, bool all)
+{
+    const struct ask_record *ask = &shown->ask;
+
+    item_write_answer(w, ask);
     write_reason(w, shown);
     jw_key_i64(w, STR("tookMs"), ask->ended_ms - ask->asked_ms);
     if (all && !ask->sensitive && ask->state == ASK_ACCEPTED && ask->content.len)
@@ -218,7 +218,7 @@ void item_write(struct json_writer *w, const struct inbox *inbox, const struct s
     jw_object(w);
     jw_key_str(w, STR("id"), ask->id);
     jw_key_str(w, STR("executionId"), ask->call_id);
-    jw_key_str(w, STR("kind"), kind_name(ask->kind));
+    jw_key_str(w, STR("kind"), api_kind(ask->kind));
     jw_key_str(w, STR("state"), ask_state_name(ask->state));
     write_tool(w, inbox, ask);
     write_question(w, inbox, shown);

@@ -38,20 +38,15 @@ static struct str value_of(const struct place *places, size_t count, struct str 
     return STR_NONE;
 }
 
-static void fill(struct buf *page, struct str text, const struct place *places, size_t count)
+void page_fill(struct buf *page, struct str file, const struct place *places, size_t count)
 {
-    struct str before, rest, name;
+    struct str text = file_named(file)->text, before, rest, name;
 
     while (str_cut(text, '{', &before, &rest) && str_cut(rest, '}', &name, &text)) {
         buf_add(page, before);
         buf_add(page, value_of(places, count, name));
     }
     buf_add(page, text);
-}
-
-void page_fill(struct buf *page, struct str file, const struct place *places, size_t count)
-{
-    fill(page, file_named(file)->text, places, count);
 }
 
 void page_reply(struct http_exchange *exchange, int status, struct str file,

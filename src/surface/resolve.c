@@ -65,17 +65,7 @@ static void write_winner(struct json_writer *w, void *data)
     const struct ask_record *ask = data;
 
     jw_key_str(w, STR("state"), ask_state_name(ask->state));
-    jw_key(w, STR("answer"));
-    jw_object(w);
-    jw_key(w, STR("action"));
-    struct str action = ask_action(ask->state);
-    if (action.len)
-        jw_str(w, action);
-    else
-        jw_null(w);
-    jw_key_str(w, STR("by"), ask->by);
-    jw_key_str(w, STR("via"), ask_via_shown(ask->via));
-    jw_key_time(w, STR("at"), ask->ended_ms);
+    item_write_answer(w, ask);
     jw_end(w);
 }
 
@@ -144,13 +134,6 @@ static void winner_loaded(void *data, nod_status status, const struct store_repl
     shown_end(shown);
 }
 
-static void resolve_late(struct resolve *resolve)
-{
-    struct store *store = resolve->shown.inbox->store;
-
-    store->ops->load_ask(store, resolve->id, winner_loaded, &resolve->shown);
-}
-
 static void answered(void *data, const struct answer_result *result)
 {
     struct resolve *resolve = data;
@@ -167,7 +150,8 @@ static void answered(void *data, const struct answer_result *result)
         return;
     }
     if (result->status == NOD_E_STALE) {
-        resolve_late(resolve);
+        struct store *store = shown->inbox->store;
+        store->ops->load_ask(store, resolve->id, winner_loaded, shown);
         return;
     }
     if (result->problems.len && result->pending)
@@ -326,14 +310,6 @@ static struct str read_body(struct resolve *resolve, const struct json *body)
     return STR_NONE;
 }
 
-static bool is_json(struct str type)
-{
-    struct str rest;
-
-    str_cut(type, ';', &type, &rest);
-    return str_eq_nocase(str_trim(type), STR("application/json"));
-}
-
 static const struct json *parse_body(struct shown *shown, struct str text)
 {
     struct json_error error;
@@ -355,19 +331,16 @@ static struct str via_of(const struct front_request *request)
 {
     if (request->session)
         return STR("page");
-    if (str_eq(http_header(request->http, STR("X-Nod-Via")), STR("terminal")))
-        return STR("terminal");
-    return request->session ? STR("page") : STR("api");
+    return str_eq(http_header(request->http, STR("X-Nod-Via")), STR("terminal")) ? STR("terminal")
+                                                                                 : STR("api");
 }
 
 void resolve_serve(const struct front_request *request, void *data)
 {
     struct inbox *inbox = data;
 
-    if (!is_json(http_named(request->http, HTTP_NAME_CONTENT_TYPE))) {
-        api_problem(request->exchange, 415, STR("Send the answer as application/json."));
+    if (!api_is_json(request))
         return;
-    }
     struct shown *shown = shown_begin(inbox, request, sizeof(struct resolve));
     if (!shown)
         return;

@@ -21,11 +21,6 @@ enum {
     LINK_PATH_MAX = 64, /* bytes of its path */
 };
 
-static struct str kind_name(enum ask_kind kind)
-{
-    return kind == ASK_URL ? STR("url") : kind == ASK_APPROVAL ? STR("approval") : STR("form");
-}
-
 static void write_link(struct json_writer *w, const struct front *front, struct str id)
 {
     char path[LINK_PATH_MAX];
@@ -70,7 +65,7 @@ static bool write_body(struct buf *out, const struct webhooks *all, const struct
     jw_object(&w);
     jw_key_str(&w, STR("id"), ask->id);
     jw_key_str(&w, STR("executionId"), ask->call_id);
-    jw_key_str(&w, STR("kind"), kind_name(ask->kind));
+    jw_key_str(&w, STR("kind"), api_kind(ask->kind));
     jw_key_str(&w, STR("state"), ask_state_name(ended ? ask->state : ASK_PENDING));
     jw_key_str(&w, STR("tool"), ask->target);
     jw_key_str(&w, STR("principal"), ask->principal);

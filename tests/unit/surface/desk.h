@@ -3,7 +3,7 @@
  * moved by hand.
  *
  * The core is that of tests/unit/core/world: a memory store, and completions that the test turns.
- * Whoever comes has a token: ada and bob answer, eve approves, root is an administrator.
+ * Whoever comes has a token: ada and bob answer, root is an administrator.
  */
 #ifndef NOD_TESTS_SURFACE_DESK_H
 #define NOD_TESTS_SURFACE_DESK_H
@@ -21,7 +21,6 @@
 
 #define ADA  "ada-token-0123456789"
 #define BOB  "bob-token-0123456789"
-#define EVE  "eve-token-0123456789"
 #define ROOT "root-token-0123456789"
 #define FORM                                                                                       \
     "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}},\"required\":[\"n\"]}"

@@ -26,7 +26,7 @@ static nod_status handler(struct run *run, struct str *body)
                 &answer);
     if (status != NOD_OK)
         return status;
-    *body = answer->body.len ? answer->body : STR("{}");
+    *body = answer->content.len ? answer->content : STR("{}");
     return NOD_OK;
 }
 
