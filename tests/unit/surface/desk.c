@@ -87,7 +87,8 @@ static void came(void *data, const struct fetch_result *result)
     body = json_parse(&reply, arena_str(&reply, result->body), NULL, NULL);
 }
 
-static int ask(const char *token, const char *sent, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static int ask(const char *token, const char *sent,
+                                                     const char *format, va_list args)
 {
     char url[4096], bearer[128];
     struct http_header headers[2] = { { STR("Content-Type"), STR("application/json") } };
