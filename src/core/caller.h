@@ -133,6 +133,9 @@ struct caller_ops {
      * on with it. The caller is not used again. May be NULL.
      */
     void (*unloaded)(struct caller *caller);
+    /* Somebody else has come for the call (comeback.h), who would wait for it as `to`. True: `to`
+     * has it now (call_change_caller), and this caller is not used again. NULL: never. */
+    bool (*gives_way)(struct caller *caller, struct call *call, struct caller *to);
 };
 
 struct caller {

@@ -105,6 +105,7 @@ struct engine {
     enum store_quota (*also_full)(void *data, struct str principal, uint64_t *most);
     void *also_full_data;
     const struct catalog *catalog; /* NULL: not known */
+    struct gone *gone; /* calls whose targets are not here: see gone.c; NULL: none was met */
     struct recovery *recovery;
     struct suspects *suspects;         /* calls whose nodes have died: see suspect.c */
     struct nodes *nodes;               /* this node and the others: see node.c */

@@ -18,7 +18,6 @@
 #include "mcp/later/pending.h"
 #include "mcp/era2026/caller.h"
 #include "mcp/later/caller_away.h"
-#include "mcp/shared/gone.h"
 #include "mcp/drain.h"
 #include "mcp/era2026/methods.h"
 #include "mcp/list_changed.h"
@@ -121,7 +120,6 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     server->shares = shares_create(own);
     server->list_changes = list_changes_create();
     server->away = callers_away_create(caller2025_keeps_session);
-    server->gone = gone_create();
     server->sessions = sessions_create();
     server->ended_streams = ended_streams_create();
     deliveries_init(server, keepers);
@@ -175,7 +173,6 @@ void mcp_server_destroy(struct mcp_server *server)
     deliveries_drop(server);
     sessions_destroy(server->sessions);
     callers_away_destroy(server->away);
-    gone_destroy(server->gone);
     model_destroy(server->model);
     pending_destroy(server->pending);
     views_destroy(server->views);

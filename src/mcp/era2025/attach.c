@@ -31,7 +31,6 @@
 #include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/shared/live.h"
-#include "mcp/shared/gone.h"
 #include "mcp/later/model.h"
 #include "mcp/later/pending.h"
 #include "mcp/era2025/repeat.h"
@@ -118,26 +117,27 @@ static bool same_wish(const struct attach *attach, const struct call_record *rec
     return strncmp(prefix, attach->found[attach->at].key, ID_LEN) == 0;
 }
 
-/* Takes the call over from whoever waits for it here. */
-static bool take_live(struct attach *attach, struct call *live)
-{
-    struct caller2025 *older = caller2025_of(live);
-
-    if (caller_away_give_way(live, &attach->call->caller))
-        return true;
-    if (!older || !call_waiting(live) || older->quiet)
-        return false;
-    caller2025_give_way(older, attach->call);
-    return true;
-}
-
 static int64_t soft_of(const struct attach *attach)
 {
     return pending_soft_ms(attach->server, attach->target, STR_NONE);
 }
 
 static void look_next(struct attach *attach);
-static void load(struct attach *attach);
+static void find(struct attach *attach, const char *prefix);
+
+/* Goes to the door. What it has found there, attach_found and attach_back say. */
+static void attach_comes(struct attach *attach, struct str call_id)
+{
+    attach->busy++;
+    attach->comer.call = call_id.len == ID_LEN ? id_of(call_id) : (struct id){ 0 };
+    attach->comer.principal = session_principal(attach->call->session);
+    engine_return(attach->server->opts.engine, &attach->comer);
+}
+
+static void load(struct attach *attach)
+{
+    attach_comes(attach, handle_call(&attach->found[attach->at]));
+}
 
 static void look_again(void *data)
 {
@@ -146,27 +146,12 @@ static void look_again(void *data)
 
 /* It runs for another request that was attached: this one looks again when it waits or has ended.
  */
-static bool is_shared(const struct attach *attach, const struct call *live)
+static bool is_shared(const struct attach *attach, struct str call_id)
 {
-    const struct caller2025 *other = caller2025_of(live);
+    const struct call *live = engine_find(attach->server->opts.engine, call_id);
+    const struct caller2025 *other = live ? caller2025_of(live) : NULL;
 
     return attach->by_handle && other && other->attach && other->session && !call_waiting(live);
-}
-
-/* --- a call whose tool is not here --- */
-
-static void gone_stored(void *data, nod_status status)
-{
-    struct attach *attach = data;
-    struct caller2025 *call = attach->call;
-
-    attach->busy--;
-    if (!call || !call->session)
-        attach_settle(attach);
-    else if (status == NOD_E_STORE)
-        say_failure(attach, "STORE_AWAY", store_away);
-    else
-        attach2025_collect(call);
 }
 
 /* Another node may have the tool: the call is looked at until it has ended, or until the soft
@@ -189,50 +174,6 @@ static void wait_elsewhere(struct attach *attach, struct str call_id)
     buf_finish(&body);
 }
 
-static void attach_gone(struct attach *attach, const struct call_record *record)
-{
-    if (record->state == CALL_STORED_FINISHED || record->state == CALL_STORED_CANCELLED) {
-        attach2025_collect(attach->call);
-    } else if (gone_for_good(attach->server, record)) {
-        attach->busy++;
-        gone_end(attach->server, record, gone_stored, attach);
-    } else {
-        wait_elsewhere(attach, record->id);
-    }
-}
-
-static void attach_to(struct attach *attach, const struct call_record *record)
-{
-    struct mcp_server *server = attach->server;
-    struct caller2025 *call = attach->call;
-    struct engine *engine = server->opts.engine;
-    struct call *live = engine_find(engine, record->id);
-    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
-
-    if (live && is_shared(attach, live)) {
-        timer_set(server->opts.loop, &attach->again, ATTACH_AGAIN_MS, look_again, attach);
-        return;
-    }
-    attach->attached = true;
-    if (live && !take_live(attach, live)) {
-        attach->attached = false;
-        say_failure(attach, "CALL_BUSY", is_elsewhere);
-    } else if (!live && !target) {
-        attach_gone(attach, record);
-    } else if (!live) {
-        struct client maker = caller_record_maker(record);
-        bool ours =
-            engine_adopt(engine, &(struct adopt_spec){ .record = record,
-                                                       .target = target,
-                                                       .keep_ms = server->opts.session_idle_ms,
-                                                       .handed = true,
-                                                       .made_by = &maker,
-                                                       .caller = &call->caller });
-        if (!ours)
-            say_failure(attach, "CALL_BUSY", is_elsewhere);
-    }
-}
-
 /* A question that the model of a session was given is answered in that session only: in another
  * one its id would be of no use. */
 static bool is_with_other_model(const struct attach *attach, const struct call_record *record,
@@ -249,38 +190,109 @@ static bool is_with_other_model(const struct attach *attach, const struct call_r
                              attach->call->caller.roles);
 }
 
-static void loaded(void *data, nod_status status, const struct store_reply *reply)
+static struct attach *attach_of(const struct comer *comer)
 {
-    struct attach *attach = data;
-    struct caller2025 *call = attach->call;
-    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
+    return LIST_OF(comer, struct attach, comer);
+}
+
+static bool attach_there(const struct comer *comer)
+{
+    const struct attach *attach = attach_of(comer);
+
+    return attach->call && attach->call->session;
+}
+
+/* Is it a call that a request which merely wishes the same may have? */
+static bool may_be_had(const struct attach *attach, const struct call_record *record)
+{
+    const struct call *live = engine_find(attach->server->opts.engine, record->id);
+
+    return (!live || caller_is_away(live)) && record->state != CALL_STORED_CANCELLED &&
+           !is_with_other_model(attach, record, live);
+}
+
+static enum found attach_found(struct comer *comer, const struct call_record *record)
+{
+    struct attach *attach = attach_of(comer);
+    char key[HANDLE_KEY_LEN + 1];
+
+    if (attach->count && same_wish(attach, record) &&
+        (attach->by_handle || attach->hands_out || may_be_had(attach, record)))
+        return FOUND_IT;
+    attach->busy--;
+    if (attach->count) {
+        look_next(attach);
+    } else { /* it is named: its handle is found by what the call was made with */
+        handle_key(record->principal, record->target, record->args, record->id, key);
+        find(attach, key);
+    }
+    return FOUND_OTHER;
+}
+
+static bool attach_waits(struct comer *comer, const struct call_record *record,
+                         struct adopt_spec *spec)
+{
+    struct attach *attach = attach_of(comer);
+
+    attach->attached = true;
+    attach->maker = caller_record_maker(record);
+    spec->keep_ms = attach->server->opts.session_idle_ms;
+    spec->handed = true;
+    spec->made_by = &attach->maker;
+    spec->caller = &attach->call->caller;
+    return true;
+}
+
+static void hand_out(struct attach *attach, const struct back *back);
+
+static void attach_back(struct comer *comer, const struct back *back)
+{
+    struct attach *attach = attach_of(comer);
 
     attach->busy--;
-    if (!call || !call->session) {
+    if (!attach_there(comer)) {
         attach_settle(attach);
         return;
     }
-    bool own = record && !record->forgotten &&
-               str_eq(record->principal, session_principal(call->session)) &&
-               same_wish(attach, record);
-    struct call *live = own ? engine_find(attach->server->opts.engine, record->id) : NULL;
-    if (status == NOD_E_STORE)
-        say_failure(attach, "STORE_AWAY", store_away);
-    else if (!own || (!attach->by_handle &&
-                      ((live && !caller_is_away(live)) || record->state == CALL_STORED_CANCELLED ||
-                       is_with_other_model(attach, record, live))))
+    if (attach->hands_out) {
+        hand_out(attach, back);
+        return;
+    }
+    switch (back->as) {
+    case BACK_LEFT:
+    case BACK_WAITS:
+        break;
+    case BACK_UNREAD:
+        if (back->status == NOD_E_STORE)
+            say_failure(attach, "STORE_AWAY", store_away);
+        else
+            look_next(attach);
+        break;
+    case BACK_UNKNOWN:
+    case BACK_FORGOTTEN:
         look_next(attach);
-    else
-        attach_to(attach, record);
+        break;
+    case BACK_ENDED:
+        attach->attached = true;
+        caller2025_found_ended(attach->call);
+        break;
+    case BACK_BUSY:
+        attach->attached = false;
+        if (is_shared(attach, back->record->id))
+            timer_set(attach->server->opts.loop, &attach->again, ATTACH_AGAIN_MS, look_again,
+                      attach);
+        else
+            say_failure(attach, "CALL_BUSY", is_elsewhere);
+        break;
+    case BACK_TOO_SOON:
+        wait_elsewhere(attach, back->record->id);
+        break;
+    }
 }
 
-static void load(struct attach *attach)
-{
-    struct store *store = engine_store(attach->server->opts.engine);
-
-    attach->busy++;
-    store->ops->load_call(store, handle_call(&attach->found[attach->at]), loaded, attach);
-}
+static const struct comer_ops attach_ops = {
+    .there = attach_there, .found = attach_found, .waits = attach_waits, .done = attach_back
+};
 
 /* --- the note: attach.h --- */
 
@@ -445,36 +457,6 @@ static void find(struct attach *attach, const char *prefix)
     handles_find(attach->server, str_of(prefix), found, attach);
 }
 
-/* A handle is the id of the call. Its record is found by what the call was made with. */
-static void named_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct attach *attach = data;
-    struct caller2025 *call = attach->call;
-    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
-    char key[HANDLE_KEY_LEN + 1];
-
-    attach->busy--;
-    if (!call || !call->session) {
-        attach_settle(attach);
-    } else if (status == NOD_E_STORE) {
-        say_failure(attach, "STORE_AWAY", store_away);
-    } else if (!record || record->forgotten ||
-               !str_eq(record->principal, session_principal(call->session))) {
-        say_failure(attach, "CALL_UNKNOWN", not_known);
-    } else {
-        handle_key(record->principal, record->target, record->args, record->id, key);
-        find(attach, key);
-    }
-}
-
-static void load_named(struct attach *attach, struct str call_id)
-{
-    struct store *store = engine_store(attach->server->opts.engine);
-
-    attach->busy++;
-    store->ops->load_call(store, call_id, named_loaded, attach);
-}
-
 static void was_answered(void *data, bool server, struct str call_id, const struct outcome *refusal)
 {
     struct attach *attach = data;
@@ -486,7 +468,7 @@ static void was_answered(void *data, bool server, struct str call_id, const stru
         caller2025_respond(attach->call, refusal);
     } else {
         attach->answered = true;
-        load_named(attach, call_id);
+        attach_comes(attach, call_id);
     }
 }
 
@@ -506,7 +488,7 @@ static void look_by_tool(struct attach *attach, const struct own_tool *tool,
                       (struct visitor){ session_principal(session), attach->call->caller.roles },
                       session_scope(session), was_answered, attach);
     } else {
-        load_named(attach, wish.call_id);
+        attach_comes(attach, wish.call_id);
     }
 }
 
@@ -518,6 +500,7 @@ void attach2025_look(struct caller2025 *call, const struct start_spec *spec,
     struct attach *attach = MEM_NEW(struct attach);
     char prefix[ID_LEN + 1];
 
+    attach->comer.ops = &attach_ops;
     attach->server = server;
     attach->call = call;
     attach->request = *request;
@@ -548,6 +531,7 @@ void attach2025_back(struct caller2025 *call, const struct attach_note *note)
 {
     struct attach *attach = MEM_NEW(struct attach);
 
+    attach->comer.ops = &attach_ops;
     attach->server = call->session->server;
     attach->call = call;
     attach->request = note->request;
@@ -557,42 +541,35 @@ void attach2025_back(struct caller2025 *call, const struct attach_note *note)
     attach->wish = note->wish;
     arena_init(&attach->arena, ATTACH_ARENA_MAX);
     call->attach = attach;
-    load_named(attach, id_str(&note->call));
+    attach_comes(attach, id_str(&note->call));
 }
 
 /* --- the end --- */
 
-static void result_loaded(void *data, nod_status status, const struct store_reply *reply)
+static void hand_out(struct attach *attach, const struct back *back)
 {
-    struct attach *attach = data;
     struct caller2025 *call = attach->call;
-    struct outcome outcome;
     struct arena arena;
 
-    attach->busy--;
-    if (!call || !call->session) {
-        attach_settle(attach);
+    if (back->as != BACK_ENDED || !back->outcome) {
+        bool away = back->as == BACK_UNREAD && back->status == NOD_E_STORE;
+        say_failure(attach, "CALL_UNKNOWN", away ? store_away : not_known);
         return;
     }
+    struct outcome outcome = *back->outcome;
     arena_init(&arena, ATTACH_ARENA_MAX);
-    if (status == NOD_OK && reply->call->result.len &&
-        outcome_read(&arena, arena_str(&arena, reply->call->result), &outcome) == NOD_OK) {
-        if (call->caller.again && !str_eq(reply->call->id, id_str(&attach->request)))
-            attach_mark_result(&arena, reply->call, &outcome);
-        if (call->stream->pipe)
-            engine_fetched(attach->server->opts.engine, reply->call->id);
-        mcp_stream_hands(call->stream, reply->call->id);
-        caller2025_respond(call, &outcome);
-    } else {
-        say_failure(attach, "CALL_UNKNOWN", status == NOD_E_STORE ? store_away : not_known);
-    }
+    if (call->caller.again && !str_eq(back->record->id, id_str(&attach->request)))
+        attach_mark_result(&arena, back->record, &outcome);
+    if (call->stream->pipe)
+        engine_fetched(attach->server->opts.engine, back->record->id);
+    mcp_stream_hands(call->stream, back->record->id);
+    caller2025_respond(call, &outcome);
     arena_finish(&arena);
 }
 
 static void collected(void *data, nod_status status)
 {
     struct attach *attach = data;
-    struct store *store = engine_store(attach->server->opts.engine);
 
     CRASH_POINT(collect_after);
     attach->busy--;
@@ -602,8 +579,8 @@ static void collected(void *data, nod_status status)
         say_failure(attach, "STORE_AWAY",
                     store_away); /* it is not handed out, and can be had later */
     } else {
-        attach->busy++;
-        store->ops->load_call(store, id_str(&attach->wanted), result_loaded, attach);
+        attach->hands_out = true;
+        attach_comes(attach, id_str(&attach->wanted));
     }
 }
 

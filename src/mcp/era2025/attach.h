@@ -13,6 +13,7 @@
 #ifndef NOD_MCP_ERA2025_ATTACH_H
 #define NOD_MCP_ERA2025_ATTACH_H
 
+#include "core/comeback.h"
 #include "mcp/era2025/caller.h"
 #include "mcp/later/handle.h"
 
@@ -20,12 +21,15 @@
 struct attach {
     struct mcp_server *server;
     struct caller2025 *call; /* NULL: it is gone */
+    struct comer comer;      /* comes for a call: the one it names, or that of a handle */
+    struct client maker;     /* of that call */
     unsigned busy;           /* completions on their way that point here */
     struct id request;       /* stands for the request, on every node */
     bool by_handle;          /* the request names the call, or a question of it: attach_tool.h */
     bool answered;           /* its answer to that question counts */
     bool attached;           /* it waits for a call that somebody else made */
     bool collected;          /* the result was handed out before, and is handed out again */
+    bool hands_out;          /* the handle says so: the result is fetched, and given out */
     struct id wanted;        /* the call that it waits for, or looks at */
     struct handle found[HANDLES_FOUND_MAX];
     size_t count, at;

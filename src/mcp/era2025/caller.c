@@ -189,34 +189,32 @@ enum revision_part caller2025_part(enum target_kind kind)
     return parts[kind];
 }
 
-bool caller2025_back(struct session *session, role_set roles, struct mcp_stream *stream,
-                     const struct call_record *record, const struct caller_record *by,
-                     struct target *target, bool handed)
+struct caller2025 *caller2025_back(struct session *session, role_set roles,
+                                   struct mcp_stream *stream, enum target_kind kind,
+                                   const struct caller_record *by, bool handed,
+                                   struct adopt_spec *spec)
 {
-    struct engine *engine = session->server->opts.engine;
-    struct call *live = engine_find(engine, record->id);
-
     if (session_call(session, by->id) || session->call_count >= MCP_CALLS_PER_SESSION_MAX)
-        return false;
-    struct caller2025 *call =
-        call_create(session, roles, by->id, by->token, caller2025_part(record->kind));
+        return NULL;
+    struct caller2025 *call = call_create(session, roles, by->id, by->token, caller2025_part(kind));
     call->back = call->returned = true;
     session->stores = true;
     call_join(call, stream);
-    if (live ? caller_away_give_way(live, &call->caller)
-             : engine_adopt(engine,
-                            &(struct adopt_spec){ .record = record,
-                                                  .target = target,
-                                                  .keep_ms = session->server->opts.session_idle_ms,
-                                                  .handed = handed,
-                                                  .hold_steps = !handed,
-                                                  .caller = &call->caller }))
-        return true;
-    session_drop_call(session, call);
-    live_call_ended(session->server);
-    stream->awaited--;
+    spec->keep_ms = session->server->opts.session_idle_ms;
+    spec->handed = handed;
+    spec->hold_steps = !handed;
+    spec->caller = &call->caller;
+    return call;
+}
+
+void caller2025_not_back(struct caller2025 *call)
+{
+    struct mcp_server *server = call->session->server;
+
+    call->stream->awaited--;
+    session_drop_call(call->session, call);
+    live_call_ended(server);
     mem_free(call);
-    return false;
 }
 
 bool caller2025_back_attached(struct session *session, role_set roles, struct mcp_stream *stream,
@@ -320,13 +318,18 @@ static void call_waiting_changed(struct caller *caller, struct call *engine_call
     server_check_drained(server);
 }
 
-void caller2025_give_way(struct caller2025 *older, struct caller2025 *to)
+/* To a request that has found the call while it waits. This one gets a pending result. */
+static bool caller2025_gives_way(struct caller *caller, struct call *call, struct caller *to)
 {
-    struct call *call = older->caller.call;
+    struct caller2025 *older = (struct caller2025 *)(void *)caller;
+    struct caller2025 *newer = to->ops == caller->ops ? (struct caller2025 *)(void *)to : NULL;
 
-    soft2025_pend(older, to);
-    call_waiting_changed(&to->caller, call, true); /* as it was told the older one */
-    soft2025_offered(&to->caller, call);
+    if (!newer || !newer->attach || !call_waiting(call) || older->quiet)
+        return false;
+    soft2025_pend(older, newer);
+    call_waiting_changed(to, call, true); /* as it was told the older one */
+    soft2025_offered(to, call);
+    return true;
 }
 
 /* --- meanwhile --- */
@@ -582,6 +585,16 @@ static bool call_is_awaited(const struct caller *caller)
            !soft2025_noted(call);
 }
 
+void caller2025_found_ended(struct caller2025 *call)
+{
+    if (is_there(call)) {
+        attach2025_collect(call);
+    } else {
+        attach2025_release(call);
+        call_dropped(call);
+    }
+}
+
 static void call_finished(struct caller *caller, struct call *engine_call_,
                           const struct outcome *outcome)
 {
@@ -602,11 +615,8 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     }
     if (failure_wants_page(outcome) && (session->client.declares & CLIENT_CAN_URL))
         client_surface_url_required(server->client, session, outcome->error_data);
-    if (call->attach && is_there(call)) {
-        attach2025_collect(call);
-    } else if (call->attach) {
-        attach2025_release(call);
-        call_dropped(call);
+    if (call->attach) {
+        caller2025_found_ended(call);
     } else if (!call->quiet && !outcome->elsewhere && soft2025_noted(call)) {
         if (is_there(call))
             soft2025_end(call, engine_call_, outcome);
@@ -678,4 +688,5 @@ static const struct caller_ops caller2025_ops = {
     .unseen = soft2025_now,
     .request = call_made_with,
     .unloaded = call_unloaded,
+    .gives_way = caller2025_gives_way,
 };

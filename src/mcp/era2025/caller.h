@@ -50,15 +50,18 @@ struct caller2025 {
 void caller2025_start(struct request *request, const struct start_spec *spec);
 
 /*
- * Goes on, on this stream, with the call of a request that was made at another node or before a
- * restart. `handed`: its client has come back with an event id. Otherwise it has sent the request
- * again, and gets an id before the next step. False, and nothing happened: the session has a
- * request of this id, or too many.
+ * A request that was made at another node or before a restart goes on, on this stream: it waits for
+ * its call as `spec` says. `handed`: its client has come back with an event id. Otherwise it has
+ * sent the request again, and gets an id before the next step. NULL, and nothing happened: the
+ * session has a request of this id, or too many.
  */
 struct caller_record;
-bool caller2025_back(struct session *session, role_set roles, struct mcp_stream *stream,
-                     const struct call_record *record, const struct caller_record *by,
-                     struct target *target, bool handed);
+struct caller2025 *caller2025_back(struct session *session, role_set roles,
+                                   struct mcp_stream *stream, enum target_kind kind,
+                                   const struct caller_record *by, bool handed,
+                                   struct adopt_spec *spec);
+/* It could not have the call. Its stream stays. */
+void caller2025_not_back(struct caller2025 *call);
 
 /* The same for a request that had found a call which was made before (attach.h). */
 struct attach_note;
@@ -78,10 +81,10 @@ void caller2025_leave(struct caller2025 *call);
 /* The request makes a call of its own, of this id. */
 void caller2025_begin(struct caller2025 *call, const struct start_spec *spec, const struct id *id,
                       bool named);
+/* The call that it has found has ended: the result is given out if somebody is there. */
+void caller2025_found_ended(struct caller2025 *call);
 /* Responds with this end. The caller has no call, and is freed. */
 void caller2025_respond(struct caller2025 *call, const struct outcome *outcome);
-/* The call, which waits, is `to`'s from now on. The older request gets a pending result. */
-void caller2025_give_way(struct caller2025 *older, struct caller2025 *to);
 
 /* The held request of a call, or NULL if the call has another caller. */
 struct caller2025 *caller2025_of(const struct call *call);

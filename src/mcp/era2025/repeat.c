@@ -5,11 +5,10 @@
  *                            nodes share the store, this one first looks whether its questions were
  *                            answered, or the call was ended, there
  *   it has ended             it gets the same response again
- *   it waits, or can be run  it is adopted, as for a client that comes back with an event id
- *   it runs elsewhere        the same: the core waits for its end, or its turn
  *   it was cancelled         an error: a client that cancels a request wants no result
- *   its target is not here   if it has ended it gets the same response; otherwise it ends with an
- *                            error that says so, or is to be sent again later (gone.h)
+ *   it has not ended         it goes on, as for a client that comes back with an event id
+ *                            (core/comeback.h); or it is to be sent again later, while another node
+ *                            may have its target
  *
  * The id of a call is made from the session and the request's id. So any node knows what to look
  * for, and two nodes that get the same request at once cannot both store it: the store refuses the
@@ -26,15 +25,13 @@
 #include "mcp/era2025/repeat.h"
 
 #include "base/mem.h"
-#include "core/catalog.h"
-#include "core/outcome.h"
+#include "core/comeback.h"
 #include "core/json_digest.h"
 #include "mcp/era2025/ask.h"
 #include "mcp/era2025/attach.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/shared/endpoint.h"
 #include "mcp/wire/failure.h"
-#include "mcp/shared/gone.h"
 #include "mcp/era2025/soft.h"
 #include "mcp/shared/work.h"
 
@@ -50,6 +47,12 @@ static const char other_params[] =
 static const char was_cancelled[] = "This request was cancelled; send it again under another id.";
 static const char is_forgotten[] = "This request has ended, and its result is no longer kept; send "
                                    "it again under another id.";
+static const char is_elsewhere[] =
+    "What this request calls is not at this node, and its call has not ended; send the request "
+    "again later.";
+static const char store_away[] =
+    "The store cannot be reached, so it is not known whether this request was made before, and "
+    "nothing was done for it now; send it again later.";
 static const char in_flight[] =
     "A request with this id is still being worked on; give each request its own.";
 
@@ -133,13 +136,14 @@ static void again_here(struct request *request, const struct repeat_of *of,
 
 struct looking {
     struct server_work work;        /* first */
-    struct http_exchange *exchange; /* NULL: the client has gone */
+    struct comer comer;             /* comes for the call */
+    struct http_exchange *exchange; /* NULL: the client has gone, or was answered */
     const struct http_request *http;
     struct visitor who;
-    struct id session, call;
+    struct id session;
     struct digest wish;
-    bool marked; /* if a handle of the call went out, it says that the result was handed out */
-    bool gone;   /* its target is gone, and its end was stored */
+    bool marked;             /* if a handle of the call went out, it says who has the result */
+    struct caller2025 *call; /* that waits on; NULL: none does */
     struct timer timer;
     int looks; /* at whether the call still waits as this node knows it */
     uint16_t id_len;
@@ -147,26 +151,46 @@ struct looking {
     char text[]; /* the request's id, then the progress token, both JSON */
 };
 
-static void client_gone(void *data)
+static void looking_left(void *data)
 {
     struct looking *looking = data;
 
     looking->exchange = NULL;
 }
 
-static void refuse(struct mcp_server *server, const struct looking *looking,
-                   struct http_exchange *exchange, const char *why)
+/* The client is answered with it now. */
+static struct http_exchange *looking_answers(struct looking *looking)
 {
-    buf_clear(&server->out);
-    rpc_write_error(&server->out, str_n(looking->text, looking->id_len), RPC_INVALID_REQUEST,
-                    str_of(why), STR_NONE);
-    http_reply_json(exchange, 200, buf_str(&server->out));
-    buf_clear(&server->out);
+    struct http_exchange *exchange = looking->exchange;
+
+    http_on_gone(exchange, NULL, NULL);
+    looking->exchange = NULL;
+    return exchange;
+}
+
+static void looking_free(struct looking *looking)
+{
+    server_work_done(&looking->work);
+    mem_free(looking);
+}
+
+static void refuse_with(struct looking *looking, struct str why, struct str data)
+{
+    struct buf *out = &looking->work.server->out;
+
+    buf_clear(out);
+    rpc_write_error(out, str_n(looking->text, looking->id_len), RPC_INVALID_REQUEST, why, data);
+    http_reply_json(looking_answers(looking), 200, buf_str(out));
+    buf_clear(out);
+}
+
+static void refuse(struct looking *looking, const char *why)
+{
+    refuse_with(looking, str_of(why), STR_NONE);
 }
 
 /* It was cancelled, and may have done steps before: these are named. */
-static void refuse_cancelled(struct mcp_server *server, const struct looking *looking,
-                             struct http_exchange *exchange, const struct call_record *record)
+static void refuse_cancelled(struct looking *looking, const struct call_record *record)
 {
     struct arena arena;
     struct buf data;
@@ -180,102 +204,99 @@ static void refuse_cancelled(struct mcp_server *server, const struct looking *lo
     jw_object(&w);
     failure_facts2025(&w, &outcome);
     jw_end(&w);
-    buf_clear(&server->out);
-    rpc_write_error(&server->out, str_n(looking->text, looking->id_len), RPC_INVALID_REQUEST,
-                    outcome.message, json_writer_done(&w) ? buf_str(&data) : STR_NONE);
-    http_reply_json(exchange, 200, buf_str(&server->out));
-    buf_clear(&server->out);
+    refuse_with(looking, outcome.message, json_writer_done(&w) ? buf_str(&data) : STR_NONE);
     buf_finish(&data);
     arena_finish(&arena);
 }
 
-static struct mcp_stream *stream_for(struct session *session, const struct looking *looking,
-                                     struct http_exchange *exchange)
+static struct mcp_stream *stream_for(struct session *session, struct looking *looking)
 {
-    struct mcp_stream *stream = mcp_stream_held(session, exchange, false);
+    struct mcp_stream *stream = mcp_stream_held(session, looking_answers(looking), false);
 
     if (server_survives(session->server))
-        mcp_stream_name(stream, &looking->call);
+        mcp_stream_name(stream, &looking->comer.call);
     return stream;
 }
 
 /* Sends the same response again. A call that its client cancelled has none; one that was ended
  * while nobody ran it has (TOOL_GONE, HANDLER_CRASHED). */
-static void send_result(struct session *session, const struct looking *looking,
-                        struct http_exchange *exchange, const struct call_record *record)
+static void send_result(struct session *session, struct looking *looking, const struct back *back)
 {
     struct mcp_server *server = session->server;
-    struct outcome outcome;
-    struct arena arena;
+    const struct call_record *record = back->record;
 
-    arena_init(&arena, REPEAT_ARENA_MAX);
-    bool read = record->result.len && outcome_read(&arena, record->result, &outcome) == NOD_OK;
-    if (record->state == CALL_STORED_CANCELLED && (!read || outcome.status == NOD_E_CANCELLED)) {
-        refuse_cancelled(server, looking, exchange, record);
-    } else if (read) {
-        struct mcp_stream *stream = stream_for(session, looking, exchange);
+    if (record->state == CALL_STORED_CANCELLED &&
+        (!back->outcome || back->outcome->status == NOD_E_CANCELLED)) {
+        refuse_cancelled(looking, record);
+    } else if (back->outcome) {
+        struct mcp_stream *stream = stream_for(session, looking);
         mcp_stream_await(stream);
         caller2025_write(&server->out, str_n(looking->text, looking->id_len),
                          (enum revision)session->client.revision, caller2025_part(record->kind),
-                         &outcome);
+                         back->outcome);
         mcp_stream_hands(stream, record->id);
         mcp_stream_respond(stream, buf_str(&server->out));
         buf_clear(&server->out);
     } else {
-        refuse(server, looking, exchange, is_forgotten);
+        refuse(looking, is_forgotten);
     }
-    arena_finish(&arena);
 }
 
-static void client_waits(struct mcp_server *server, struct looking *looking,
-                         struct http_exchange *exchange)
+/* The request is handled as if it had just come. `known`: it is not looked for a second time. */
+static void looking_again(struct looking *looking, bool known)
 {
-    looking->exchange = exchange;
-    http_on_gone(exchange, client_gone, looking);
-    server_work_add(server, &looking->work);
-}
-
-static void looked(void *data, nod_status status, const struct store_reply *reply);
-
-static void gone_stored(void *data, nod_status status)
-{
-    struct looking *looking = data;
     struct mcp_server *server = looking->work.server;
 
-    if (server && status != NOD_E_STORE) {
-        struct store *store = engine_store(server->opts.engine);
-        store->ops->load_call(store, id_str(&looking->call), looked, looking);
-    } else {
-        looked(looking, NOD_E_STORE, NULL);
-    }
+    if (known)
+        server->sessions->unknown_call = looking->comer.call;
+    endpoint_again(server, looking_answers(looking), looking->http, looking->who);
+    server->sessions->unknown_call = (struct id){ 0 };
 }
 
-/* Its target is not here. It is told its end when that is stored. */
-static void target_gone(struct session *session, const struct looking *looking,
-                        struct http_exchange *exchange, const struct call_record *record)
+/* NULL: the request is handled again, because its session has left this node or was ended, or
+ * because a request of its id is in flight here by now. */
+static struct session *looking_session(struct looking *looking)
 {
-    struct mcp_server *server = session->server;
+    struct session *session = session_here(looking->work.server, id_str(&looking->session));
+    bool in_flight_here = session && session_call(session, str_n(looking->text, looking->id_len));
 
-    if (looking->gone || engine_find(server->opts.engine, record->id) ||
-        !gone_for_good(server, record)) {
-        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
-                       "What this request calls is not at this node, and its call has not ended; "
-                       "send the request again later.");
-        return;
-    }
-    size_t size = sizeof(*looking) + looking->id_len + looking->token_len;
-    struct looking *again = mem_zalloc(size);
-    memcpy(again, looking, size);
-    again->gone = true;
-    client_waits(server, again, exchange);
-    gone_end(server, record, gone_stored, again);
+    if (session && !in_flight_here)
+        return session;
+    looking_again(looking, in_flight_here);
+    return NULL;
 }
 
-static void go_on(struct session *session, const struct looking *looking,
-                  struct http_exchange *exchange, const struct call_record *record)
+static struct looking *looking_of(const struct comer *comer)
 {
-    struct mcp_server *server = session->server;
-    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
+    return LIST_OF(comer, struct looking, comer);
+}
+
+static bool looking_there(const struct comer *comer)
+{
+    return looking_of(comer)->work.server && looking_of(comer)->exchange;
+}
+
+static enum found looking_found(struct comer *comer, const struct call_record *record)
+{
+    struct looking *looking = looking_of(comer);
+    struct session *session = looking_session(looking);
+    struct digest its;
+
+    if (session) {
+        wish_of_text(record->kind, record->target, record->uri, record->args, &its);
+        if (str_eq(record->scope, session_scope(session)) && digest_eq(&its, &looking->wish))
+            return FOUND_IT;
+        refuse(looking, other_params);
+    }
+    looking_free(looking);
+    return FOUND_OTHER;
+}
+
+static bool looking_waits(struct comer *comer, const struct call_record *record,
+                          struct adopt_spec *spec)
+{
+    struct looking *looking = looking_of(comer);
+    struct session *session = session_here(looking->work.server, id_str(&looking->session));
     struct caller_record by = { .held = true,
                                 .can = session->client.declares,
                                 .revision = session->client.revision,
@@ -283,94 +304,73 @@ static void go_on(struct session *session, const struct looking *looking,
                                 .token =
                                     str_n(looking->text + looking->id_len, looking->token_len) };
 
-    if (!target) {
-        target_gone(session, looking, exchange, record);
-        return;
-    }
     _Static_assert(MCP_CALLS_PER_SESSION_MAX == 1024, "as the message says");
     if (session->call_count >= MCP_CALLS_PER_SESSION_MAX) {
         refuse(
-            server, looking, exchange,
+            looking,
             "This session has 1024 requests in flight, and may have no more; wait for one to end.");
-        return;
+        return false;
     }
-    struct mcp_stream *stream = stream_for(session, looking, exchange);
-    if (caller2025_back(session, looking->who.roles, stream, record, &by, target, false)) {
-        if (stream->exchange && !stream->begun)
-            http_release(stream->exchange);
-        return;
-    }
-    mcp_stream_begin(stream); /* another request has the call: the client will try again */
-    mcp_stream_close(stream);
-    mcp_stream_destroy(stream);
+    struct mcp_stream *stream = stream_for(session, looking);
+    looking->call =
+        caller2025_back(session, looking->who.roles, stream, record->kind, &by, false, spec);
+    if (stream->exchange) /* perhaps for long, and the memory of the request is not needed */
+        http_release(stream->exchange);
+    return looking->call;
 }
 
-static void found(struct session *session, const struct looking *looking,
-                  struct http_exchange *exchange, const struct call_record *record)
+static void looking_failed(struct looking *looking, const char *why)
 {
-    struct mcp_server *server = session->server;
-    struct digest its;
-
-    wish_of_text(record->kind, record->target, record->uri, record->args, &its);
-    bool same = str_eq(record->scope, session_scope(session)) && digest_eq(&its, &looking->wish);
-    if (!same && !record->forgotten) /* of a forgotten call only the end is left */
-        refuse(server, looking, exchange, other_params);
-    else if (record->state == CALL_STORED_CANCELLED || record->state == CALL_STORED_FINISHED)
-        send_result(session, looking, exchange, record);
-    else
-        go_on(session, looking, exchange, record);
+    endpoint_error(looking_answers(looking), 503, RPC_INTERNAL_ERROR, why);
 }
 
-static void marked(void *data, nod_status status)
+static void looking_back(struct comer *comer, const struct back *back)
 {
-    struct looking *looking = data;
-    struct mcp_server *server = looking->work.server;
+    struct looking *looking = looking_of(comer);
+    struct session *session;
 
-    if (server && status == NOD_OK) {
-        struct store *store = engine_store(server->opts.engine);
-        store->ops->load_call(store, id_str(&looking->call), looked, looking);
-    } else {
-        looked(looking, NOD_E_STORE, NULL);
+    switch (back->as) {
+    case BACK_LEFT:
+    case BACK_WAITS:
+        break;
+    case BACK_UNREAD:
+        if (back->status == NOD_E_STORE)
+            looking_failed(looking, store_away);
+        else
+            refuse(looking, "The stored record of this request cannot be read.");
+        break;
+    case BACK_UNKNOWN:
+        looking_again(looking, true);
+        break;
+    case BACK_FORGOTTEN:
+        if (looking_session(looking))
+            refuse(looking, is_forgotten);
+        break;
+    case BACK_ENDED:
+        if (handle_collect_first(looking->work.server, comer, back->record, &looking->marked))
+            return;
+        if ((session = looking_session(looking)))
+            send_result(session, looking, back);
+        break;
+    case BACK_BUSY: /* another request has the call: the client will try again */
+        if (looking->call) {
+            struct mcp_stream *stream = looking->call->stream;
+            caller2025_not_back(looking->call);
+            mcp_stream_begin(stream);
+            mcp_stream_close(stream);
+            mcp_stream_destroy(stream);
+        }
+        break;
+    case BACK_TOO_SOON:
+        looking_failed(looking, is_elsewhere);
+        break;
     }
+    looking_free(looking);
 }
 
-static void looked(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct looking *looking = data;
-    struct mcp_server *server = looking->work.server;
-    struct http_exchange *exchange = server ? looking->exchange : NULL;
-    char key[HANDLE_KEY_LEN + 1];
-
-    if (exchange && !looking->marked && status == NOD_OK && handle_may_be(reply->call, key)) {
-        looking->marked = true;
-        handle_collect(server, key, marked, looking);
-        return;
-    }
-    struct session *session = exchange ? session_here(server, id_str(&looking->session)) : NULL;
-
-    if (exchange)
-        http_on_gone(exchange, NULL, NULL);
-    server_work_done(&looking->work);
-    if (!exchange) {
-        ;
-    } else if (!session) { /* the session has left this node, or was ended */
-        endpoint_again(server, exchange, looking->http, looking->who);
-    } else if (status == NOD_E_NOT_FOUND ||
-               session_call(session, str_n(looking->text, looking->id_len))) {
-        server->sessions->unknown_call = looking->call;
-        endpoint_again(server, exchange, looking->http, looking->who);
-        server->sessions->unknown_call = (struct id){ 0 };
-    } else if (status == NOD_OK) {
-        found(session, looking, exchange, reply->call);
-    } else if (status == NOD_E_STORE) {
-        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
-                       "The store cannot be reached, so it is not known whether this request was "
-                       "made before, and nothing was done for it now; send it again later.");
-    } else {
-        refuse(server, looking, exchange, "The stored record of this request cannot be read.");
-    }
-    mem_free(looking);
-}
+static const struct comer_ops looking_comes = {
+    .there = looking_there, .found = looking_found, .waits = looking_waits, .done = looking_back
+};
 
 /* Can there be a stored call of this id that is not in flight here? */
 static bool may_be_stored(const struct session *session, const struct id *call_id)
@@ -391,14 +391,18 @@ static struct looking *looking_create(struct request *request, const struct id *
     looking->http = request->post;
     looking->who = (struct visitor){ request->principal, request->roles };
     looking->session = request->session->id;
-    looking->call = *call_id;
+    looking->comer = (struct comer){ .ops = &looking_comes,
+                                     .call = *call_id,
+                                     .principal = looking->who.principal };
     looking->id_len = (uint16_t)request->id.len;
     looking->token_len = (uint16_t)token.len;
     memcpy(looking->text, request->id.at, request->id.len);
     if (token.len)
         memcpy(looking->text + request->id.len, token.at, token.len);
     request->later = true;
-    client_waits(server, looking, request->exchange);
+    looking->exchange = request->exchange;
+    http_on_gone(request->exchange, looking_left, looking);
+    server_work_add(server, &looking->work);
     return looking;
 }
 
@@ -409,8 +413,7 @@ static void settling_drop(struct server_work *work)
     struct looking *looking = (struct looking *)(void *)work;
 
     timer_stop(work->server->opts.loop, &looking->timer);
-    server_work_done(work);
-    mem_free(looking);
+    looking_free(looking);
 }
 
 static void settle_look(void *data)
@@ -428,15 +431,8 @@ static void settle_look(void *data)
         return;
     }
     if (exchange)
-        http_on_gone(exchange, NULL, NULL);
-    server_work_done(&looking->work);
-    if (exchange) {
-        if (held) /* not to look a second time */
-            server->sessions->unknown_call = looking->call;
-        endpoint_again(server, exchange, looking->http, looking->who);
-        server->sessions->unknown_call = (struct id){ 0 };
-    }
-    mem_free(looking);
+        looking_again(looking, held);
+    looking_free(looking);
 }
 
 /* Its questions may have ended at another node, of which this one has not heard yet. True: that is
@@ -476,9 +472,8 @@ bool repeat2025_take(struct request *request, const struct repeat_of *of, const 
         return true;
     }
     struct looking *looking = looking_create(request, call_id);
-    struct store *store = engine_store(server->opts.engine);
     looking->wish = wish;
-    store->ops->load_call(store, id_str(&looking->call), looked, looking);
+    engine_return(server->opts.engine, &looking->comer);
     return true;
 }
 

@@ -2,14 +2,14 @@
  * mcp/era2025/resume: going on with a session, or with a stream, from what the store has.
  *
  *   the session is not here      its record is fetched, and the request is handled again
- *   the call has finished        its response is written anew, as the only event
- *   it waits, or can be run      it is adopted; its stream goes on after what was seen
- *   it runs elsewhere            the same: the core waits for its end, or its turn
+ *   the call has ended           its response is written anew, as the only event
  *   it was cancelled             the stream ends: the client wanted no response
+ *   it has not ended             its stream goes on after what was seen (core/comeback.h)
+ *   somebody else has it here,   the stream ends, and the client comes back
+ *   or another node may have
+ *   its target
  *   it is no call                perhaps its request found a call that was made before, such as
  *                                waitForPerson: then that is waited for again (attach.h)
- *   its target is gone           it ends with an error that says so; while another node may have
- *                                the target, the stream ends and the client comes back (gone.h)
  *
  * Nothing of a stream is stored but the records of the call and its questions. So the two can never
  * disagree.
@@ -18,13 +18,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/catalog.h"
-#include "core/outcome.h"
+#include "core/comeback.h"
 #include "mcp/era2025/attach.h"
 #include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/era2025/http.h"
-#include "mcp/shared/gone.h"
 #include "mcp/later/handle.h"
 #include "mcp/era2025/caller.h"
 #include "mcp/era2025/repeat.h"
@@ -43,17 +41,19 @@ static const char store_away[] =
 /* A request that waits for the store. */
 struct waiting {
     struct server_work work;        /* first */
-    struct http_exchange *exchange; /* NULL: the client has gone */
+    struct comer comer;             /* comes for the call of the stream */
+    struct http_exchange *exchange; /* NULL: the client has gone, or was answered */
     const struct http_request *http;
     struct visitor who;
-    struct id session, call;
+    struct id session;
     uint32_t seq;
-    bool marked; /* if a handle of the call went out, it says that the result was handed out */
-    bool gone;   /* its target is gone, and its end was stored */
-    bool found;  /* it is no call: the note of a request that found one was looked for */
+    bool marked;             /* if a handle of the call went out, it says who has the result */
+    struct caller_record by; /* in the arena */
+    struct caller2025 *call; /* that waits on; NULL: none does */
+    struct arena arena;
 };
 
-static void client_gone(void *data)
+static void waiting_left(void *data)
 {
     struct waiting *waiting = data;
 
@@ -65,20 +65,32 @@ static struct waiting *wait_for(struct mcp_server *server, struct http_exchange 
     struct waiting *waiting = MEM_NEW(struct waiting);
 
     waiting->exchange = exchange;
-    http_on_gone(exchange, client_gone, waiting);
+    arena_init(&waiting->arena, RESUME_ARENA_MAX);
+    http_on_gone(exchange, waiting_left, waiting);
     server_work_add(server, &waiting->work);
     return waiting;
 }
 
-/* The wait is over. The exchange, if there is still a client to answer. */
-static struct http_exchange *wait_over(struct waiting *waiting)
+/* The client is answered with it now. */
+static struct http_exchange *waiting_answers(struct waiting *waiting)
 {
-    struct http_exchange *exchange = waiting->work.server ? waiting->exchange : NULL;
+    struct http_exchange *exchange = waiting->exchange;
 
-    if (exchange)
-        http_on_gone(exchange, NULL, NULL);
-    server_work_done(&waiting->work);
+    http_on_gone(exchange, NULL, NULL);
+    waiting->exchange = NULL;
     return exchange;
+}
+
+static void waiting_fails(struct waiting *waiting, int status, int64_t code, const char *why)
+{
+    endpoint_error(waiting_answers(waiting), status, code, why);
+}
+
+static void waiting_free(struct waiting *waiting)
+{
+    server_work_done(&waiting->work);
+    arena_finish(&waiting->arena);
+    mem_free(waiting);
 }
 
 /* --- the session --- */
@@ -86,7 +98,7 @@ static struct http_exchange *wait_over(struct waiting *waiting)
 static void session_fetched(void *data, struct mcp_server *server, nod_status status)
 {
     struct waiting *waiting = data;
-    struct http_exchange *exchange = wait_over(waiting);
+    struct http_exchange *exchange = server && waiting->exchange ? waiting_answers(waiting) : NULL;
 
     if (!exchange)
         ;
@@ -98,7 +110,7 @@ static void session_fetched(void *data, struct mcp_server *server, nod_status st
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, store_away);
     else
         endpoint_no_session(exchange);
-    mem_free(waiting);
+    waiting_free(waiting);
 }
 
 void resume2025_session(struct mcp_server *server, struct http_exchange *exchange,
@@ -113,244 +125,208 @@ void resume2025_session(struct mcp_server *server, struct http_exchange *exchang
 
 /* --- the stream --- */
 
-static void send_outcome(struct session *session, const struct waiting *waiting,
-                         struct http_exchange *exchange, const struct call_record *record,
-                         const struct caller_record *by, const struct outcome *outcome)
+static struct mcp_stream *waiting_stream(struct session *session, struct waiting *waiting)
 {
-    struct mcp_server *server = session->server;
-    struct mcp_stream *stream =
-        mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
-
-    mcp_stream_hands(stream, record->id);
-    mcp_stream_await(stream);
-    caller2025_write(&server->out, by->id, (enum revision)by->revision,
-                     caller2025_part(record->kind), outcome);
-    mcp_stream_respond(stream, buf_str(&server->out));
-    buf_clear(&server->out);
+    return mcp_stream_back(session, waiting_answers(waiting), id_str(&waiting->comer.call),
+                           waiting->seq);
 }
 
 /* Nothing more will come. */
-static void end_at_once(struct http_exchange *exchange)
+static void end_at_once(struct waiting *waiting)
 {
+    struct http_exchange *exchange = waiting_answers(waiting);
+
     sse_begin(exchange, NULL, 0);
     http_end(exchange);
 }
 
 /* There is nothing to send now: the client comes back with the id that it has. */
-static void end_until_later(struct session *session, const struct waiting *waiting,
-                            struct http_exchange *exchange)
+static void end_until_later(struct mcp_stream *stream)
 {
-    struct mcp_stream *stream =
-        mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
-
     mcp_stream_close(stream);
     mcp_stream_destroy(stream);
 }
 
-/* The response as the client would have got it. A client that cancelled the request wants none. */
-static void send_result(struct session *session, const struct waiting *waiting,
-                        struct http_exchange *exchange, const struct call_record *record,
-                        const struct caller_record *by)
+/* The session of the stream. NULL: the client was answered. */
+static struct session *waiting_session(struct waiting *waiting)
 {
-    struct outcome outcome;
-    struct arena arena;
-
-    arena_init(&arena, RESUME_ARENA_MAX);
-    if (outcome_read(&arena, record->result, &outcome) != NOD_OK)
-        endpoint_error(exchange, 400, RPC_INVALID_REQUEST, not_kept);
-    else if (outcome.status == NOD_E_CANCELLED)
-        end_at_once(exchange);
-    else
-        send_outcome(session, waiting, exchange, record, by, &outcome);
-    arena_finish(&arena);
-}
-
-static void call_loaded(void *data, nod_status status, const struct store_reply *reply);
-
-static void gone_stored(void *data, nod_status status)
-{
-    struct waiting *waiting = data;
-    struct mcp_server *server = waiting->work.server;
-
-    if (server && waiting->exchange && status != NOD_E_STORE) {
-        struct store *store = engine_store(server->opts.engine);
-        store->ops->load_call(store, id_str(&waiting->call), call_loaded, waiting);
-        return;
-    }
-    struct http_exchange *exchange = wait_over(waiting);
-    if (exchange)
-        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, store_away);
-    mem_free(waiting);
-}
-
-/* Tells the end as it is stored, when it is stored. */
-static void send_gone(struct session *session, const struct waiting *waiting,
-                      struct http_exchange *exchange, const struct call_record *record)
-{
-    struct mcp_server *server = session->server;
-
-    if (!gone_for_good(server, record)) {
-        end_until_later(session, waiting, exchange);
-        return;
-    }
-    if (waiting->gone) {
-        end_at_once(exchange);
-        return;
-    }
-    struct waiting *again = wait_for(server, exchange);
-    again->session = waiting->session;
-    again->call = waiting->call;
-    again->seq = waiting->seq;
-    again->gone = true;
-    gone_end(server, record, gone_stored, again);
-}
-
-static void go_on(struct session *session, const struct waiting *waiting,
-                  struct http_exchange *exchange, const struct call_record *record,
-                  const struct caller_record *by)
-{
-    struct mcp_server *server = session->server;
-    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
-
-    if (!target) {
-        send_gone(session, waiting, exchange, record);
-        return;
-    }
+    struct session *session = session_here(waiting->work.server, id_str(&waiting->session));
     struct mcp_stream *stream =
-        mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
-    if (!caller2025_back(session, waiting->who.roles, stream, record, by, target, true)) {
-        mcp_stream_close(stream); /* the client will try again */
-        mcp_stream_destroy(stream);
+        session ? mcp_stream_find(session, id_str(&waiting->comer.call), waiting->seq) : NULL;
+
+    if (!session) /* it has left this node, and is found again later */
+        waiting_fails(waiting, 503, RPC_INTERNAL_ERROR, session_away);
+    else if (stream) /* the client has come back twice */
+        mcp_stream_resume(stream, waiting_answers(waiting), waiting->seq);
+    return stream ? NULL : session;
+}
+
+static void waiting_refuse(struct waiting *waiting)
+{
+    if (waiting_session(waiting))
+        waiting_fails(waiting, 400, RPC_INVALID_REQUEST, not_kept);
+}
+
+/* The response as the client would have got it. A client that cancelled the request wants none. */
+static void send_result(struct session *session, struct waiting *waiting, const struct back *back)
+{
+    struct mcp_server *server = session->server;
+
+    if (!back->outcome) {
+        waiting_fails(waiting, 400, RPC_INVALID_REQUEST, not_kept);
+    } else if (back->outcome->status == NOD_E_CANCELLED) {
+        end_at_once(waiting);
+    } else {
+        struct mcp_stream *stream = waiting_stream(session, waiting);
+        mcp_stream_hands(stream, back->record->id);
+        mcp_stream_await(stream);
+        caller2025_write(&server->out, waiting->by.id, (enum revision)waiting->by.revision,
+                         caller2025_part(back->record->kind), back->outcome);
+        mcp_stream_respond(stream, buf_str(&server->out));
+        buf_clear(&server->out);
     }
 }
 
 /* --- a request that found a call which was made before: attach.h --- */
 
-static void note_found(struct session *session, const struct waiting *waiting,
-                       struct http_exchange *exchange, struct str text)
+static void note_found(struct session *session, struct waiting *waiting, struct str text)
 {
     struct attach_note note;
-    struct caller_record by;
-    struct arena arena;
     struct id id = { 0 };
+    bool read = attach_note_read(&waiting->arena, text, &note) &&
+                caller_record_read(&waiting->arena, note.by, &waiting->by) && waiting->by.held;
 
-    arena_init(&arena, RESUME_ARENA_MAX);
-    bool read = attach_note_read(&arena, text, &note) && caller_record_read(&arena, note.by, &by) &&
-                by.held;
     if (read)
-        repeat2025_call(session, by.id, &id);
-    if (!read || !str_eq(id_str(&id), id_str(&waiting->call))) {
-        endpoint_error(exchange, 400, RPC_INVALID_REQUEST, not_kept);
+        repeat2025_call(session, waiting->by.id, &id);
+    if (!read || !str_eq(id_str(&id), id_str(&waiting->comer.call))) {
+        waiting_fails(waiting, 400, RPC_INVALID_REQUEST, not_kept);
     } else if (waiting->seq == EVENT_SEQ_RESULT) {
-        end_at_once(exchange);
+        end_at_once(waiting);
     } else {
-        struct mcp_stream *stream =
-            mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
+        struct mcp_stream *stream = waiting_stream(session, waiting);
         note.request = id;
-        if (!caller2025_back_attached(session, waiting->who.roles, stream, &by, &note)) {
-            mcp_stream_close(stream); /* the client will try again */
-            mcp_stream_destroy(stream);
-        }
+        if (!caller2025_back_attached(session, waiting->who.roles, stream, &waiting->by, &note))
+            end_until_later(stream);
     }
-    arena_finish(&arena);
 }
 
 static void note_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct waiting *waiting = data;
-    struct mcp_server *server = waiting->work.server;
+    struct session *session;
 
-    if (status != NOD_OK) {
-        call_loaded(waiting, status, NULL);
-        return;
-    }
-    struct http_exchange *exchange = wait_over(waiting);
-    struct session *session = exchange ? session_here(server, id_str(&waiting->session)) : NULL;
-    struct mcp_stream *stream =
-        session ? mcp_stream_find(session, id_str(&waiting->call), waiting->seq) : NULL;
-
-    if (exchange && !session)
-        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, session_away);
-    else if (stream) /* the client has come back twice */
-        mcp_stream_resume(stream, exchange, waiting->seq);
-    else if (exchange)
-        note_found(session, waiting, exchange, reply->value);
-    mem_free(waiting);
-}
-
-static void marked(void *data, nod_status status)
-{
-    struct waiting *waiting = data;
-    struct mcp_server *server = waiting->work.server;
-
-    if (server && status == NOD_OK) {
-        struct store *store = engine_store(server->opts.engine);
-        store->ops->load_call(store, id_str(&waiting->call), call_loaded, waiting);
-    } else {
-        call_loaded(waiting, NOD_E_STORE, NULL);
-    }
-}
-
-static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct waiting *waiting = data;
-    struct mcp_server *server = waiting->work.server;
-    char key[HANDLE_KEY_LEN + 1];
-
-    if (server && waiting->exchange && !waiting->marked && status == NOD_OK &&
-        waiting->seq != EVENT_SEQ_RESULT && handle_may_be(reply->call, key)) {
-        waiting->marked = true;
-        handle_collect(server, key, marked, waiting);
-        return;
-    }
-    if (server && waiting->exchange && status == NOD_E_NOT_FOUND && !waiting->found) {
-        struct store *store = engine_store(server->opts.engine);
-        waiting->found = true;
-        store->ops->get(store, ATTACH_NOTE_KIND, id_str(&waiting->call), note_loaded, waiting);
-        return;
-    }
-    struct http_exchange *exchange = wait_over(waiting);
-    struct session *session = exchange ? session_here(server, id_str(&waiting->session)) : NULL;
-    const struct call_record *record = reply ? reply->call : NULL;
-    struct mcp_stream *stream =
-        session ? mcp_stream_find(session, id_str(&waiting->call), waiting->seq) : NULL;
-    struct caller_record by;
-    struct arena arena;
-
-    arena_init(&arena, RESUME_ARENA_MAX);
-    if (!exchange)
+    if (!waiting->work.server || !waiting->exchange)
         ;
-    else if (status != NOD_OK && status != NOD_E_NOT_FOUND)
-        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, store_away);
-    else if (!session) /* the session has left this node, and is found again later */
-        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, session_away);
-    else if (stream) /* the client has come back twice */
-        mcp_stream_resume(stream, exchange, waiting->seq);
-    else if (status != NOD_OK || !str_eq(record->scope, session_scope(session)) ||
-             !caller_record_read(&arena, record->caller, &by) || !by.held)
-        endpoint_error(exchange, 400, RPC_INVALID_REQUEST, not_kept);
-    else if (waiting->seq == EVENT_SEQ_RESULT)
-        end_at_once(exchange);
-    else if (record->state == CALL_STORED_FINISHED || record->state == CALL_STORED_CANCELLED)
-        send_result(session, waiting, exchange, record, &by);
-    else
-        go_on(session, waiting, exchange, record, &by);
-    arena_finish(&arena);
-    mem_free(waiting);
+    else if (status == NOD_E_NOT_FOUND)
+        waiting_refuse(waiting);
+    else if (status != NOD_OK)
+        waiting_fails(waiting, 503, RPC_INTERNAL_ERROR, store_away);
+    else if ((session = waiting_session(waiting)))
+        note_found(session, waiting, reply->value);
+    waiting_free(waiting);
 }
+
+/* --- the call of the stream --- */
+
+static struct waiting *waiting_of(const struct comer *comer)
+{
+    return LIST_OF(comer, struct waiting, comer);
+}
+
+static bool waiting_there(const struct comer *comer)
+{
+    return waiting_of(comer)->work.server && waiting_of(comer)->exchange;
+}
+
+static enum found waiting_found(struct comer *comer, const struct call_record *record)
+{
+    struct waiting *waiting = waiting_of(comer);
+    struct session *session = waiting_session(waiting);
+
+    if (session &&
+        (!str_eq(record->scope, session_scope(session)) ||
+         !caller_record_read(&waiting->arena, record->caller, &waiting->by) || !waiting->by.held))
+        waiting_fails(waiting, 400, RPC_INVALID_REQUEST, not_kept);
+    else if (session && waiting->seq == EVENT_SEQ_RESULT)
+        end_at_once(waiting);
+    if (waiting->exchange)
+        return FOUND_IT;
+    waiting_free(waiting);
+    return FOUND_OTHER;
+}
+
+static bool waiting_waits(struct comer *comer, const struct call_record *record,
+                          struct adopt_spec *spec)
+{
+    struct waiting *waiting = waiting_of(comer);
+    struct session *session = session_here(waiting->work.server, id_str(&waiting->session));
+    struct mcp_stream *stream = waiting_stream(session, waiting);
+
+    waiting->call = caller2025_back(session, waiting->who.roles, stream, record->kind, &waiting->by,
+                                    true, spec);
+    if (!waiting->call)
+        end_until_later(stream);
+    return waiting->call;
+}
+
+static void waiting_back(struct comer *comer, const struct back *back)
+{
+    struct waiting *waiting = waiting_of(comer);
+    struct mcp_server *server = waiting->work.server;
+    struct session *session;
+
+    switch (back->as) {
+    case BACK_LEFT:
+    case BACK_WAITS:
+        break;
+    case BACK_UNREAD:
+        waiting_fails(waiting, 503, RPC_INTERNAL_ERROR, store_away);
+        break;
+    case BACK_UNKNOWN: {
+        struct store *store = engine_store(server->opts.engine);
+        store->ops->get(store, ATTACH_NOTE_KIND, id_str(&comer->call), note_loaded, waiting);
+        return;
+    }
+    case BACK_FORGOTTEN:
+        waiting_refuse(waiting);
+        break;
+    case BACK_ENDED:
+        if (handle_collect_first(server, comer, back->record, &waiting->marked))
+            return;
+        if ((session = waiting_session(waiting)))
+            send_result(session, waiting, back);
+        break;
+    case BACK_BUSY: /* the client will try again */
+        if (waiting->call) {
+            struct mcp_stream *stream = waiting->call->stream;
+            caller2025_not_back(waiting->call);
+            end_until_later(stream);
+        }
+        break;
+    case BACK_TOO_SOON:
+        if ((session = waiting_session(waiting)))
+            end_until_later(waiting_stream(session, waiting));
+        break;
+    }
+    waiting_free(waiting);
+}
+
+static const struct comer_ops waiting_comes = {
+    .there = waiting_there, .found = waiting_found, .waits = waiting_waits, .done = waiting_back
+};
 
 void resume2025_stream(struct session *session, struct http_exchange *exchange, struct visitor who,
                        struct str call_id, uint32_t seq)
 {
     struct mcp_server *server = session->server;
-    struct store *store = engine_store(server->opts.engine);
     struct waiting *waiting = wait_for(server, exchange);
 
     waiting->session = session->id;
-    waiting->call = id_of(call_id);
     waiting->seq = seq;
     waiting->who = who;
-    store->ops->load_call(store, id_str(&waiting->call), call_loaded, waiting);
+    waiting->comer =
+        (struct comer){ .ops = &waiting_comes, .call = id_of(call_id), .principal = who.principal };
+    engine_return(server->opts.engine, &waiting->comer);
 }
 
 /* --- cancelling a call that is not here --- */

@@ -32,21 +32,21 @@
 #include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/shared/live.h"
-#include "mcp/shared/gone.h"
 #include "mcp/later/model.h"
 #include "mcp/later/pending.h"
 #include "mcp/wire/result.h"
 #include "mcp/tasks/tasks.h"
 
 enum {
-    ATTACH_ARENA_MAX = 64 << 20, /* memory of a result while it is read */
-    ATTACH_AGAIN_MS = 1000,      /* between two looks at a call that is not ready to be left */
+    ATTACH_AGAIN_MS = 1000, /* between two looks at a call that is not ready to be left */
 };
 
 struct attach2026 {
-    struct id call;
+    struct client maker; /* of the call */
     struct handle handle;
+    bool known;     /* `handle` */
     bool collected; /* it was handed out before */
+    bool hands_out; /* the handle says so: the result is fetched, and given out */
     bool answered;  /* its answer to a question of the call counts */
 };
 
@@ -188,7 +188,12 @@ static bool may_have(const struct caller2026 *caller)
            server_now(caller->server) - handle->collected_ms < HANDLE_AGAIN_MS;
 }
 
-static void loaded(void *data, nod_status status, const struct store_reply *reply);
+/* Goes to the door. What it has found there, attach_found and attach_back say. */
+static void attach_comes(struct caller2026 *caller)
+{
+    caller->busy++;
+    engine_return(caller->server->opts.engine, &caller->comer);
+}
 
 /* Those who wait for the call already, and this request, get the same end. */
 static bool join(struct caller2026 *caller, struct caller2026 *other)
@@ -201,31 +206,12 @@ static bool join(struct caller2026 *caller, struct caller2026 *other)
     return true;
 }
 
-/* --- a call whose tool is not here --- */
-
-static void gone_stored(void *data, nod_status status)
-{
-    struct caller2026 *caller = data;
-
-    if (caller->server && !caller->over) {
-        if (status == NOD_E_STORE)
-            store_failed(caller);
-        else
-            attach2026_collect(caller);
-    }
-    caller->busy--;
-    caller_settle(caller);
-}
-
 static void look_again(void *data)
 {
     struct caller2026 *caller = data;
-    struct store *store = engine_store(caller->server->opts.engine);
 
-    if (caller->over)
-        return;
-    caller->busy++;
-    store->ops->load_call(store, id_str(&caller->attach->call), loaded, caller);
+    if (!caller->over)
+        attach_comes(caller);
 }
 
 /* Another node may have the tool: the call is looked at until it has ended, or until the soft
@@ -248,61 +234,12 @@ static void wait_elsewhere(struct caller2026 *caller, struct str call_id)
     buf_finish(&body);
 }
 
-static void attach_gone(struct caller2026 *caller, const struct call_record *record)
-{
-    if (record->state == CALL_STORED_FINISHED || record->state == CALL_STORED_CANCELLED) {
-        attach2026_collect(caller);
-    } else if (gone_for_good(caller->server, record)) {
-        caller->busy++;
-        gone_end(caller->server, record, gone_stored, caller);
-    } else {
-        wait_elsewhere(caller, record->id);
-    }
-}
-
-static void attach_to(struct caller2026 *caller, const struct call_record *record)
-{
-    struct mcp_server *server = caller->server;
-    struct engine *engine = server->opts.engine;
-    struct call *live = engine_find(engine, record->id);
-    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
-
-    if (live && (join(caller, caller2026_of(live)) || caller_away_give_way(live, &caller->caller)))
-        return;
-    struct client maker = caller_record_maker(record);
-    if (!live && !target)
-        attach_gone(caller, record);
-    else if (live ||
-             !engine_adopt(engine, &(struct adopt_spec){ .record = record,
-                                                         .target = target,
-                                                         .keep_asked_ms = MCP_STATE_GRACE_MS,
-                                                         .handed = true,
-                                                         .made_by = &maker,
-                                                         .caller = &caller->caller }))
-        say_failure(caller, NOD_E_NOT_FOUND, "CALL_BUSY", is_elsewhere);
-}
-
-static void loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct caller2026 *caller = data;
-
-    if (caller->server && !caller->over) {
-        if (status == NOD_OK && !reply->call->forgotten)
-            attach_to(caller, reply->call);
-        else if (status == NOD_E_STORE)
-            store_failed(caller);
-        else
-            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
-    }
-    caller->busy--;
-    caller_settle(caller);
-}
-
 static void found(void *data, nod_status status, const struct handle *handles, size_t count)
 {
     struct caller2026 *caller = data;
 
     if (caller->server && !caller->over) {
+        caller->attach->known = count > 0;
         if (count)
             caller->attach->handle = handles[0];
         caller->attach->collected = count && handles[0].collected_ms;
@@ -316,44 +253,107 @@ static void found(void *data, nod_status status, const struct handle *handles, s
         } else if (!may_have(caller)) {
             say_failure(caller, NOD_E_NOT_FOUND, "RESULT_HANDED_OUT", was_collected);
         } else {
-            struct store *store = engine_store(caller->server->opts.engine);
-            caller->busy++;
-            store->ops->load_call(store, id_str(&caller->attach->call), loaded, caller);
+            attach_comes(caller);
         }
     }
     caller->busy--;
     caller_settle(caller);
 }
 
-static void named_loaded(void *data, nod_status status, const struct store_reply *reply)
+static struct caller2026 *attaching(const struct comer *comer)
 {
-    struct caller2026 *caller = data;
-    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
+    return LIST_OF(comer, struct caller2026, comer);
+}
+
+static bool attach_there(const struct comer *comer)
+{
+    return attaching(comer)->server && !attaching(comer)->over;
+}
+
+static enum found attach_found(struct comer *comer, const struct call_record *record)
+{
+    struct caller2026 *caller = attaching(comer);
+    struct call *live = engine_find(caller->server->opts.engine, record->id);
     char key[HANDLE_KEY_LEN + 1];
 
-    if (caller->server && !caller->over) {
-        if (status == NOD_E_STORE) {
-            store_failed(caller);
-        } else if (!record || record->forgotten || record->id.len != ID_LEN ||
-                   !str_eq(record->principal, caller->principal)) {
-            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
-        } else {
-            caller->attach->call = id_of(record->id);
-            handle_key(record->principal, record->target, record->args, record->id, key);
-            caller->busy++;
-            handles_find(caller->server, str_of(key), found, caller);
-        }
+    if (caller->attach->known && !(live && join(caller, caller2026_of(live))))
+        return FOUND_IT;
+    if (!caller->attach->known) { /* it is found by what the call was made with */
+        handle_key(record->principal, record->target, record->args, record->id, key);
+        caller->busy++;
+        handles_find(caller->server, str_of(key), found, caller);
     }
+    caller->busy--;
+    caller_settle(caller);
+    return FOUND_OTHER;
+}
+
+static bool attach_waits(struct comer *comer, const struct call_record *record,
+                         struct adopt_spec *spec)
+{
+    struct caller2026 *caller = attaching(comer);
+
+    caller->attach->maker = caller_record_maker(record);
+    spec->keep_asked_ms = MCP_STATE_GRACE_MS;
+    spec->handed = true;
+    spec->made_by = &caller->attach->maker;
+    spec->caller = &caller->caller;
+    return true;
+}
+
+static void attach_told(struct caller2026 *caller, const struct back *back)
+{
+    switch (back->as) {
+    case BACK_LEFT:
+    case BACK_WAITS:
+        break;
+    case BACK_ENDED:
+        if (!caller->attach->hands_out) {
+            attach2026_collect(caller);
+        } else if (back->outcome) {
+            caller_hands(caller, back->record->id);
+            caller_end(caller, back->outcome);
+        } else {
+            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
+        }
+        break;
+    case BACK_BUSY:
+        say_failure(caller, NOD_E_NOT_FOUND, "CALL_BUSY", is_elsewhere);
+        break;
+    case BACK_TOO_SOON:
+        wait_elsewhere(caller, back->record->id);
+        break;
+    case BACK_UNREAD:
+    case BACK_UNKNOWN:
+    case BACK_FORGOTTEN:
+        if (back->as == BACK_UNREAD && back->status == NOD_E_STORE)
+            store_failed(caller);
+        else
+            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
+        break;
+    }
+}
+
+static void attach_back(struct comer *comer, const struct back *back)
+{
+    struct caller2026 *caller = attaching(comer);
+
+    if (attach_there(comer))
+        attach_told(caller, back);
     caller->busy--;
     caller_settle(caller);
 }
 
-static void load_named(struct caller2026 *caller, struct str call_id)
-{
-    struct store *store = engine_store(caller->server->opts.engine);
+static const struct comer_ops attach_ops = {
+    .there = attach_there, .found = attach_found, .waits = attach_waits, .done = attach_back
+};
 
-    caller->busy++;
-    store->ops->load_call(store, call_id, named_loaded, caller);
+static void attach_named(struct caller2026 *caller, struct str call_id)
+{
+    caller->comer = (struct comer){ .ops = &attach_ops, .principal = caller->principal };
+    if (call_id.len == ID_LEN)
+        caller->comer.call = id_of(call_id);
+    attach_comes(caller);
 }
 
 static void was_answered(void *data, bool server, struct str call_id, const struct outcome *refusal)
@@ -365,7 +365,7 @@ static void was_answered(void *data, bool server, struct str call_id, const stru
         if (refusal)
             caller_end(caller, refusal);
         else
-            load_named(caller, call_id);
+            attach_named(caller, call_id);
     }
     caller->busy--;
     caller_settle(caller);
@@ -392,33 +392,11 @@ void attach2026_start(struct caller2026 *caller, const struct own_tool *tool,
                       (struct visitor){ caller->principal, caller->caller.roles },
                       caller->principal, was_answered, caller);
     } else {
-        load_named(caller, wish.call_id);
+        attach_named(caller, wish.call_id);
     }
 }
 
 /* --- the end --- */
-
-static void result_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct caller2026 *caller = data;
-    struct outcome outcome;
-    struct arena arena;
-
-    if (caller->server && !caller->over) {
-        arena_init(&arena, ATTACH_ARENA_MAX);
-        if (status == NOD_OK && reply->call->result.len &&
-            outcome_read(&arena, arena_str(&arena, reply->call->result), &outcome) == NOD_OK) {
-            caller_hands(caller, reply->call->id);
-            caller_end(caller, &outcome);
-        } else if (status == NOD_E_STORE)
-            store_failed(caller);
-        else
-            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
-        arena_finish(&arena);
-    }
-    caller->busy--;
-    caller_settle(caller);
-}
 
 static void collected(void *data, nod_status status)
 {
@@ -426,10 +404,9 @@ static void collected(void *data, nod_status status)
 
     CRASH_POINT(collect_after);
     if (caller->server && !caller->over) {
-        struct store *store = engine_store(caller->server->opts.engine);
         if (status == NOD_OK) {
-            caller->busy++;
-            store->ops->load_call(store, id_str(&caller->attach->call), result_loaded, caller);
+            caller->attach->hands_out = true;
+            attach_comes(caller);
         } else {
             store_failed(caller); /* nothing was handed out, and it can be had later */
         }

@@ -9,6 +9,7 @@
 #define NOD_MCP_ERA2026_CALLER_H
 
 #include "base/list.h"
+#include "core/comeback.h"
 #include "crypto/digest.h"
 #include "mcp/era2026/methods.h"
 #include "mcp/era2026/pipe.h"
@@ -58,6 +59,7 @@ struct deferred { /* something a caller does when the stack is clear */
 
 struct caller2026 {
     struct caller caller;      /* first */
+    struct comer comer;        /* with a requestState, or `attach`: comes for its call */
     struct mcp_server *server; /* NULL: the server is gone */
     struct list link;          /* of the server */
     struct list waiters;
@@ -70,6 +72,7 @@ struct caller2026 {
     bool pages;                /* that client can open a page, whoever is asked on it */
     bool tasks;                /* it may be answered with a task */
     bool resumed;              /* it came with a requestState */
+    bool imports;              /* its state knows more of the call than our store */
     bool won;                  /* an answer of this request counted */
     bool brought_ahead;        /* what it brought before its turn was given in its turn */
     struct attach2026 *attach; /* it finds a call that was made before: attach_tool.h; or NULL */
@@ -85,8 +88,6 @@ struct caller2026 {
     /* With a requestState. */
     struct str state_text;
     struct str args; /* JSON */
-    struct ask_record *asks;
-    size_t ask_count, ask_room;
 
     struct timer timer; /* for a hold, or the next look */
     int64_t until;      /* by the loop's clock: when to stop looking */

@@ -1,13 +1,11 @@
 /*
  * mcp/era2026/resume: going on with a call by its requestState.
  *
- *     open the state ▶ is it of our store? ▶ is the call live here? ▶ what does the store say? ▶
- *     adopt it
+ *     open the state ▶ is it of our store? ▶ is the call live here? ▶ the door (core/comeback.h)
  *
  *   live, with the same state and answers   this request waits for the same end
  *   live, otherwise                         looked at again when it is not, within MCP_HOLD_MS
- *   waiting, or runnable                    adopted: the core ends it if its target has changed
- *   running elsewhere                       adopted: the core waits for its end, or its turn
+ *   it has not ended                        it goes on for this request
  *   finished                                the stored result, if the answers are those it had
  *   cancelled, forgotten, or not known      refused: it has ended, and never runs again
  *
@@ -33,10 +31,7 @@
 
 enum { MCP_WAITERS_MAX = 64 }; /* requests that wait for the end of one call */
 
-enum { ASKS_AT_FIRST = 4 };
-_Static_assert((STORE_CLAIM_MOST & (STORE_CLAIM_MOST - 1)) == 0 &&
-                   (ASKS_AT_FIRST & (ASKS_AT_FIRST - 1)) == 0,
-               "doubling must meet the most");
+#define TOO_LARGE "The call is too large."
 
 const char resume_other_answers[] =
     "These questions were answered before, with other answers; nothing of this request counts.";
@@ -93,8 +88,6 @@ void resume_later(struct caller2026 *caller)
     look_later(caller);
 }
 
-/* --- what the store has --- */
-
 /* How often was it asked? Our store knows. A portable state may have been at another node since. */
 static int attempt_of(const struct caller2026 *caller, const struct ask_record *ask)
 {
@@ -106,37 +99,6 @@ static int attempt_of(const struct caller2026 *caller, const struct ask_record *
             return carried->attempt;
     }
     return ask->attempt;
-}
-
-/* Most calls have one or two asks: room for as many as there may be would be wasted. */
-static bool make_room(struct caller2026 *caller)
-{
-    if (caller->ask_count < caller->ask_room)
-        return true;
-    if (caller->ask_room == STORE_CLAIM_MOST)
-        return false;
-    size_t room = caller->ask_room ? caller->ask_room * 2 : ASKS_AT_FIRST;
-    struct ask_record *asks = arena_alloc(&caller->arena, room * sizeof(*asks));
-    if (!asks)
-        return false;
-    if (caller->ask_count)
-        memcpy(asks, caller->asks, caller->ask_count * sizeof(*asks));
-    caller->asks = asks;
-    caller->ask_room = room;
-    return true;
-}
-
-static void keep_ask(void *data, const struct store_row *row)
-{
-    struct caller2026 *caller = data;
-
-    if (!row->ask || row->ask->state != ASK_PENDING || !make_room(caller))
-        return;
-    struct ask_record *ask = &caller->asks[caller->ask_count++];
-    *ask = ask_record_copy(&caller->arena, row->ask);
-    ask->principal = caller->principal;
-    ask->scope = caller->principal;
-    ask->target = caller->target->name;
 }
 
 /* --- answers that were given before --- */
@@ -203,21 +165,18 @@ static void put_again(struct caller2026 *caller, struct call *call)
         ask_put_again(ask, attempt_of(caller, ask_record(ask)));
 }
 
-static void adopt(struct caller2026 *caller, bool import)
+static void adopt_spec_fill(struct caller2026 *caller, struct adopt_spec *spec)
 {
-    struct adopt_spec spec = { .record = &caller->record,
-                               .asks = caller->asks,
-                               .ask_count = caller->ask_count,
-                               .import = import,
-                               .portable = caller->server->opts.portable_states,
-                               .target = caller->target,
-                               .hold_steps = caller_holds_steps(caller),
-                               .keep_asked_ms = MCP_STATE_GRACE_MS,
-                               .caller = &caller->caller };
+    spec->record = &caller->record;
+    spec->portable = caller->server->opts.portable_states;
+    spec->hold_steps = caller_holds_steps(caller);
+    spec->keep_asked_ms = MCP_STATE_GRACE_MS;
+    spec->caller = &caller->caller;
+}
 
-    if (caller->arena.exhausted)
-        caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The call is too large."), STR_NONE);
-    else if (!engine_adopt(caller->server->opts.engine, &spec))
+static void adopted(struct caller2026 *caller, bool ours)
+{
+    if (!ours)
         look_later(caller); /* another request was faster */
     else if (caller->caller.call)
         put_again(caller, caller->caller.call);
@@ -226,6 +185,10 @@ static void adopt(struct caller2026 *caller, bool import)
 static void import(struct caller2026 *caller)
 {
     const struct state *state = &caller->state;
+    struct ask_record *asks = arena_zalloc(&caller->arena, (state->ask_count + 1) * sizeof(*asks));
+    struct adopt_spec spec = {
+        .asks = asks, .ask_count = state->ask_count, .target = caller->target, .import = true
+    };
 
     caller->record = (struct call_record){ .id = state->call_id,
                                            .principal = caller->principal,
@@ -238,131 +201,72 @@ static void import(struct caller2026 *caller)
                                            .notices = state->notices,
                                            .entries = state->entries,
                                            .entry_count = state->entry_count };
-    caller->asks = arena_zalloc(&caller->arena, (state->ask_count + 1) * sizeof(*caller->asks));
-    caller->ask_count = caller->asks ? state->ask_count : 0;
-    for (size_t i = 0; i < caller->ask_count; i++) {
-        struct ask_record *ask = &caller->asks[i];
-        *ask = state->asks[i];
-        ask->call_id = state->call_id;
-        ask->principal = ask->scope = caller->principal;
-        ask->target = caller->target->name;
+    for (size_t i = 0; asks && i < state->ask_count; i++) {
+        asks[i] = state->asks[i];
+        asks[i].call_id = state->call_id;
+        asks[i].principal = asks[i].scope = caller->principal;
+        asks[i].target = caller->target->name;
     }
-    if (responses_agree(caller_given(caller), state->entries, state->entry_count, &caller->arena))
-        adopt(caller, true);
+    adopt_spec_fill(caller, &spec);
+    if (caller->arena.exhausted)
+        caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR(TOO_LARGE), STR_NONE);
+    else if (responses_agree(caller_given(caller), state->entries, state->entry_count,
+                             &caller->arena))
+        adopted(caller, engine_adopt(caller->server->opts.engine, &spec));
     else
         resume_refuse_answers(caller);
 }
 
-static void asks_scanned(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct caller2026 *caller = data;
+/* --- what was found --- */
 
-    (void)reply;
-    if (caller->server && !caller->over) {
-        if (status == NOD_OK)
-            adopt(caller, false);
-        else
-            caller_fail(caller, resume_http(caller->server, status), RPC_INTERNAL_ERROR,
-                        resume_why_not(caller->server, status), STR_NONE);
-    }
-    caller->busy--;
-    caller_settle(caller);
+static struct caller2026 *resuming(const struct comer *comer)
+{
+    return LIST_OF(comer, struct caller2026, comer);
 }
 
-static void asks_forget(struct caller2026 *caller)
+static bool resume_there(const struct comer *comer)
 {
-    caller->asks = NULL;
-    caller->ask_count = caller->ask_room = 0;
+    return resuming(comer)->server && !resuming(comer)->over;
 }
 
-static void scan_asks(struct caller2026 *caller)
+static void resume_unread(struct caller2026 *caller, nod_status status)
 {
-    struct store *store = engine_store(caller->server->opts.engine);
-
-    asks_forget(caller);
-    caller->busy++;
-    store->ops->scan(store,
-                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
-                                           .key = caller->record.id,
-                                           .limit = STORE_CLAIM_MOST },
-                     keep_ask, asks_scanned, caller);
+    caller_fail(caller, resume_http(caller->server, status), RPC_INTERNAL_ERROR,
+                resume_why_not(caller->server, status), STR_NONE);
 }
 
-/* --- what has ended --- */
-
-static void respond_stored(struct caller2026 *caller, struct str text)
+/* The caller looked at something else first: it goes on with the call, or its client was told
+ * otherwise. */
+static void resume_decided(struct caller2026 *caller, bool goes_on)
 {
-    struct outcome outcome;
-    struct arena arena;
-
-    arena_init(&arena, MCP_TREE_MAX);
-    if (outcome_read(&arena, text, &outcome) != NOD_OK || outcome.status == NOD_E_CANCELLED) {
-        caller_refuse(caller);
-    } else {
-        caller_hands(caller, caller->state.call_id);
-        caller_end(caller, &outcome);
-    }
-    arena_finish(&arena);
-}
-
-/* --- looking --- */
-
-static void record_keep(struct caller2026 *caller, const struct call_record *record)
-{
-    if (record != &caller->record)
-        caller->record = call_record_copy(&caller->arena, record);
-    if (!caller->record.version) /* a store that does not outlive the process keeps none */
-        caller->record.version = version_number(caller->state.version);
-}
-
-static void go_on(struct caller2026 *caller, const struct call_record *record)
-{
-    switch (record->state) {
-    case CALL_STORED_WAITING:
-        if (caller->state.entry_count > record->entry_count) {
-            import(caller); /* portable: it went on at a node that shares no store with us */
-        } else {
-            record_keep(caller, record);
-            if (engine_store(caller->server->opts.engine)->ops->load_with_asks)
-                adopt(caller, false);
-            else
-                scan_asks(caller);
-        }
-        break;
-    case CALL_STORED_RUNNABLE:
-    case CALL_STORED_RUNNING:
-        record_keep(caller, record);
-        asks_forget(caller);
-        adopt(caller, false);
-        break;
-    case CALL_STORED_FINISHED:
-    case CALL_STORED_CANCELLED: /* by its client, or with its target: no answer was taken */
-        respond_stored(caller, record->result);
-        break;
+    comer_goes_on(&caller->comer, goes_on);
+    if (!goes_on) {
+        caller->busy--;
+        caller_settle(caller);
     }
 }
 
 static void not_a_task(struct caller2026 *caller, bool was)
 {
-    if (!was && caller->server && !caller->over)
-        go_on(caller, &caller->record);
+    resume_decided(caller, !was);
 }
 
 /* What it brings is what the call was told, as far as it was told anything by this client. */
-static void agreed(struct caller2026 *caller, const struct call_record *record)
+static enum found agreed(struct caller2026 *caller)
 {
-    struct task *task = task_find(caller->server, record->id, caller->principal);
+    struct str id = caller->state.call_id;
+    struct task *task = task_find(caller->server, id, caller->principal);
 
-    if (task && caller->tasks) { /* it has become one already, by the very same answers */
+    if (task && caller->tasks) /* it has become one already, by the very same answers */
         tasks_respond(caller, task);
-    } else if (task) {
+    else if (task)
         caller_refuse(caller);
-    } else if (caller_holds_steps(caller) && server_survives(caller->server)) {
-        record_keep(caller, record); /* perhaps another node has made it one */
-        tasks_resumed(caller, caller->record.id, not_a_task);
-    } else {
-        go_on(caller, record);
-    }
+    if (task)
+        return FOUND_OTHER;
+    if (!caller_holds_steps(caller) || !server_survives(caller->server))
+        return FOUND_IT;
+    tasks_resumed(caller, id, not_a_task); /* perhaps another node has made it one */
+    return FOUND_LATER;
 }
 
 /* A look at who it was that answered otherwise, and where. */
@@ -389,77 +293,151 @@ static void contested(void *data, nod_status status, const struct store_reply *r
 {
     struct contest *contest = data;
     struct caller2026 *caller = contest->caller;
+    bool own = contest->own;
 
     (void)reply;
-    if (caller->server && !caller->over) {
-        if (status != NOD_OK)
-            caller_fail(caller, resume_http(caller->server, status), RPC_INTERNAL_ERROR,
-                        resume_why_not(caller->server, status), STR_NONE);
-        else if (contest->own)
+    mem_free(contest);
+    if (!resume_there(&caller->comer)) {
+        resume_decided(caller, true);
+    } else if (status != NOD_OK || own) {
+        if (own)
             resume_refuse_answers(caller);
         else
-            agreed(caller, &caller->record);
+            resume_unread(caller, status);
+        resume_decided(caller, false);
+    } else {
+        enum found found = agreed(caller);
+        if (found != FOUND_LATER)
+            resume_decided(caller, found == FOUND_IT);
     }
-    mem_free(contest);
-    caller->busy--;
-    caller_settle(caller);
 }
 
 /* If it was this client, it is told so. If it was somebody on another surface, they came first: the
  * client gets the result, or the next question. */
-static void contest_begin(struct caller2026 *caller, const struct call_record *record)
+static enum found contest_begin(struct caller2026 *caller)
 {
     struct store *store = engine_store(caller->server->opts.engine);
 
     if (!engine_asks_elsewhere(caller->server->opts.engine, caller->target)) {
         resume_refuse_answers(caller);
-        return;
+        return FOUND_OTHER;
     }
     struct contest *contest = MEM_NEW(struct contest);
-    record_keep(caller, record);
     contest->caller = caller;
-    caller->busy++;
-    store->ops->scan(store,
-                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = caller->record.id },
-                     contested_ask, contested, contest);
+    store->ops->scan(
+        store, &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = caller->state.call_id },
+        contested_ask, contested, contest);
+    return FOUND_LATER;
 }
 
-static void found(struct caller2026 *caller, const struct call_record *record)
+static enum found resume_means(struct caller2026 *caller, const struct call_record *record)
 {
-    if (!str_eq(record->principal, caller->principal) || record->kind != caller->target->kind ||
-        !str_eq(record->target, caller->target->name)) {
+    if (record->kind != caller->target->kind || !str_eq(record->target, caller->target->name)) {
         caller_refuse(caller);
-        return;
+        return FOUND_OTHER;
     }
     if (record->state == CALL_STORED_CANCELLED)
-        go_on(caller, record);
-    else if (responses_agree(caller_given(caller), record->entries, record->entry_count,
-                             &caller->arena))
-        agreed(caller, record);
-    else
-        contest_begin(caller, record);
+        return FOUND_IT;
+    if (record->state != CALL_STORED_FINISHED) {
+        caller->record = call_record_copy(&caller->arena, record);
+        if (!caller->record.version) /* a store that does not outlive the process keeps none */
+            caller->record.version = version_number(caller->state.version);
+    }
+    if (caller->arena.exhausted) {
+        caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR(TOO_LARGE), STR_NONE);
+        return FOUND_OTHER;
+    }
+    if (!responses_agree(caller_given(caller), record->entries, record->entry_count,
+                         &caller->arena))
+        return contest_begin(caller);
+    return agreed(caller);
 }
 
-static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
+static enum found resume_found(struct comer *comer, const struct call_record *record)
 {
-    struct caller2026 *caller = data;
+    struct caller2026 *caller = resuming(comer);
+    enum found found = resume_means(caller, record);
 
-    if (caller->server && !caller->over) {
-        if (status == NOD_OK && reply->call->forgotten)
-            caller_refuse(caller); /* it has ended, and its result is no longer known */
-        else if (status == NOD_OK)
-            found(caller, reply->call);
-        else if (status == NOD_E_NOT_FOUND && caller->state.store.len == 0)
-            import(caller);
-        else if (status == NOD_E_NOT_FOUND)
-            caller_refuse(caller); /* our store knew it: it has ended, and is forgotten */
-        else
-            caller_fail(caller, resume_http(caller->server, status), RPC_INTERNAL_ERROR,
-                        resume_why_not(caller->server, status), STR_NONE);
+    if (found == FOUND_OTHER) {
+        caller->busy--;
+        caller_settle(caller);
     }
+    return found;
+}
+
+static bool resume_waits(struct comer *comer, const struct call_record *record,
+                         struct adopt_spec *spec)
+{
+    struct caller2026 *caller = resuming(comer);
+
+    /* portable: it went on at a node that shares no store with us */
+    caller->imports =
+        record->state == CALL_STORED_WAITING && caller->state.entry_count > record->entry_count;
+    adopt_spec_fill(caller, spec);
+    return !caller->imports && !engine_find(caller->server->opts.engine, record->id);
+}
+
+static void respond_stored(struct caller2026 *caller, const struct outcome *outcome)
+{
+    if (!outcome || outcome->status == NOD_E_CANCELLED) {
+        caller_refuse(caller);
+    } else {
+        caller_hands(caller, caller->state.call_id);
+        caller_end(caller, outcome);
+    }
+}
+
+static void resume_told(struct caller2026 *caller, const struct back *back)
+{
+    switch (back->as) {
+    case BACK_LEFT:
+        break;
+    case BACK_UNREAD:
+        if (back->status == NOD_E_LIMIT)
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR(TOO_LARGE), STR_NONE);
+        else
+            resume_unread(caller, back->status);
+        break;
+    case BACK_UNKNOWN:
+        if (caller->state.store.len == 0)
+            import(caller);
+        else
+            caller_refuse(caller); /* our store knew it: it has ended, and is forgotten */
+        break;
+    case BACK_FORGOTTEN:
+        caller_refuse(caller);
+        break;
+    case BACK_ENDED: /* also by its client, or with its target: then no answer was taken */
+        respond_stored(caller, back->outcome);
+        break;
+    case BACK_WAITS:
+    case BACK_BUSY:
+        if (caller->imports)
+            import(caller);
+        else
+            adopted(caller, back->as == BACK_WAITS);
+        break;
+    case BACK_TOO_SOON: /* its target went while the store was asked */
+        look_later(caller);
+        break;
+    }
+}
+
+static void resume_back(struct comer *comer, const struct back *back)
+{
+    struct caller2026 *caller = resuming(comer);
+
+    if (resume_there(comer))
+        resume_told(caller, back);
     caller->busy--;
     caller_settle(caller);
 }
+
+static const struct comer_ops resume_ops = {
+    .there = resume_there, .found = resume_found, .waits = resume_waits, .done = resume_back
+};
+
+/* --- looking --- */
 
 static size_t waiting_with(const struct caller2026 *caller)
 {
@@ -491,14 +469,8 @@ static void look(struct caller2026 *caller)
     } else if (live && !task_find(server, caller->state.call_id, caller->principal)) {
         look_later(caller);
     } else {
-        struct store *store = engine_store(server->opts.engine);
-        asks_forget(caller);
         caller->busy++;
-        if (store->ops->load_with_asks)
-            store->ops->load_with_asks(store, caller->state.call_id, STORE_CLAIM_MOST, keep_ask,
-                                       call_loaded, caller);
-        else
-            store->ops->load_call(store, caller->state.call_id, call_loaded, caller);
+        engine_return(server->opts.engine, &caller->comer);
     }
 }
 
@@ -538,6 +510,12 @@ void resume_begin(struct caller2026 *caller)
         refuse_state(caller);
     else if (!str_eq(caller->state.store, caller_store(server)))
         caller_fail(caller, 400, RPC_INVALID_PARAMS, str_of(resume_other_store), STR_NONE);
-    else
+    else {
+        caller->comer = (struct comer){ .ops = &resume_ops,
+                                        .call = id_of(caller->state.call_id),
+                                        .principal = caller->principal,
+                                        .asks = true,
+                                        .spares = server->opts.portable_states };
         look(caller);
+    }
 }

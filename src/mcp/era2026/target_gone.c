@@ -2,17 +2,16 @@
  * mcp/era2026/target_gone: a request that comes with the state of a call whose target is not here.
  *
  * Its call may have ended before that, and then the request gets its result. If it has not ended,
- * it ends now, and the request is answered when that is stored. While another node may have the
- * target (gone.h), and with portable states, nothing ends, and the client is told to come again
- * later.
+ * it ends now, and the request is answered when that is stored (core/comeback.h). While another
+ * node may have the target, and with portable states, nothing ends, and the client is told to come
+ * again later.
  */
 #include "base/mem.h"
-#include "core/catalog.h"
+#include "core/comeback.h"
 #include "core/json_digest.h"
 #include "mcp/era2026/caller.h"
 #include "mcp/shared/delivery.h"
 #include "mcp/wire/failure.h"
-#include "mcp/shared/gone.h"
 #include "mcp/era2026/pipe.h"
 #include "mcp/wire/result.h"
 #include "mcp/shared/work.h"
@@ -22,6 +21,7 @@ enum { HOMELESS_DATA_MAX = 64 << 10 }; /* bytes of what the error carries */
 /* A request that came with the state of such a call, while the store is asked about it. */
 struct homeless {
     struct server_work work; /* first */
+    struct comer comer;      /* comes for the call */
     struct response response;
     struct in_flight in_flight;
     enum target_kind kind;
@@ -31,7 +31,6 @@ struct homeless {
     struct str name, principal; /* of the target; who asks */
     const struct json *responses;
     struct state state;
-    struct outcome end; /* it has ended */
 };
 
 static void homeless_gone(struct response *response)
@@ -83,26 +82,17 @@ static int homeless_refuse(struct homeless *homeless)
     return homeless_error(homeless, 400, RPC_INVALID_PARAMS, STR(CALLER_STATE_REFUSED));
 }
 
-static int homeless_ended(struct homeless *homeless, const struct call_record *record)
+static int homeless_ended(struct homeless *homeless, const struct back *back)
 {
     struct mcp_server *server = homeless->work.server;
-    struct outcome outcome;
 
-    if (outcome_read(&homeless->arena, record->result, &outcome) != NOD_OK ||
-        outcome.status == NOD_E_CANCELLED)
+    if (!back->outcome || back->outcome->status == NOD_E_CANCELLED)
         return homeless_refuse(homeless);
-    if (!homeless->response.over)
-        delivery_begin(server, homeless->response.exchange, record->id);
-    if (record->state == CALL_STORED_CANCELLED)
-        return homeless_over(homeless, &outcome);
-    return result_respond(&server->out, &server->opts.self, homeless->id, homeless->part, &outcome);
-}
-
-/* Others may have its target, or it runs here with the one it began with. */
-static bool may_still_end(struct mcp_server *server, const struct call_record *record)
-{
-    return server->opts.portable_states || !record ||
-           engine_find(server->opts.engine, record->id) || !gone_for_good(server, record);
+    delivery_begin(server, homeless->response.exchange, back->record->id);
+    if (back->record->state == CALL_STORED_CANCELLED)
+        return homeless_over(homeless, back->outcome);
+    return result_respond(&server->out, &server->opts.self, homeless->id, homeless->part,
+                          back->outcome);
 }
 
 static int homeless_later(struct homeless *homeless)
@@ -128,78 +118,70 @@ static void homeless_respond(struct homeless *homeless, int status)
     homeless_free(homeless);
 }
 
-static void homeless_stored(void *data, nod_status status)
+static struct homeless *homeless_of(const struct comer *comer)
 {
-    struct homeless *homeless = data;
+    return LIST_OF(comer, struct homeless, comer);
+}
+
+static bool homeless_there(const struct comer *comer)
+{
+    return homeless_of(comer)->work.server && !homeless_of(comer)->response.over;
+}
+
+static enum found homeless_found(struct comer *comer, const struct call_record *record)
+{
+    struct homeless *homeless = homeless_of(comer);
+    int http;
+
+    buf_clear(&homeless->work.server->out);
+    if (record->kind != homeless->kind || !str_eq(record->target, homeless->name))
+        http = homeless_refuse(homeless);
+    else if (record->state == CALL_STORED_CANCELLED ||
+             responses_agree(homeless->responses, record->entries, record->entry_count,
+                             &homeless->arena))
+        return FOUND_IT;
+    else
+        http = homeless_error(homeless, 400, RPC_INVALID_PARAMS, str_of(resume_other_answers));
+    homeless_respond(homeless, http);
+    return FOUND_OTHER;
+}
+
+static void homeless_back(struct comer *comer, const struct back *back)
+{
+    struct homeless *homeless = homeless_of(comer);
+    struct mcp_server *server = homeless->work.server;
     int http = 0;
 
-    if (homeless->work.server) {
-        buf_clear(&homeless->work.server->out);
-        if (status == NOD_OK)
-            http = homeless_over(homeless, &homeless->end);
-        else
-            http = homeless_later(homeless); /* it had ended before, or the store is away */
+    if (server)
+        buf_clear(&server->out);
+    switch (back->as) {
+    case BACK_LEFT:
+        break;
+    case BACK_UNREAD:
+        http = homeless_error(homeless, resume_http(server, back->status), RPC_INTERNAL_ERROR,
+                              resume_why_not(server, back->status));
+        break;
+    case BACK_UNKNOWN: /* a portable state is the call itself */
+        http = server->opts.portable_states ? homeless_later(homeless) : homeless_refuse(homeless);
+        break;
+    case BACK_FORGOTTEN:
+        http = homeless_refuse(homeless);
+        break;
+    case BACK_ENDED:
+        http = homeless_ended(homeless, back);
+        break;
+    case BACK_WAITS:
+    case BACK_BUSY: /* it runs here with the target it began with */
+    case BACK_TOO_SOON:
+        http = homeless_later(homeless);
+        break;
     }
     homeless_respond(homeless, http);
 }
 
-/* 0: the reply comes when the end is stored; it may be gone by now. No record: it is with a state
- * that no store knows. */
-static int homeless_not_ended(struct homeless *homeless, const struct call_record *record)
-{
-    struct mcp_server *server = homeless->work.server;
-    const struct so_far so_far = {
-        .entries = record ? record->entries : homeless->state.entries,
-        .count = record ? record->entry_count : homeless->state.entry_count,
-        .answered = record && record->state != CALL_STORED_WAITING,
-        .interrupted = record && record->state == CALL_STORED_RUNNING,
-    };
-
-    homeless->end = outcome_gone(&homeless->arena, homeless->name, &so_far);
-    if (may_still_end(server, record))
-        return homeless_later(homeless);
-    engine_end(server->opts.engine, homeless->state.call_id, &homeless->end, homeless_stored,
-               homeless);
-    return 0;
-}
-
-static int homeless_found(struct homeless *homeless, const struct call_record *record)
-{
-    if (record->forgotten || !str_eq(record->principal, homeless->principal) ||
-        record->kind != homeless->kind || !str_eq(record->target, homeless->name))
-        return homeless_refuse(homeless);
-    if (record->state == CALL_STORED_CANCELLED)
-        return homeless_ended(homeless, record);
-    if (!responses_agree(homeless->responses, record->entries, record->entry_count,
-                         &homeless->arena))
-        return homeless_error(homeless, 400, RPC_INVALID_PARAMS, str_of(resume_other_answers));
-    return record->state == CALL_STORED_FINISHED ? homeless_ended(homeless, record)
-                                                 : homeless_not_ended(homeless, record);
-}
-
-static void homeless_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct homeless *homeless = data;
-    struct mcp_server *server = homeless->work.server;
-    int http;
-
-    if (!server || homeless->response.over) {
-        homeless_respond(homeless, 0);
-        return;
-    }
-    buf_clear(&server->out);
-    if (status == NOD_OK)
-        http = homeless_found(homeless, reply->call);
-    else if (status == NOD_E_NOT_FOUND && server->opts.portable_states)
-        http = homeless_not_ended(homeless, NULL);
-    else if (status == NOD_E_NOT_FOUND)
-        http = homeless_refuse(homeless);
-    else
-        http = homeless_error(homeless, resume_http(server, status), RPC_INTERNAL_ERROR,
-                              resume_why_not(server, status));
-    if (http)
-        homeless_respond(homeless, http);
-}
+static const struct comer_ops homeless_comes = { .there = homeless_there,
+                                                 .found = homeless_found,
+                                                 .done = homeless_back };
 
 /* False: the state is not one of a call of that target. */
 static bool homeless_open(struct homeless *homeless, struct request *request, struct str method,
@@ -224,7 +206,6 @@ static bool homeless_open(struct homeless *homeless, struct request *request, st
 bool resume_gone(struct request *request, const struct wanted *wanted)
 {
     struct mcp_server *server = request->server;
-    struct store *store = engine_store(server->opts.engine);
 
     if (wanted->kind == TARGET_RESOURCE || !json_str(request->has.state).len)
         return false;
@@ -251,6 +232,10 @@ bool resume_gone(struct request *request, const struct wanted *wanted)
         request->has.responses ? json_copy(&homeless->arena, request->has.responses) : NULL;
     response_take(&homeless->response, request, homeless_gone);
     server_work_add(server, &homeless->work);
-    store->ops->load_call(store, homeless->state.call_id, homeless_loaded, homeless);
+    homeless->comer = (struct comer){ .ops = &homeless_comes,
+                                      .call = id_of(homeless->state.call_id),
+                                      .principal = homeless->principal,
+                                      .spares = server->opts.portable_states };
+    engine_return(server->opts.engine, &homeless->comer);
     return true;
 }

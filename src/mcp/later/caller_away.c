@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "core/gone.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/shared/live.h"
-#include "mcp/shared/gone.h"
 #include "mcp/shared/server_inside.h"
 
 enum {
@@ -78,18 +78,6 @@ bool caller_is_away(const struct call *call)
     return call_is_alone(call) || caller_away_of(call);
 }
 
-bool caller_away_give_way(struct call *call, struct caller *to)
-{
-    struct caller_away *away = caller_away_of(call);
-
-    if (!away && !call_is_alone(call))
-        return false;
-    call_change_caller(call, to);
-    if (away)
-        caller_away_free(away);
-    return true;
-}
-
 /* --- the caller --- */
 
 static void gone(void *data)
@@ -137,14 +125,24 @@ static int64_t caller_away_ask_ttl(struct caller *caller, const struct call *cal
     return away->asks_until ? away->asks_until - engine_now(away->server->opts.engine) : 0;
 }
 
+/* The client is back, with a caller of its own. */
+static bool caller_away_gives_way(struct caller *caller, struct call *call, struct caller *to)
+{
+    call_change_caller(call, to);
+    caller_away_free((struct caller_away *)(void *)caller);
+    return true;
+}
+
 static const struct caller_ops held_ops = { .away = true,
                                             .asked = caller_away_asked,
                                             .finished = caller_away_finished,
                                             .unloaded = caller_away_unloaded,
+                                            .gives_way = caller_away_gives_way,
                                             .ask_ttl_ms = caller_away_ask_ttl };
 static const struct caller_ops carried_ops = { .asked = caller_away_asked,
                                                .finished = caller_away_finished,
                                                .unloaded = caller_away_unloaded,
+                                               .gives_way = caller_away_gives_way,
                                                .ask_ttl_ms = caller_away_ask_ttl,
                                                .carries = true };
 
@@ -191,7 +189,7 @@ void caller_away_orphan(struct mcp_server *server, const struct call_record *rec
         return;
     arena_init(&arena, AWAY_ARENA_MAX);
     if (!target)
-        gone_orphan(server, record);
+        engine_orphan_gone(server->opts.engine, record);
     else if (caller_record_read(&arena, record->caller, &by))
         caller_away_go_on(server, record, target, &by);
     else

@@ -29,9 +29,6 @@ void caller_away_go_on(struct mcp_server *server, const struct call_record *reco
 /* Is the client of this call away, or does the call go on by itself? */
 bool caller_is_away(const struct call *call);
 
-/* The client is back, with a new caller. False: another one waits for the call. */
-bool caller_away_give_way(struct call *call, struct caller *to);
-
 /* The server is being destroyed. */
 void caller_away_stop(struct mcp_server *server);
 

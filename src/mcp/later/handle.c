@@ -190,14 +190,6 @@ void handles_find(struct mcp_server *server, struct str prefix, handles_found *f
 
 /* --- the request that made the call gets its result --- */
 
-bool handle_may_be(const struct call_record *record, char key[HANDLE_KEY_LEN + 1])
-{
-    if (record->kind != TARGET_TOOL || record->state != CALL_STORED_FINISHED || record->forgotten)
-        return false;
-    handle_key(record->principal, record->target, record->args, record->id, key);
-    return true;
-}
-
 struct collecting {
     struct mcp_server *server;
     void (*done)(void *data, nod_status status);
@@ -237,4 +229,29 @@ void handle_collect(struct mcp_server *server, const char *key,
 
     *collecting = (struct collecting){ server, done, data };
     handles_find(server, str_of(key), collect_found, collecting);
+}
+
+static void collect_first_done(void *data, nod_status status)
+{
+    struct comer *comer = data;
+
+    if (!comer->ops->there(comer))
+        comer->ops->done(comer, &(struct back){ .as = BACK_LEFT });
+    else if (status != NOD_OK)
+        comer->ops->done(comer, &(struct back){ .as = BACK_UNREAD, .status = NOD_E_STORE });
+    else
+        engine_return(comer->engine, comer);
+}
+
+bool handle_collect_first(struct mcp_server *server, struct comer *comer,
+                          const struct call_record *record, bool *marked)
+{
+    char key[HANDLE_KEY_LEN + 1];
+
+    if (*marked || record->kind != TARGET_TOOL || record->state != CALL_STORED_FINISHED)
+        return false;
+    *marked = true;
+    handle_key(record->principal, record->target, record->args, record->id, key);
+    handle_collect(server, key, collect_first_done, comer);
+    return true;
 }

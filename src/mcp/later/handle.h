@@ -18,6 +18,7 @@
 #define NOD_MCP_LATER_HANDLE_H
 
 #include "base/id.h"
+#include "core/comeback.h"
 #include "crypto/digest.h"
 #include "mcp/server.h"
 
@@ -52,12 +53,14 @@ bool handle_is_held(const struct mcp_server *server, const struct handle *handle
 void handle_put(struct mcp_server *server, const struct handle *handle, struct str whose,
                 uint64_t version, int64_t ttl_ms, void (*done)(void *data, nod_status status),
                 void *data);
-/* Could the result of this call be handed out by a handle? Then `key` is its key. */
-bool handle_may_be(const struct call_record *record, char key[HANDLE_KEY_LEN + 1]);
 /* The result of this call is about to be given to the request that made it. If there is a record,
  * it says so before done(NOD_OK): see era2025/soft.h. NOD_E_STORE: it must not be given now. */
 void handle_collect(struct mcp_server *server, const char *key,
                     void (*done)(void *data, nod_status status), void *data);
+/* The same for a comer that has found this end (core/comeback.h). True: it comes again when the
+ * record says so, or is told BACK_UNREAD. `*marked`: it was done before. */
+bool handle_collect_first(struct mcp_server *server, struct comer *comer,
+                          const struct call_record *record, bool *marked);
 
 /* Reads one by its key, or all that begin with this. `found` is called once, with at most
  * HANDLES_FOUND_MAX of them, and with NOD_E_STORE when the server is gone. */

@@ -18,7 +18,7 @@
  */
 #include "base/crash.h"
 #include "base/mem.h"
-#include "core/catalog.h"
+#include "core/comeback.h"
 #include "core/note.h"
 #include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
@@ -34,6 +34,8 @@ enum {
 
 struct answering {
     struct caller caller; /* first: waits for the end of the call */
+    struct comer comer;   /* comes for it, once the answer was taken */
+    struct client maker;  /* of the call */
     struct list link;
     struct views *views;
     struct run *run; /* NULL: it is over */
@@ -43,6 +45,8 @@ struct answering {
     bool too_large;
     bool same; /* it was given before, just as it is */
     struct view_record record;
+    bool known;     /* the handle of the pending result */
+    bool collected; /* the handle says that the result was handed out */
     struct handle handle;
     struct timer timer;
     struct arena arena;
@@ -182,37 +186,32 @@ static void give_result(struct answering *answering, const struct outcome *outco
     buf_finish(&body);
 }
 
-static void result_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct answering *answering = data;
-    struct outcome outcome;
-
-    answering->busy--;
-    if (answering->run && status == NOD_OK && reply->call->result.len &&
-        outcome_read(&answering->arena, arena_str(&answering->arena, reply->call->result),
-                     &outcome) == NOD_OK) {
-        engine_fetched(answering->views->server->opts.engine, reply->call->id);
-        give_result(answering, &outcome);
-    } else if (answering->run) {
-        was_taken(answering);
-    }
-    answering_settle(answering);
-}
-
 static void collected(void *data, nod_status status)
 {
     struct answering *answering = data;
 
-    answering->busy--;
     CRASH_POINT(collect_after);
     if (answering->run && status == NOD_OK) {
-        struct store *store = engine_store(answering->views->server->opts.engine);
-        answering->busy++;
-        store->ops->load_call(store, id_str(&answering->record.call), result_loaded, answering);
-    } else if (answering->run) {
-        was_taken(answering); /* it was not handed out, and can be had by its handle */
+        answering->collected = true;
+        engine_return(answering->views->server->opts.engine, &answering->comer);
+        return; /* which is busy as this was */
     }
+    if (answering->run)
+        was_taken(answering); /* it was not handed out, and can be had by its handle */
+    answering->busy--;
     answering_settle(answering);
+}
+
+static void collect(struct answering *answering)
+{
+    struct mcp_server *server = answering->views->server;
+    struct handle handle = answering->handle;
+
+    handle.held_until = 0;
+    handle.collected_ms = server_now(server);
+    CRASH_POINT(collect_before);
+    handle_put(server, &handle, STR_NONE, 0, engine_store(server->opts.engine)->keep_ms, collected,
+               answering);
 }
 
 static void call_finished(struct caller *caller, struct call *call, const struct outcome *outcome)
@@ -221,14 +220,8 @@ static void call_finished(struct caller *caller, struct call *call, const struct
 
     (void)call, (void)outcome;
     if (answering->run) {
-        struct mcp_server *server = answering->views->server;
-        struct handle handle = answering->handle;
-        handle.held_until = 0;
-        handle.collected_ms = server_now(server);
         answering->busy++;
-        CRASH_POINT(collect_before);
-        handle_put(server, &handle, STR_NONE, 0, engine_store(server->opts.engine)->keep_ms,
-                   collected, answering);
+        collect(answering);
     }
     answering->caller.call = NULL;
     answering_settle(answering);
@@ -296,40 +289,6 @@ static void end_due(void *data)
     answering_settle(answering);
 }
 
-/* Nobody waits for the call: it is run on for this request. */
-static void attach(struct answering *answering, const struct call_record *record)
-{
-    struct mcp_server *server = answering->views->server;
-    struct engine *engine = server->opts.engine;
-    struct call *live = engine_find(engine, record->id);
-    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
-    struct client maker = caller_record_maker(record);
-
-    if (!target || (live && !caller_away_give_way(live, &answering->caller)) ||
-        (!live &&
-         !engine_adopt(engine, &(struct adopt_spec){ .record = record,
-                                                     .target = target,
-                                                     .keep_ms = server->opts.session_idle_ms,
-                                                     .handed = true,
-                                                     .made_by = &maker,
-                                                     .caller = &answering->caller })))
-        was_taken(answering);
-    else if (answering->run)
-        timer_set(server->opts.loop, &answering->timer, VIEW_END_MS, end_due, answering);
-}
-
-static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct answering *answering = data;
-
-    if (answering->run && status == NOD_OK && !reply->call->forgotten)
-        attach(answering, reply->call);
-    else if (answering->run)
-        was_taken(answering);
-    answering->busy--;
-    answering_settle(answering);
-}
-
 /* The result was handed out already. Whoever sends the same answer again has not got it. */
 static bool is_again(const struct answering *answering, const struct handle *handle)
 {
@@ -351,38 +310,83 @@ static void handle_found(void *data, nod_status status, const struct handle *han
 {
     struct answering *answering = data;
 
-    if (answering->run && status == NOD_OK && count && is_nobodys(answering, &handles[0])) {
-        struct store *store = engine_store(answering->views->server->opts.engine);
+    bool has = answering->run && status == NOD_OK && count;
+
+    if (has && (is_nobodys(answering, &handles[0]) || is_again(answering, &handles[0]))) {
         answering->handle = handles[0];
-        store->ops->load_call(store, id_str(&answering->record.call), call_loaded, answering);
+        answering->known = true;
+        answering->collected = handles[0].collected_ms != 0;
+        engine_return(answering->views->server->opts.engine, &answering->comer);
         return; /* which is busy as this was */
     }
-    if (answering->run && status == NOD_OK && count && is_again(answering, &handles[0])) {
-        collected(answering, NOD_OK);
-        return;
-    }
     if (answering->run)
         was_taken(answering);
     answering->busy--;
     answering_settle(answering);
 }
 
-static void call_known(void *data, nod_status status, const struct store_reply *reply)
+static struct answering *answering_of(const struct comer *comer)
 {
-    struct answering *answering = data;
+    return LIST_OF(comer, struct answering, comer);
+}
+
+static bool answering_there(const struct comer *comer)
+{
+    return answering_of(comer)->run;
+}
+
+/* Whether anybody waits for the call, its handle says: that is looked for first. */
+static enum found answering_found(struct comer *comer, const struct call_record *call)
+{
+    struct answering *answering = answering_of(comer);
     char key[HANDLE_KEY_LEN + 1];
 
-    if (answering->run && status == NOD_OK && !reply->call->forgotten) {
-        const struct call_record *call = reply->call;
-        handle_key(call->principal, call->target, call->args, call->id, key);
-        handles_find(answering->views->server, str_of(key), handle_found, answering);
-        return;
+    if (answering->known)
+        return FOUND_IT;
+    handle_key(call->principal, call->target, call->args, call->id, key);
+    handles_find(answering->views->server, str_of(key), handle_found, answering);
+    return FOUND_OTHER; /* it comes again, and stays as busy */
+}
+
+/* Nobody waits for the call: it is run on for this request. */
+static bool answering_waits(struct comer *comer, const struct call_record *call,
+                            struct adopt_spec *spec)
+{
+    struct answering *answering = answering_of(comer);
+
+    answering->maker = caller_record_maker(call);
+    spec->keep_ms = answering->views->server->opts.session_idle_ms;
+    spec->handed = true;
+    spec->made_by = &answering->maker;
+    spec->caller = &answering->caller;
+    return true;
+}
+
+static void answering_back(struct comer *comer, const struct back *back)
+{
+    struct answering *answering = answering_of(comer);
+    struct mcp_server *server = answering->run ? answering->views->server : NULL;
+
+    if (server && back->as == BACK_ENDED && !answering->collected) {
+        collect(answering);
+        return; /* which is busy as this was */
     }
-    if (answering->run)
+    if (server && back->as == BACK_ENDED && back->outcome) {
+        engine_fetched(server->opts.engine, back->record->id);
+        give_result(answering, back->outcome);
+    } else if (server && back->as == BACK_WAITS) {
+        timer_set(server->opts.loop, &answering->timer, VIEW_END_MS, end_due, answering);
+    } else if (server) {
         was_taken(answering);
+    }
     answering->busy--;
     answering_settle(answering);
 }
+
+static const struct comer_ops answering_comes = { .there = answering_there,
+                                                  .found = answering_found,
+                                                  .waits = answering_waits,
+                                                  .done = answering_back };
 
 /* --- the answer --- */
 
@@ -428,8 +432,10 @@ static void answered(void *data, const struct answer_result *result)
     if (answering->run && taken) {
         CRASH_POINT(attach_after);
         answering->same = result->same;
-        struct store *store = engine_store(views->server->opts.engine);
-        store->ops->load_call(store, id_str(&answering->record.call), call_known, answering);
+        answering->comer.ops = &answering_comes;
+        answering->comer.call = answering->record.call;
+        answering->comer.principal = answering->run->principal;
+        engine_return(views->server->opts.engine, &answering->comer);
         return; /* which is busy as this was */
     }
     if (answering->run && result->status == NOD_E_STORE)

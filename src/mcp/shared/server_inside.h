@@ -56,7 +56,6 @@ struct mcp_server {
         *keepers;                      /* mcp/shared/delivery: who keeps results in this process */
     struct list_changes *list_changes; /* mcp/list_changed */
     struct callers_away *away;         /* mcp/later/caller_away: calls whose clients are away */
-    struct gone *gone;                 /* mcp/shared/gone: calls whose targets are not here */
     struct pending *pending;           /* mcp/later/pending: results that are still to come */
     struct model *model;               /* mcp/later/model; NULL: no model is asked */
     struct views *views;               /* mcp/later/view: questions in the chat */

@@ -20,10 +20,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "core/gone.h"
 #include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/shared/live.h"
-#include "mcp/shared/gone.h"
 #include "mcp/era2026/request_state.h"
 #include "mcp/tasks/tasks.h"
 #include "mcp/shared/work.h"
@@ -241,7 +241,7 @@ static void adopt(struct loading *loading)
     struct mcp_server *server = loading->work.server;
     struct target *target = target_of(loading);
 
-    if (!target && !gone_for_good(server, &loading->call)) {
+    if (!target && !gone_for_good(server->opts.engine, &loading->call)) {
         show(loading); /* another node may have the tool, and be running it */
         return;
     }

@@ -1,0 +1,151 @@
+/*
+ * core/gone: see gone.h.
+ *
+ * With a shared store, another node that lives and has the target (in the version of the call) goes
+ * on with the call, and nothing ends here. If there is none, one may be on its way: all nodes that
+ * have the target may be started anew at this moment. So the call ends when no node has had the
+ * target for ENGINE_GONE_MS, since this node first met the call. Where the store is not shared,
+ * nobody else can have the target: a client that comes is told at once, and only a call that
+ * nobody has come for waits as long, because the target may be registered while the server runs.
+ *
+ * Holds always: what is seen of a call is forgotten when another node is seen to have its target.
+ */
+#include "core/gone.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "core/inside.h"
+
+enum {
+    UNRUN_MAX = 256,           /* calls without a target that are watched at a time */
+    UNRUN_UNSEEN_MS = 10000,   /* one that was not seen for that long makes room for another */
+    UNRUN_ANEW_MS = 60000,     /* and one that was not seen for that long is met anew */
+    GONE_ARENA_MAX = 64 << 10, /* memory of the message that a target is gone */
+};
+
+struct unrun { /* a call that is not run here: its target is missing */
+    struct id call;
+    int64_t first, seen; /* monotonic */
+};
+
+struct gone {
+    struct unrun unrun[UNRUN_MAX];
+};
+
+/*
+ * A call that this node cannot run, and since when it has seen it. Calls that are seen again keep
+ * their places. NULL: no place is free now.
+ */
+static struct unrun *watched(struct engine *engine, struct str call_id, int64_t now)
+{
+    struct unrun *free = NULL;
+
+    if (!engine->gone)
+        engine->gone = MEM_NEW(struct gone);
+    for (size_t i = 0; i < UNRUN_MAX; i++) {
+        struct unrun *unrun = &engine->gone->unrun[i];
+        if (str_eq(id_str(&unrun->call), call_id)) {
+            if (now - unrun->seen > UNRUN_ANEW_MS)
+                unrun->first = now;
+            unrun->seen = now;
+            return unrun;
+        }
+        if (!unrun->call.text[0] || now - unrun->seen > UNRUN_UNSEEN_MS)
+            free = unrun;
+    }
+    if (free) {
+        *free = (struct unrun){ .first = now, .seen = now };
+        free->call = id_of(call_id);
+    }
+    return free;
+}
+
+/* Has no node had its target for so long that the call may end? */
+static bool gone_long(struct engine *engine, const struct call_record *record)
+{
+    int64_t now = clock_mono(engine->clock);
+    struct unrun *unrun = watched(engine, record->id, now);
+    enum version_at at = engine_version_elsewhere(engine, record);
+
+    if (!unrun)
+        return false;
+    if (at == VERSION_THERE)
+        *unrun = (struct unrun){ 0 };
+    return at == VERSION_NOWHERE && now - unrun->first >= ENGINE_GONE_MS;
+}
+
+bool gone_for_good(struct engine *engine, const struct call_record *record)
+{
+    if (!engine->store->ops->shared)
+        return true;
+    /* A node that runs the call keeps the target that the call began with. If that node is gone,
+     * the look for orphans shows the call. */
+    return record->state != CALL_STORED_RUNNING && gone_long(engine, record);
+}
+
+void gone_end(struct engine *engine, const struct call_record *record,
+              void (*done)(void *data, nod_status status), void *data)
+{
+    const struct so_far so_far = {
+        .entries = record->entries,
+        .count = record->entry_count,
+        .answered = record->state != CALL_STORED_WAITING,
+        .interrupted = record->state == CALL_STORED_RUNNING,
+    };
+    struct arena arena;
+
+    LOG_WARN("a call is ended: its target no longer exists", LOG_STR("call", record->id),
+             LOG_STR("target", record->target));
+    arena_init(&arena, GONE_ARENA_MAX);
+    struct outcome outcome = outcome_gone(&arena, record->target, &so_far);
+    engine_end(engine, record->id, &outcome, done, data);
+    arena_finish(&arena);
+}
+
+/* --- a call that nobody has come for --- */
+
+/* A look may show the call without its journal: so it is loaded before it ends. */
+struct gone_orphan {
+    struct engine_work work;
+    struct id call;
+};
+
+static void gone_orphan_free(struct engine_work *work)
+{
+    struct gone_orphan *orphan = OP_OF(work, struct gone_orphan, work);
+
+    engine_work_end(&orphan->work);
+    mem_free(orphan);
+}
+
+static void gone_orphan_send(struct op *op)
+{
+    struct gone_orphan *orphan = OP_OF(op, struct gone_orphan, work.op);
+    struct store *store = op->engine->store;
+
+    store->ops->load_call(store, id_str(&orphan->call), op_completed, op);
+}
+
+static void gone_orphan_loaded(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct gone_orphan *orphan = OP_OF(op, struct gone_orphan, work.op);
+    const struct catalog *catalog = op->engine->catalog;
+    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
+
+    if (catalog && record &&
+        (record->state == CALL_STORED_RUNNABLE || record->state == CALL_STORED_RUNNING) &&
+        !catalog_named(catalog, record->kind, record->target))
+        gone_end(op->engine, record, NULL, NULL);
+    gone_orphan_free(&orphan->work);
+}
+
+void engine_orphan_gone(struct engine *engine, const struct call_record *record)
+{
+    if (!gone_long(engine, record))
+        return;
+    struct gone_orphan *orphan = MEM_NEW(struct gone_orphan);
+    orphan->call = id_of(record->id);
+    engine_work_begin(engine, &orphan->work, gone_orphan_free);
+    op_start(engine, &orphan->work.op, gone_orphan_send, gone_orphan_loaded);
+}
