@@ -854,17 +854,16 @@ export async function walk(t, { handle, state, store }, expected) {
       await release();
       continue;
     }
-    const either = wanted.split(' or ');
     const latest = Date.now() + LONG_MS;
     let item;
     for (;;) {
       item = await within(LONG_MS, `${wanted}, after ${seen.join(', ')}`, coming ?? visit.next());
       coming = null;
-      if (!seen.length || either.includes(item.word) || !COMES_AGAIN.includes(item.word) || Date.now() > latest) break;
+      if (!seen.length || item.word === wanted || !COMES_AGAIN.includes(item.word) || Date.now() > latest) break;
       await pause(AGAIN_MS);
       visit = await client.come(node);
     }
-    seen.push(either.includes(item.word) ? wanted : item.word);
+    seen.push(item.word);
     if (seen.at(-1) !== wanted || seen.length === expected.length) break;
     if (item.word === 'asked') {
       visit = (await client.asked(node, item)) ?? visit;

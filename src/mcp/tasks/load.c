@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "core/gone.h"
+#include "core/comeback.h"
 #include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/shared/live.h"
@@ -41,14 +41,11 @@ struct loading {
     enum task_why why;
     const struct json *record;
     uint64_t version;
-    struct call_record call;
-    struct ask_record *asks;
-    size_t ask_count;
+    struct comer comer; /* comes for the call of the task */
+    bool full;          /* there are too many */
     task_loaded *done;
     void *data;
 };
-
-static store_done call_loaded;
 
 static void loaded(struct loading *loading, struct task *task, nod_status status)
 {
@@ -158,26 +155,27 @@ static struct task *task_of_record(struct loading *loading, bool view)
 /* --- showing a task --- */
 
 /* It has not ended. */
-static void show(struct loading *loading)
+static void show(struct loading *loading, const struct back *back)
 {
     struct task *view = task_of_record(loading, true);
 
-    view->shown = loading->asks;
-    view->shown_count = loading->ask_count;
-    for (size_t i = 0; i < view->shown_count; i++)
-        if (view->shown[i].asked_ms > view->updated_ms)
-            view->updated_ms = view->shown[i].asked_ms;
+    view->shown = arena_zalloc(&view->arena, (back->ask_count + 1) * sizeof(*view->shown));
+    for (size_t i = 0; view->shown && i < back->ask_count; i++) {
+        struct ask_record *ask = &view->shown[view->shown_count++];
+        *ask = ask_record_copy(&view->arena, &back->asks[i]);
+        if (ask->asked_ms > view->updated_ms)
+            view->updated_ms = ask->asked_ms;
+    }
     loaded(loading, view, NOD_OK);
 }
 
-/* Its call has ended, and the task's record was not written since. */
-static void ended(struct loading *loading, const struct call_record *call)
+/* Its call has ended, and the task's record was not written since. NULL: nobody knows how. */
+static void ended(struct loading *loading, const struct outcome *outcome)
 {
     struct task *task = task_of_record(loading, views(loading));
-    struct outcome outcome;
 
-    if (task && call && outcome_read(&loading->arena, call->result, &outcome) == NOD_OK)
-        task_end_outcome(task, &outcome);
+    if (task && outcome)
+        task_end_outcome(task, outcome);
     else if (task)
         task_fail(task, forgotten);
     loaded(loading, task, task ? NOD_OK : NOD_E_LIMIT);
@@ -185,6 +183,7 @@ static void ended(struct loading *loading, const struct call_record *call)
 
 /* --- going on with its call --- */
 
+/* Deferred, because the engine has deferred work that comes first. */
 static void adopted(void *data)
 {
     struct loading *loading = data;
@@ -194,134 +193,54 @@ static void adopted(void *data)
     loaded(loading, task, task ? NOD_OK : NOD_E_STORE);
 }
 
-static struct target *target_of(const struct loading *loading)
-{
-    return catalog_find(loading->work.server->opts.catalog, TARGET_TOOL, loading->call.target);
-}
-
-/* Why nobody can go on with its call. */
-static struct outcome why_ended(struct loading *loading)
-{
-    const struct target *target = target_of(loading);
-    const struct so_far so_far = {
-        .entries = loading->call.entries,
-        .count = loading->call.entry_count,
-        .answered = loading->call.state != CALL_STORED_WAITING,
-        .interrupted = loading->call.state == CALL_STORED_RUNNING,
-    };
-
-    return target ? outcome_changed(&loading->arena, target->name, &so_far)
-                  : outcome_gone(&loading->arena, loading->call.target, &so_far);
-}
-
-/* Nobody can go on with its call, and that is stored. */
-static void end_stored(void *data, nod_status status)
+/* Its tool has changed, and its end was stored, unless it had ended before. */
+static void changed_stored(void *data, nod_status status)
 {
     struct loading *loading = data;
     struct mcp_server *server = loading->work.server;
     struct task *task = server ? task_by_id(server, loading->id) : NULL;
 
-    if (server && !task && status == NOD_E_STALE) { /* it had ended before */
-        struct store *store = engine_store(server->opts.engine);
-        store->ops->load_call(store, loading->id, call_loaded, loading);
-        return;
-    }
-    if (server && !task && status == NOD_OK && (task = task_of_record(loading, false))) {
-        struct outcome outcome = why_ended(loading);
-        if (target_of(loading))
-            task_end_outcome(task, &outcome);
-        else
-            task_fail(task, outcome.message);
-    }
-    loaded(loading, task, task ? NOD_OK : NOD_E_STORE);
+    if (server && !task && (status == NOD_OK || status == NOD_E_STALE))
+        engine_return(server->opts.engine, &loading->comer);
+    else
+        loaded(loading, task, task ? NOD_OK : NOD_E_STORE);
 }
 
-static void adopt(struct loading *loading)
+/* A task that waits in a store of our own ends at once: nobody else has the version of its call. */
+static bool has_changed(const struct loading *loading, const struct call_record *call)
 {
-    struct mcp_server *server = loading->work.server;
-    struct target *target = target_of(loading);
+    const struct target *target =
+        catalog_named(loading->work.server->opts.catalog, call->kind, call->target);
 
-    if (!target && !gone_for_good(server->opts.engine, &loading->call)) {
-        show(loading); /* another node may have the tool, and be running it */
-        return;
-    }
-    bool waits = loading->call.state == CALL_STORED_WAITING;
-    if (!target || (waits && target_has_changed(target, loading->call.version))) {
-        struct outcome outcome = why_ended(loading);
-        engine_end(server->opts.engine, loading->id, &outcome, end_stored, loading);
-        return;
-    }
-    struct task *task = task_of_record(loading, false);
-    if (!task) {
-        loaded(loading, NULL, NOD_E_LIMIT);
-        return;
-    }
-    if (!engine_adopt(server->opts.engine,
-                      &(struct adopt_spec){ .record = &loading->call,
-                                            .asks = loading->asks,
-                                            .ask_count = loading->ask_count,
-                                            .target = target,
-                                            .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
-                                            .handed = true,
-                                            .caller = &task->caller })) {
-        task_forget(task);
-        show(loading);
-        return;
-    }
-    if (!loading->ask_count)
-        task_count(task, true);
-    /* Deferred, because the engine has deferred work that comes first. */
-    loop_defer(server->opts.loop, adopted, loading);
+    return !views(loading) && call->state == CALL_STORED_WAITING && target &&
+           target_has_changed(target, call->version);
 }
 
-static void keep_ask(void *data, const struct store_row *row)
+static void end_changed(struct loading *loading, const struct call_record *call)
 {
-    struct loading *loading = data;
+    struct outcome outcome =
+        outcome_changed(&loading->arena, call->target,
+                        &(struct so_far){ .entries = call->entries, .count = call->entry_count });
 
-    if (!row->ask || row->ask->state != ASK_PENDING || !loading->asks ||
-        loading->ask_count == STORE_CLAIM_MOST)
-        return;
-    struct ask_record *ask = &loading->asks[loading->ask_count++];
-    *ask = ask_record_copy(&loading->arena, row->ask);
-    ask->principal = ask->scope = loading->principal;
-    ask->target = loading->call.target;
+    engine_end(loading->work.server->opts.engine, loading->id, &outcome, changed_stored, loading);
 }
 
 /* No node works on it; or only a client that has its id may go on with it, and this one has
  * come. */
-static bool wants_taker(const struct loading *loading)
+static bool wants_taker(const struct loading *loading, const struct call_record *call)
 {
-    const struct mcp_server *server = loading->work.server;
-    bool runnable = loading->call.state == CALL_STORED_RUNNABLE && !server_draining(server);
-    bool not_handed = !loading->call.handed && loading->call.state != CALL_STORED_WAITING;
+    bool runnable = call->state == CALL_STORED_RUNNABLE && !server_draining(loading->work.server);
+    bool not_handed = !call->handed && call->state != CALL_STORED_WAITING;
 
-    return loading->why == TASK_TO_WORK && (runnable || not_handed) &&
-           !task_by_id(server, loading->id);
+    return loading->why == TASK_TO_WORK && (runnable || not_handed);
 }
 
 /* Its time is over, but it was answered before that. Whoever finds it acts on the answers; to adopt
  * it here would cancel it. */
-static bool answered_in_time(const struct loading *loading)
+static bool answered_in_time(const struct loading *loading, const struct call_record *call)
 {
-    return loading->call.handed && loading->call.state != CALL_STORED_WAITING &&
-           expires(loading->record) <= server_now(loading->work.server) &&
-           !task_by_id(loading->work.server, loading->id);
-}
-
-static void asks_scanned(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct loading *loading = data;
-    struct mcp_server *server = loading->work.server;
-
-    (void)reply;
-    if (!server || status != NOD_OK || loading->arena.exhausted)
-        loaded(loading, NULL, NOD_E_STORE);
-    else if ((views(loading) && !wants_taker(loading)) || answered_in_time(loading))
-        show(loading);
-    else if (task_by_id(server, loading->id))
-        loaded(loading, task_by_id(server, loading->id), NOD_OK);
-    else
-        adopt(loading);
+    return call->handed && call->state != CALL_STORED_WAITING &&
+           expires(loading->record) <= server_now(loading->work.server);
 }
 
 static void orphan_found(struct loading *loading, const struct call_record *record)
@@ -337,62 +256,96 @@ static void orphan_found(struct loading *loading, const struct call_record *reco
     loaded(loading, NULL, NOD_OK);
 }
 
-static void found(struct loading *loading, const struct call_record *record)
-{
-    struct store *store = engine_store(loading->work.server->opts.engine);
-
-    if (!str_eq(record->principal, loading->principal)) {
-        loaded(loading, NULL, NOD_E_NOT_FOUND);
-        return;
-    }
-    switch (record->state) {
-    case CALL_STORED_FINISHED:
-    case CALL_STORED_CANCELLED:
-        ended(loading, record);
-        return;
-    case CALL_STORED_RUNNING:
-    case CALL_STORED_RUNNABLE:
-    case CALL_STORED_WAITING:
-        break;
-    }
-    if (loading->why == TASK_TO_RUN_ON) {
-        orphan_found(loading, record);
-        return;
-    }
-    loading->call = call_record_copy(&loading->arena, record);
-    loading->asks = arena_zalloc(&loading->arena, STORE_CLAIM_MOST * sizeof(*loading->asks));
-    store->ops->scan(store,
-                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
-                                           .key = loading->id,
-                                           .limit = STORE_CLAIM_MOST },
-                     keep_ask, asks_scanned, loading);
-}
-
 /* The time is over, and so is the time in which its client could learn of that. */
 static bool long_over(const struct loading *loading)
 {
     return expires(loading->record) <= server_now(loading->work.server) - TASK_ENDED_KEEP_MS;
 }
 
-static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
+static struct loading *loading_of(const struct comer *comer)
 {
-    struct loading *loading = data;
-    struct mcp_server *server = loading->work.server;
-    struct task *task = server && !views(loading) ? task_by_id(server, loading->id) : NULL;
-
-    if (!server)
-        loaded(loading, NULL, NOD_E_STORE);
-    else if (task)
-        loaded(loading, task, NOD_OK); /* another request was faster */
-    else if (status == NOD_OK && !reply->call->forgotten)
-        found(loading, reply->call);
-    else if ((status == NOD_OK || status == NOD_E_NOT_FOUND) && !long_over(loading))
-        ended(loading, NULL);
-    else if (status == NOD_OK)
-        loaded(loading, NULL, NOD_E_NOT_FOUND);
-    else
-        loaded(loading, NULL, status);
+    return LIST_OF(comer, struct loading, comer);
 }
+
+static bool loading_there(const struct comer *comer)
+{
+    return loading_of(comer)->work.server;
+}
+
+/* Another request was faster. */
+static struct task *works_here(const struct loading *loading)
+{
+    return views(loading) ? NULL : task_by_id(loading->work.server, loading->id);
+}
+
+static enum found loading_found(struct comer *comer, const struct call_record *call)
+{
+    struct loading *loading = loading_of(comer);
+    struct task *task = works_here(loading);
+
+    if (task)
+        loaded(loading, task, NOD_OK);
+    else if (call->state == CALL_STORED_FINISHED || call->state == CALL_STORED_CANCELLED)
+        return FOUND_IT;
+    else if (loading->why == TASK_TO_RUN_ON)
+        orphan_found(loading, call);
+    else if (has_changed(loading, call))
+        end_changed(loading, call);
+    else
+        return FOUND_IT;
+    return FOUND_OTHER;
+}
+
+static bool loading_waits(struct comer *comer, const struct call_record *call,
+                          struct adopt_spec *spec)
+{
+    struct loading *loading = loading_of(comer);
+    struct mcp_server *server = loading->work.server;
+
+    if ((views(loading) && !wants_taker(loading, call)) || answered_in_time(loading, call) ||
+        task_by_id(server, loading->id) || engine_find(server->opts.engine, call->id))
+        return false;
+    struct task *task = task_of_record(loading, false);
+    loading->full = !task;
+    if (!task)
+        return false;
+    spec->keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS;
+    spec->handed = true;
+    spec->caller = &task->caller;
+    return true;
+}
+
+static void loading_back(struct comer *comer, const struct back *back)
+{
+    struct loading *loading = loading_of(comer);
+
+    if (back->as == BACK_LEFT) {
+        loaded(loading, NULL, NOD_E_STORE);
+    } else if (back->as == BACK_WAITS) {
+        struct task *task = task_by_id(loading->work.server, loading->id);
+        if (task && !back->ask_count)
+            task_count(task, true);
+        loop_defer(loading->work.server->opts.loop, adopted, loading);
+    } else if (works_here(loading)) {
+        loaded(loading, works_here(loading), NOD_OK);
+    } else if (back->as == BACK_ENDED) {
+        ended(loading, back->outcome);
+    } else if (back->as == BACK_UNREAD) {
+        loaded(loading, NULL, back->status == NOD_E_LIMIT ? NOD_E_STORE : back->status);
+    } else if (loading->full) {
+        loaded(loading, NULL, NOD_E_LIMIT);
+    } else if (back->as == BACK_BUSY || back->as == BACK_TOO_SOON) {
+        show(loading, back); /* another node has the task, or may have its tool */
+    } else if (long_over(loading)) {
+        loaded(loading, NULL, NOD_E_NOT_FOUND);
+    } else {
+        ended(loading, NULL);
+    }
+}
+
+static const struct comer_ops loading_comes = {
+    .there = loading_there, .found = loading_found, .waits = loading_waits, .done = loading_back
+};
 
 /* Is the record of this principal, and still kept? An end is kept for a while at least. If the task
  * had not ended when the record was written, the record of its call decides. */
@@ -411,7 +364,6 @@ static void record_loaded(void *data, nod_status status, const struct store_repl
 {
     struct loading *loading = data;
     struct mcp_server *server = loading->work.server;
-    struct store *store = server ? engine_store(server->opts.engine) : NULL;
 
     if (!server || status != NOD_OK) {
         loaded(loading, NULL, server ? status : NOD_E_STORE);
@@ -428,7 +380,12 @@ static void record_loaded(void *data, nod_status status, const struct store_repl
         struct task *task = task_of_record(loading, views(loading));
         loaded(loading, task, task ? NOD_OK : NOD_E_LIMIT);
     } else {
-        store->ops->load_call(store, loading->id, call_loaded, loading);
+        loading->comer = (struct comer){ .ops = &loading_comes,
+                                         .call = id_of(loading->id),
+                                         .principal = loading->principal,
+                                         .asks = true,
+                                         .spares = loading->why != TASK_TO_WORK };
+        engine_return(server->opts.engine, &loading->comer);
     }
 }
 
