@@ -361,20 +361,37 @@ static void cancelling_drop(struct server_work *work)
 
 static void cancel_look(void *data);
 
-static void cancel_looked(void *data, nod_status status, const struct store_reply *reply)
+/* A request that had its pending result has ended, and its cancel comes too late. */
+static void cancel_handles(void *data, nod_status status, const struct handle *handles,
+                           size_t count)
 {
     struct cancelling *cancelling = data;
     struct mcp_server *server = cancelling->work.server;
 
-    (void)reply;
+    (void)handles;
+    if (server && status == NOD_OK && !count)
+        engine_cancel(server->opts.engine, id_str(&cancelling->call), str_of(cancelling->why));
+    cancelling_free(cancelling);
+}
+
+static void cancel_looked(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct cancelling *cancelling = data;
+    struct mcp_server *server = cancelling->work.server;
+    const struct call_record *call = server && status == NOD_OK ? reply->call : NULL;
+    char key[HANDLE_KEY_LEN + 1];
+
     if (server && status == NOD_E_NOT_FOUND && ++cancelling->looks < CANCEL_LOOKS) {
         cancelling->work.drop = cancelling_drop;
         timer_set(server->opts.loop, &cancelling->timer, CANCEL_LOOK_MS, cancel_look, cancelling);
         return;
     }
-    if (server && status == NOD_OK)
-        engine_cancel(server->opts.engine, id_str(&cancelling->call), str_of(cancelling->why));
-    cancelling_free(cancelling);
+    if (call && !call->forgotten) {
+        handle_key(call->principal, call->target, call->args, call->id, key);
+        handles_find(server, str_of(key), cancel_handles, cancelling);
+    } else {
+        cancelling_free(cancelling);
+    }
 }
 
 static void cancel_look(void *data)
