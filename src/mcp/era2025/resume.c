@@ -16,11 +16,9 @@
  */
 #include "mcp/era2025/resume.h"
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "core/comeback.h"
 #include "mcp/era2025/attach.h"
-#include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/era2025/http.h"
 #include "mcp/later/handle.h"

@@ -29,7 +29,6 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/later/attach_tool.h"
-#include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/shared/live.h"
 #include "mcp/later/model.h"

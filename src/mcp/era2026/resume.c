@@ -20,10 +20,8 @@
  * they came first, and the client gets the result, or the next question. All other refusals are the
  * same: they do not say what is wrong with a state.
  */
-#include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "core/json_digest.h"
 #include "mcp/era2026/caller.h"
 #include "mcp/era2026/ask.h"
 #include "mcp/wire/result.h"

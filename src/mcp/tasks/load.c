@@ -17,7 +17,6 @@
  *
  * The store's clock decides, so a node whose own clock is wrong decides nothing.
  */
-#include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "core/comeback.h"
