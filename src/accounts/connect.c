@@ -80,7 +80,7 @@ static void over_with(struct connecting *c, enum account_flow_end end, const cha
 
 static void store_failed(struct connecting *c)
 {
-    over_with(c, ACCOUNT_FLOW_FAILED, "The store cannot be reached. Try again.");
+    over_with(c, ACCOUNT_FLOW_FAILED, STORE_AWAY ". Try again.");
 }
 
 static void damaged(struct connecting *c)

@@ -119,7 +119,7 @@ static void held_kept(void *data, nod_status status)
     if (status == NOD_OK)
         job_read(job);
     else
-        job_fail(job, status, "The store cannot be reached.");
+        job_fail(job, status, STORE_AWAY ".");
 }
 
 /* Somebody has had the account connected, and is told that there is none, or none that will do: its
@@ -230,7 +230,7 @@ static void read_done(void *data, nod_status status, const struct store_reply *r
     struct job *job = data;
 
     if (status == NOD_E_STORE) {
-        job_fail(job, NOD_E_STORE, "The store cannot be reached.");
+        job_fail(job, NOD_E_STORE, STORE_AWAY ".");
         return;
     }
     job->version = status == NOD_OK ? reply->version : 0;
@@ -302,7 +302,7 @@ static void keep_done(void *data, nod_status status, const struct store_reply *r
             job->stray = str_dup(job->account.refresh);
         job_read(job);
     } else if (status != NOD_OK) {
-        job_fail(job, NOD_E_STORE, "The store cannot be reached.");
+        job_fail(job, NOD_E_STORE, STORE_AWAY ".");
     } else if (job->account.state == ACCOUNT_CONNECTED) {
         job_give(job);
     } else {
@@ -392,7 +392,7 @@ static void lease_done(void *data, nod_status status, const struct store_reply *
     } else if (status == NOD_E_STORE) { /* whether it is ours is read */
         job_look_later(job);
     } else if (status != NOD_OK) {
-        job_fail(job, NOD_E_STORE, "The store cannot be reached.");
+        job_fail(job, NOD_E_STORE, STORE_AWAY ".");
     } else {
         job->version = reply->version;
         job_ask(job);

@@ -93,6 +93,8 @@ enum {
 /* As the version in put: 0, but a record that is not there yet is refused for want of bytes. */
 #define STORE_IF_ROOM (UINT64_MAX - 1)
 
+#define STORE_AWAY "The store cannot be reached" /* how a sentence for people begins then */
+
 enum take_why {
     TAKE_PLAIN,    /* of a call that is runnable */
     TAKE_FORGIVEN, /* its node was told to stop */

@@ -10,6 +10,8 @@
  */
 #include "front/signin.h"
 
+#include "core/store.h"
+
 const struct principal enter_by_cookie = { .name = STR_INIT("(signing in)") };
 
 static bool is_change(const struct http_request *http)
@@ -108,7 +110,7 @@ static void fetched(struct signin_op *op, nod_status status)
         return;
     if (!signin && status != NOD_E_NOT_FOUND)
         refuse(front, exchange, http, 503,
-               STR("The store cannot be reached, so it is not known who you are; try again."));
+               STR(STORE_AWAY ", so it is not known who you are; try again."));
     else
         enter_by_key(front, exchange, http, signin);
 }

@@ -45,7 +45,7 @@ static void reply_store_away(struct signin_op *op, nod_status status)
     if (status == NOD_E_LIMIT)
         reply_problem(op, 429, STR("The store has no room for one more; try again later."));
     else
-        reply_problem(op, 503, STR("The store cannot be reached; try again."));
+        reply_problem(op, 503, STR(STORE_AWAY "; try again."));
 }
 
 /* Whose a sign-in or link is to be that this request makes. */

@@ -31,8 +31,7 @@ static bool owner_read(struct str digits, uint64_t *owner)
 {
     *owner = 0;
     for (size_t i = 0; i < digits.len; i++) {
-        char c = digits.at[i];
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        int digit = hex_digit(digits.at[i]);
         if (digit < 0)
             return false;
         *owner = *owner << 4 | (unsigned)digit;

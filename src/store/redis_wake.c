@@ -29,13 +29,12 @@ static void on_value(struct redis_link *link, const struct redis_value *value)
 {
     struct redis_store *store = link->owner;
     struct str call = redis_text(redis_item(value, 2));
-    char id[ID_LEN];
+    struct id id = id_of(call);
 
     if (!str_eq(redis_text(redis_item(value, 0)), STR("message")) || call.len != ID_LEN)
         return;
-    memcpy(id, call.at, ID_LEN);
     if (store->wake)
-        store->wake(store->wake_data, str_n(id, ID_LEN));
+        store->wake(store->wake_data, id_str(&id));
 }
 
 static const struct redis_link_events wake_events = { on_ready, on_down, on_value };

@@ -45,7 +45,7 @@ static const struct owned_kind accounts = {
     .list = list,
     .end = disconnect,
     .none = STR_INIT("There is no such connected account."),
-    .unsure = STR_INIT("The store cannot be reached. The account may still be connected."),
+    .unsure = STR_INIT(STORE_AWAY ". The account may still be connected."),
 };
 
 void credentials_serve(const struct front_request *request, void *data)

@@ -54,7 +54,7 @@ static const struct owned_kind grants = {
     .list = list,
     .end = revoke,
     .none = STR_INIT("There is no such remembered approval."),
-    .unsure = STR_INIT("The store cannot be reached. Nothing may have been revoked."),
+    .unsure = STR_INIT(STORE_AWAY ". Nothing may have been revoked."),
 };
 
 void grants_serve(const struct front_request *request, void *data)

@@ -257,7 +257,7 @@ static void found(void *data, nod_status status, const struct store_reply *reply
     if (!visit->exchange)
         visit_end(visit);
     else if (status == NOD_E_STORE)
-        hosted_refuse(visit, 503, STR("The store cannot be reached; try again."));
+        hosted_refuse(visit, 503, STR(STORE_AWAY "; try again."));
     else if (!seen || visit->arena.exhausted)
         not_there(visit);
     else if (visit->by_link && is_consent(visit))
@@ -348,7 +348,7 @@ static void answered(void *data, const struct answer_result *result)
                          : STR("The answer does not fit what was asked; it still waits."),
                      result->problems);
     else if (result->status == NOD_E_STORE)
-        hosted_refuse(visit, 503, STR("The store cannot be reached. Send the same answer again."));
+        hosted_refuse(visit, 503, STR(STORE_AWAY ". Send the same answer again."));
     else if (result->message.len)
         hosted_refuse(visit, 403, result->message);
     else

@@ -61,7 +61,7 @@ static void others_row(void *data, const struct store_row *row)
         str_eq(ask->principal, mine->principal) && others->count < OTHERS_PAGE_MAX &&
         !(others->by_link && page_is_consent(others->engine, ask)) &&
         others->same(&others->page, mine, ask))
-        memcpy(others->ids[others->count++].text, ask->id.at, ID_LEN);
+        others->ids[others->count++] = id_of(ask->id);
 }
 
 static void others_found(void *data, nod_status status, const struct store_reply *reply)

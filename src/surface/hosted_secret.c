@@ -56,7 +56,7 @@ static void given(void *data, nod_status status)
     if (status == NOD_OK || status == NOD_E_STALE) {
         hosted_answer(visit, ASK_ACCEPTED, NULL);
     } else {
-        hosted_refuse(visit, 503, STR("The store cannot be reached. Send it again."));
+        hosted_refuse(visit, 503, STR(STORE_AWAY ". Send it again."));
     }
 }
 

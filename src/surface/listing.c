@@ -210,7 +210,7 @@ static void listing_done(struct shown *shown)
 
     if (!shown->exchange || shown->failed) {
         if (shown->exchange)
-            api_problem(shown->exchange, 503, STR("The store cannot be reached."));
+            api_problem(shown->exchange, 503, STR(STORE_AWAY "."));
     } else if (fitting(shown) < shown->count) {
         listing_again(listing, fitting(shown));
         return;
@@ -343,7 +343,7 @@ static void one_done(struct shown *shown)
         return;
     }
     if (shown->failed) {
-        api_problem(shown->exchange, 503, STR("The store cannot be reached."));
+        api_problem(shown->exchange, 503, STR(STORE_AWAY "."));
     } else if (shown->count == 0) {
         api_problem(shown->exchange, 404, STR("There is no such question."));
     } else {

@@ -55,7 +55,7 @@ void owned_listed(void *data, nod_status status, struct str cursor)
         if (exchange)
             api_problem(exchange, status == NOD_E_USAGE ? 400 : 503,
                         status == NOD_E_USAGE ? STR("The parameter cursor is not one of this list.")
-                                              : STR("The store cannot be reached."));
+                                              : STR(STORE_AWAY "."));
     }
     shown_end(&owned->shown);
 }

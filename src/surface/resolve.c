@@ -129,7 +129,7 @@ static void winner_loaded(void *data, nod_status status, const struct store_repl
     } else if (shown->exchange) {
         api_problem(shown->exchange, status == NOD_E_NOT_FOUND ? 404 : 503,
                     status == NOD_E_NOT_FOUND ? STR("There is no such question.")
-                                              : STR("The store cannot be reached."));
+                                              : STR(STORE_AWAY "."));
     }
     shown_end(shown);
 }
@@ -163,8 +163,7 @@ static void answered(void *data, const struct answer_result *result)
     else if (result->status == NOD_E_NOT_FOUND)
         api_problem(shown->exchange, 404, STR("There is no such question."));
     else if (result->status == NOD_E_STORE)
-        api_problem(shown->exchange, 503,
-                    STR("The store cannot be reached. Send the same answer again."));
+        api_problem(shown->exchange, 503, STR(STORE_AWAY ". Send the same answer again."));
     else if (result->message.len)
         api_problem(shown->exchange, 403, result->message);
     else
@@ -233,7 +232,7 @@ static void ask_found(void *data, nod_status status, const struct store_reply *r
         return;
     }
     if (shown->exchange && status == NOD_E_STORE)
-        api_problem(shown->exchange, 503, STR("The store cannot be reached."));
+        api_problem(shown->exchange, 503, STR(STORE_AWAY "."));
     else if (shown->exchange)
         api_problem(shown->exchange, 404, STR("There is no such question."));
     shown_end(shown);

@@ -48,7 +48,7 @@ static const struct owned_kind secrets = {
     .end = delete,
     .more = write_lasting,
     .none = STR_INIT("There is no such secret."),
-    .unsure = STR_INIT("The store cannot be reached. Nothing may have been deleted."),
+    .unsure = STR_INIT(STORE_AWAY ". Nothing may have been deleted."),
 };
 
 void secrets_serve(const struct front_request *request, void *data)
