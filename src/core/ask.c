@@ -400,8 +400,11 @@ void ask_stored(struct ask *ask)
      * scope. */
     if (engine->opts.one_ask_per_scope && !map_get(&engine->scopes, ask->record.scope))
         map_set(&engine->scopes, ask->record.scope, ask);
-    if (!ask_look_for_turn(ask))
-        ask_offer_unless_carried(ask);
+    /* Clients that carry their questions refuse nothing, and without a client nobody is asked too
+     * early. */
+    if (!call_is_alone(ask->call) && !ask->call->carries)
+        ask_turn_to(ask, ask->record.turn);
+    ask_offer_unless_carried(ask);
 }
 
 const struct ask_record *ask_record(const struct ask *ask)

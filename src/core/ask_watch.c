@@ -6,23 +6,20 @@
  */
 #include "core/inside.h"
 
-void engine_tell_watches(struct engine *engine, const struct ask_hint *hint)
+static void watches_tell(void *data, const struct ask_hint *hint)
 {
+    struct engine *engine = data;
+
     LIST_EACH (at, &engine->watches) {
         const struct ask_watch *watch = LIST_OF(at, struct ask_watch, link);
         watch->told(watch->data, hint);
     }
 }
 
-static void tell(void *data, const struct ask_hint *hint)
-{
-    engine_tell_watches(data, hint);
-}
-
 void engine_watch_asks(struct engine *engine, struct ask_watch *watch)
 {
     list_append(&engine->watches, &watch->link);
-    engine->store->ops->watch_asks(engine->store, tell, engine);
+    engine->store->ops->watch_asks(engine->store, watches_tell, engine);
 }
 
 void engine_unwatch_asks(struct engine *engine, struct ask_watch *watch)

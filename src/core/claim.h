@@ -43,7 +43,6 @@ struct claim {
     bool too_large;   /* the content was too large to be looked at */
     bool again;       /* it cannot be used, and is asked for once more */
     bool weighed;     /* `learned` is known */
-    bool turn_looked; /* it is known whether its turn has come early */
     int doubts;       /* looks at which nodes have the version of the call */
     struct due doubt; /* the next one */
     int64_t since;    /* monotonic: what is known of other nodes must be as new as this */

@@ -126,27 +126,15 @@ static role_set claim_roles(const struct claim *claim)
     return claim->answer.roles | (own ? ANSWERS_AS_CLIENT : ROLES_NONE);
 }
 
-static void turn_loaded(void *data, nod_status status, const struct store_reply *reply);
-
-/* The operator has it asked in other places, or there first. False: it was rejected, or that is
- * being looked up. A client that was asked before that is told so below: see answer_unheard. */
-static bool check_turn(struct claim *claim, const struct ask_record *record)
+/* False: the operator has it asked in other places, or there first. A client that was asked before
+ * that is told so below: see answer_unheard. */
+static bool is_its_turn(const struct claim *claim, const struct ask_record *record)
 {
     const struct surface *surface = claim->answer.surface;
     int64_t turn =
         surface ? engine_turn_comes(claim->engine, record, surface) : (int64_t)TURN_HAS_COME;
 
-    if (turn == TURN_HAS_COME || (turn == TURN_NEVER && surface->ops->client))
-        return true;
-    if (!claim->turn_looked && engine_turn_may_be_early(claim->engine, record, surface)) {
-        claim->turn_looked = true;
-        if (claim->lent)
-            claim_own_content(claim);
-        engine_turn_load(claim->engine, claim->ask_id, turn_loaded, claim);
-    } else {
-        claim_reject(claim, NOD_E_NOT_FOUND);
-    }
-    return false;
+    return turn == TURN_HAS_COME || (turn == TURN_NEVER && surface->ops->client);
 }
 
 /* A call that is live here has its target at hand. */
@@ -166,10 +154,9 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
 
     if (claim->url_done) /* the page was opened for the principal that the ask was put to */
         claim->answer.by = arena_str(&claim->arena, record->principal);
-    if (!check_turn(claim, record))
-        return;
     bool foreign = claim->answer.scope.len && !str_eq(record->scope, claim->answer.scope);
-    if (!answerable_by(record, claim->answer.by, claim_roles(claim)) || foreign ||
+    if (!is_its_turn(claim, record) ||
+        !answerable_by(record, claim->answer.by, claim_roles(claim)) || foreign ||
         (claim->url_done && !page) || (claim->page && !ours)) {
         claim_reject(claim, NOD_E_NOT_FOUND); /* others must not learn that this ask exists */
         return;
@@ -208,25 +195,6 @@ static void check_loaded(struct claim *claim)
     struct ask *ask = claim_ask(claim); /* the call may have come back to this node */
 
     check_answerer(claim, ask ? &ask->record : claim->record);
-}
-
-static void turn_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct claim *claim = data;
-
-    if (status == NOD_E_STORE) {
-        claim_not_known(claim, status);
-        return;
-    }
-    struct ask *ask = claim_ask(claim); /* it may have come back to this node, or gone from it */
-    struct ask_record *record = ask ? &ask->record : claim->record;
-    if (!record) {
-        claim_lookup(&claim->flow, claim);
-        return;
-    }
-    if (status == NOD_OK)
-        ask_record_turn(record, reply->value);
-    check_answerer(claim, record);
 }
 
 static void loaded(void *data, nod_status status, const struct store_reply *reply)

@@ -456,26 +456,15 @@ void ask_was_clients_turn(struct ask *ask);
  * any more. What has ended waits for nobody's turn. */
 int64_t engine_turn_comes(struct engine *engine, const struct ask_record *record,
                           const struct surface *surface);
-/* Its turn is still to come, as far as the record and the clock say. But perhaps another node knows
- * that those before it have refused. */
-bool engine_turn_may_be_early(struct engine *engine, const struct ask_record *record,
-                              const struct surface *surface);
-/* Then that is asked for: if done() is given a value, it is for ask_record_turn. */
-void engine_turn_load(struct engine *engine, struct str ask_id, store_done *done, void *data);
-void ask_record_turn(struct ask_record *record, struct str value);
-/* Another node has announced that. */
-void engine_turn_told(struct engine *engine, struct str text);
 
 /*
  * The client has refused an ask that this node does not have up there: perhaps another node has, or
  * its call is live nowhere. Whoever follows is asked. `done` is called once, perhaps before this
- * returns, when that is recorded; then tell the others, and the node that has it up. False: nobody
+ * returns, when that is recorded; then tell the node that has it up. False: nobody
  * follows, and `done` is not called.
  */
 bool engine_client_refused(struct engine *engine, const struct ask_record *record, store_done *done,
                            void *data);
-/* It was recorded that this ask has its next turn. */
-void engine_turn_tell(struct engine *engine, const struct ask_hint *hint);
 /* Is this surface one of those where such an ask is put, and has its turn come? */
 bool engine_asks_on(struct engine *engine, const struct ask_record *record,
                     const struct surface *surface);

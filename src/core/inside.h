@@ -579,12 +579,6 @@ void run_free(struct run *run);
 
 /* --- ask --- */
 
-enum turn_look {
-    LOOK_NONE,   /* it is known, or nobody asks */
-    LOOK_SOUGHT, /* it is being looked up */
-    LOOK_FOUND,  /* it is known, and the question comes up behind those that were asked before it */
-};
-
 struct ask {
     struct call *call;
     struct list link; /* in call->asks */
@@ -596,7 +590,6 @@ struct ask {
     uint8_t turn;           /* of the plan; as many as it has: none is left */
     int64_t since_ms;       /* when it was asked, by the store's clock; 0: not offered yet */
     struct due move;        /* the next turn, if the clock decides */
-    enum turn_look look;    /* whether a later turn has come early */
     bool offering;          /* it is being put up right now */
     struct tally *tally;    /* where it is counted for its principal, or NULL */
     bool opened;            /* a URL that was opened; it ends when its page is done */
@@ -683,9 +676,10 @@ struct target *target_named(const struct engine *engine, struct str name);
 
 /* --- turns --- */
 
-/* Its turn has come before `clock_ms`, when the clock would have come to it. */
-void ask_turn_early(struct ask *ask, int64_t clock_ms);
-void engine_tell_watches(struct engine *engine, const struct ask_hint *hint);
+/* Its turn has come before the clock would have come to it: all nodes are to know. */
+void ask_turn_early(struct ask *ask);
+/* At the start: turns that came early while an older nod ran are brought into the records. */
+void turns_of_older(struct engine *engine);
 
 /* --- claim --- */
 
@@ -711,10 +705,6 @@ void brought_drop(struct engine *engine);
 
 /* The call's questions are stored, and its client will carry them: older ones of its scope end. */
 void scope_asked(struct call *call);
-
-/* An ask that came back: has its next turn come early, while it was on another node or on none? If
- * that is being looked up it is offered after that. False: it is not looked up. */
-bool ask_look_for_turn(struct ask *ask);
 
 /* Who follows if the client has refused, as far as that can be known without the call. */
 struct turn_after {

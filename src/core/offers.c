@@ -283,13 +283,11 @@ static void await_next_turn(struct ask *ask, const struct plan *plan)
 static void note_early(struct ask *ask, const struct plan *plan)
 {
     const struct engine *engine = ask->call->engine;
-    int64_t now = engine_now(engine), at = ask->since_ms + engine->next_turn_ms * ask->turn;
+    int64_t at = ask->since_ms + engine->next_turn_ms * ask->turn;
 
-    if (!plan->timed) /* the clock never comes to it: it is to be known for as long as the ask waits
-                       */
-        at = ask->record.expires_ms ? ask->record.expires_ms : now + ask->record.ttl_ms;
-    if (ask->turn < plan->count && ask->turn > ask->record.turn && at > now)
-        ask_turn_early(ask, at);
+    if (ask->turn < plan->count && ask->turn > ask->record.turn &&
+        (!plan->timed || at > engine_now(engine)))
+        ask_turn_early(ask);
 }
 
 void call_tell_offered(struct call *call)

@@ -66,7 +66,8 @@ struct ask_record {
     /* not 0: it is put to whoever has this role, and never to the principal of the call (four
      * eyes) */
     role_set approver;
-    /* Asked in turn (core/plan.h): the first turn in which anybody could be asked. */
+    /* Asked in turn (core/plan.h): the first turn in which anybody could be asked, or a later one
+     * that has come before its time (claim_item.turn). */
     unsigned turn;
     enum ask_listed listed;
     struct str target; /* the tool that asks */

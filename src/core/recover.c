@@ -313,6 +313,7 @@ void engine_recover(struct engine *engine, const struct recovery_opts *opts)
     if (recovery->looked)
         return;
     beat(&recovery->beat);
+    turns_of_older(engine);
     due_set(engine, &recovery->look, 0, look);
     if (engine->store->ops->shared)
         due_set(engine, &recovery->round, ROUND_MS, round_begin);

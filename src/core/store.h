@@ -124,7 +124,7 @@ struct store_held {             /* what a store holds, as far as this node knows
 struct claimed { /* the result of one item of a claim */
     /* The ask as it is now, whoever won. If the item was refused it is still pending. */
     const struct ask_record *ask;
-    bool won; /* this very claim ended the ask, or put it up again */
+    bool won; /* this very claim ended the ask, put it up again, or brought its turn forward */
 };
 
 struct store_reply {
@@ -198,20 +198,25 @@ struct take_spec {
 
 struct claim_item {
     struct str ask_id;
-    enum ask_state outcome; /* anything but ASK_PENDING and ASK_WITHDRAWN */
+    enum ask_state outcome; /* of an ask that ends: not ASK_PENDING or ASK_WITHDRAWN */
     struct str content;     /* JSON, with ASK_ACCEPTED (and ASK_INVALID: the problems) */
     struct str note;        /* ask_record.note; two answers that differ in it alone are the same */
     int attempt;            /* the offer it answers; 0: whichever is up */
     /* The ask does not end: its attempt, which must be named, goes up by one. Nodes that wait for
      * the call are hinted. `outcome` and `content` are ignored. */
     bool again;
+    /* Not 0: the ask does not end. It has come to this turn of its plan before its time
+     * (ask_record.turn, listed); a turn that it is past already changes nothing. Whoever watches
+     * the asks is hinted. All but ask_id is ignored. */
+    unsigned turn;
+    bool listed;
 };
 
 /*
  * Answers to several asks of one call, in one transition. For each item: an ask that has ended
- * stays as it is; a pending one is ended, or put up again. An item is refused, and its ask stays
- * pending, if it names another offer than the one that is up, or if it is the clock's and the time
- * is not up. The other items are not affected.
+ * stays as it is; a pending one is ended, put up again, or comes to a later turn. An item is
+ * refused, and its ask stays pending, if it names another offer than the one that is up, or if it
+ * is the clock's and the time is not up. The other items are not affected.
  *
  * `whole`: the items are one submission. If one of the asks was ended before, through the same
  * `via`, by another answer (another outcome, content or principal), nothing is claimed: two

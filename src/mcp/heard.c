@@ -56,9 +56,6 @@ static void heard(struct mcp_server *server, char what, struct str rest)
     case 'r':
         told_refused(server, rest);
         break;
-    case 't':
-        engine_turn_told(server->opts.engine, rest);
-        break;
     }
 }
 

@@ -19,13 +19,33 @@ nod_status claim_check(const struct claim_spec *claim)
         return NOD_E_USAGE;
     for (size_t i = 0; i < claim->count; i++) {
         const struct claim_item *item = &claim->items[i];
-        if (item->again && item->attempt <= 0)
+        if ((item->again && item->attempt <= 0) || item->turn >= ASK_TURNS)
             return NOD_E_USAGE;
         for (size_t other = 0; other < i; other++)
             if (str_eq(claim->items[other].ask_id, item->ask_id))
                 return NOD_E_USAGE;
     }
     return NOD_OK;
+}
+
+void claim_came(const struct claim_item *item, char text[CLAIM_CAME_LEN])
+{
+    text[0] = (char)('0' + item->turn);
+    text[1] = item->listed ? 'l' : '-';
+}
+
+void claim_came_read(struct ask_record *ask)
+{
+    struct str via = ask->via;
+    unsigned turn =
+        via.len == CLAIM_CAME_LEN ? (unsigned)(unsigned char)via.at[0] - '0' : ASK_TURNS;
+
+    if (turn >= ASK_TURNS)
+        return;
+    ask->via = STR_NONE;
+    ask->turn = turn > ask->turn ? turn : ask->turn;
+    if (via.at[1] == 'l')
+        ask->listed = LISTED;
 }
 
 bool claim_is_word(const struct claim_item *item)

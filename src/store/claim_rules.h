@@ -21,6 +21,13 @@ bool claim_is_same(const struct ask_record *ask, const struct claim_spec *claim,
 bool claim_contradicts(const struct ask_record *ask, bool mine, const struct claim_spec *claim,
                        const struct claim_item *item);
 
+/* Until an ask ends, the turn that has come early (claim_item.turn) is kept where its `via` is kept
+ * afterwards: a digit and a letter, and of two such texts the greater one counts. */
+enum { CLAIM_CAME_LEN = 2 };
+void claim_came(const struct claim_item *item, char text[CLAIM_CAME_LEN]);
+/* Moves it from ask->via, if it is there, to where it belongs. */
+void claim_came_read(struct ask_record *ask);
+
 /* Only a `via` of these characters is allowed: it is kept unsealed beside a record. */
 bool claim_via_is_plain(struct str via);
 

@@ -34,6 +34,13 @@ static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
 {
     bool due = memory_now(memory) >= ask->expires_ms;
 
+    if (item->turn) {
+        ask->turn = (unsigned char)(item->turn > ask->turn ? item->turn : ask->turn);
+        if (item->listed)
+            ask->listed = LISTED;
+        memory_hint_ask(memory, ask, false);
+        return true;
+    }
     if (item->again && memory_id_is(&ask->again, claim->token))
         return true; /* this very claim has put it up again before */
     if (item->attempt && item->attempt != ask->attempt)
@@ -112,7 +119,7 @@ static nod_status claim_now(struct memory_store *memory, const struct claim_spec
         } else {
             items[i].won = claim_item(memory, ask, claim, &claim->items[i]);
             refused |= !items[i].won;
-            items[i].put = items[i].won && !ask->end;
+            items[i].put = items[i].won && !ask->end && !claim->items[i].turn;
             last = ask->end ? ask : last;
         }
         won |= items[i].won;

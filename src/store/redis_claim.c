@@ -87,14 +87,18 @@ static void item_words(struct redis_op *op, const struct claiming *claiming, siz
     words[0] = item->ask_id;
     words[1] = redis_digits(op, item->outcome);
     words[2] = words[3] = STR_NONE;
-    if (!item->again) {
+    words[5] = item->again ? STR("1") : STR("0");
+    if (item->turn) {
+        char came[CLAIM_CAME_LEN];
+        claim_came(item, came);
+        words[5] = redis_copy(op, str_n(came, sizeof(came)));
+    } else if (!item->again) {
         words[2] = redis_kept(op, codec_write_answer(&store->codec, &answer, &store->record));
         answer.content = STR_NONE;
         if (claiming->sensitive[at])
             words[3] = redis_kept(op, codec_write_answer(&store->codec, &answer, &store->record));
     }
     words[4] = redis_digits(op, item->attempt);
-    words[5] = item->again ? STR("1") : STR("0");
     words[6] = claiming->same[at] ? STR("1") : STR("0");
 }
 

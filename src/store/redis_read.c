@@ -87,6 +87,7 @@ nod_status redis_read_ask(struct codec *codec, struct str id, const struct redis
     out->expires_ms = beside.expires_ms;
     out->ended_ms = beside.ended_ms;
     out->via = beside.via;
+    claim_came_read(out);
     if (beside.attempt > 0)
         out->attempt = beside.attempt;
     return NOD_OK;

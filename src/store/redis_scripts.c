@@ -24,7 +24,8 @@
  *     j0 j1 ..  an item of the journal: a record of entries, or "@" and an ask that has ended
  *     y0 ..     the item without sensitive content, which replaces it when the call ends
  *     m<ask>    "state asked expires ended took sensitive token attempt via"; the token is that of
- *               the claim that ended it, or last put it up again
+ *               the claim that ended it, or last put it up again; while it is pending, via is the
+ *               turn that has come early (store/claim_rules.h)
  *     q<ask>    the question's record
  *     a<ask>    the answer's record
  *     z<ask>    the answer's record without content, which replaces it when the call ends

@@ -79,6 +79,20 @@ static void put_again(struct sqlite_side *side, struct sqlite_op *op, struct ask
     row->won = true;
 }
 
+static void come_early(struct sqlite_side *side, struct ask_row *row, const struct claim_item *item)
+{
+    struct query q = query(side, SQL_ASK_CAME);
+    char came[CLAIM_CAME_LEN];
+
+    claim_came(item, came);
+    query_text(&q, str_n(came, sizeof(came)));
+    query_int(&q, row->n);
+    query_run(&q);
+    row->record->via = str_n(came, sizeof(came));
+    claim_came_read(row->record);
+    row->won = true;
+}
+
 /* Claims a pending ask. False: it is refused. */
 static bool claim_item(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *row,
                        const struct claim_item *item)
@@ -87,6 +101,10 @@ static bool claim_item(struct sqlite_side *side, struct sqlite_op *op, struct as
     bool due = op->now >= ask->expires_ms;
     bool late = due && claim_is_word(item);
 
+    if (item->turn) {
+        come_early(side, row, item);
+        return true;
+    }
     if (item->again && row->won)
         return true; /* this very claim has happened before */
     if ((item->attempt && item->attempt != ask->attempt) ||

@@ -41,8 +41,9 @@ void sqlite_hints_tell(struct sqlite_mailbox *mailbox, const struct sqlite_op *o
     for (size_t i = 0; i < op->ask_count; i++)
         tell_ask(mailbox, &op->asks[i], false);
     for (size_t i = 0; i < op->reply.claimed_count; i++)
-        if (op->reply.claimed[i].won && op->reply.claimed[i].ask->state != ASK_PENDING)
-            tell_ask(mailbox, op->reply.claimed[i].ask, true);
+        if (op->reply.claimed[i].won &&
+            (op->claim.items[i].turn || op->reply.claimed[i].ask->state != ASK_PENDING))
+            tell_ask(mailbox, op->reply.claimed[i].ask, !op->claim.items[i].turn);
     for (size_t i = 0; i < op->withdrawn_count; i++)
         tell(mailbox, &(struct ask_hint){ .ask_id = op->withdrawn[i],
                                           .call_id = op->id,

@@ -84,6 +84,7 @@ static const char *const texts[SQL_COUNT] = {
         " FROM asks JOIN calls ON calls.n = asks.call WHERE asks.id = ?",
     [SQL_ASK_END] = "UPDATE asks SET state = ?, token = ?, took = ?, ended_ms = ?, via = ?,"
                     " answer = ? WHERE n = ?",
+    [SQL_ASK_CAME] = "UPDATE asks SET via = max(via, ?) WHERE n = ?",
     [SQL_ASK_AGAIN] = "UPDATE asks SET attempt = ?, token = ? WHERE n = ?",
     [SQL_ASKS_WITHDRAW] = "UPDATE asks SET state = 5, ended_ms = ? WHERE call = ? AND state = 0",
     [SQL_ASKS_SENSITIVE] = "SELECT " ASK_COLUMNS ", n FROM asks WHERE call = ?"

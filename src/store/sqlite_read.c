@@ -5,6 +5,7 @@
  * that the codec refuses ends a load with that status. A scan leaves it out, so that one bad record
  * does not hide the others. In both cases the codec has logged it.
  */
+#include "store/claim_rules.h"
 #include "store/sqlite_inside.h"
 
 #include <limits.h>
@@ -49,6 +50,7 @@ bool sqlite_read_ask(struct query *q, struct arena *arena, struct ask_record *ou
     out->expires_ms = expires_ms;
     out->ended_ms = ended_ms;
     out->via = via;
+    claim_came_read(out);
     if (attempt > 0 && attempt <= INT_MAX) /* 0: the record is older than the column */
         out->attempt = (int)attempt;
     if (state == ASK_WITHDRAWN)

@@ -74,15 +74,6 @@ bool viewer_sees(const struct viewer *viewer, const struct ask_record *ask)
     return is_for(viewer, ask) && engine_asks_on(inbox->opts.engine, ask, &inbox->surface);
 }
 
-bool viewer_may_see(const struct viewer *viewer, const struct ask_record *ask)
-{
-    const struct inbox *inbox = viewer->inbox;
-
-    return viewer_sees(viewer, ask) ||
-           (is_for(viewer, ask) &&
-            engine_turn_may_be_early(inbox->opts.engine, ask, &inbox->surface));
-}
-
 bool viewer_sees_all(const struct viewer *viewer, const struct ask_record *ask)
 {
     return str_eq(viewer->principal, ask->principal) ||

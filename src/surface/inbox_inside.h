@@ -66,8 +66,6 @@ struct viewer viewer_of(const struct inbox *inbox, const struct front_request *r
 /* May the viewer see this ask? The rule of core/answerable.h, for the kinds that the inbox shows,
  * if the inbox is among the places where it is asked, and its turn has come. */
 bool viewer_sees(const struct viewer *viewer, const struct ask_record *ask);
-/* The same, before it is known whether its turn has come early. shown_load finds out. */
-bool viewer_may_see(const struct viewer *viewer, const struct ask_record *ask);
 /* May the viewer see what was answered, and what the call led to? */
 bool viewer_sees_all(const struct viewer *viewer, const struct ask_record *ask);
 
@@ -118,8 +116,7 @@ bool shown_add(struct shown *shown, const struct ask_record *ask);
 void shown_hold(struct shown *shown, size_t more);
 /* Of what was added since the last shown_load, what is not kept goes. */
 void shown_keep(struct shown *shown);
-/* Reads the calls of what was added since, all at once, and whose turn it is; then done(). What the
- * viewer may not see after all is left out. */
+/* Reads the calls of what was added since, all at once; then done(). */
 void shown_load(struct shown *shown);
 /* Reads one ask by its id, and its call; then done(). If it is not there, count is 0. */
 void shown_find(struct shown *shown, struct str id);

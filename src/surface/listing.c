@@ -52,7 +52,7 @@ static bool fits(const struct listing *listing, const struct ask_record *ask)
     const struct api_param *params = listing->params;
     int64_t at = listing->ended ? ask->ended_ms : ask->asked_ms;
 
-    return viewer_may_see(&listing->shown.viewer, ask) &&
+    return viewer_sees(&listing->shown.viewer, ask) &&
            (!params[PARAM_TOOL].given || str_eq(params[PARAM_TOOL].value, ask->target)) &&
            (!params[PARAM_PRINCIPAL].given ||
             str_eq(params[PARAM_PRINCIPAL].value, ask->principal)) &&

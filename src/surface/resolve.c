@@ -225,8 +225,8 @@ static void ask_found(void *data, nod_status status, const struct store_reply *r
     struct shown *shown = data;
     struct resolve *resolve = resolve_of(shown);
 
-    if (status == NOD_OK && !viewer_may_see(&shown->viewer, reply->ask))
-        status = NOD_E_NOT_FOUND; /* whose turn it is, the claim finds out */
+    if (status == NOD_OK && !viewer_sees(&shown->viewer, reply->ask))
+        status = NOD_E_NOT_FOUND;
     if (shown->exchange && status == NOD_OK) {
         resolve_give(resolve, reply->ask, true);
         return;

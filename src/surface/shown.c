@@ -135,8 +135,6 @@ static void all_loaded(struct shown *shown)
     struct loop *loop = shown->inbox->opts.loop;
     enum turn_work before = loop_spend(loop, TURN_LISTS);
 
-    for (size_t i = shown->loaded; i < shown->count; i++)
-        shown->asks[i].kept &= shown->everybody || viewer_sees(&shown->viewer, &shown->asks[i].ask);
     shown_keep(shown);
     shown->loaded = shown->count;
     shown->done(shown);
@@ -159,22 +157,9 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         all_loaded(shown);
 }
 
-static void turn_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct loading *loading = data;
-    struct shown *shown = loading->shown;
-
-    if (status == NOD_OK)
-        ask_record_turn(&shown->asks[loading->at].ask, reply->value);
-    shown->failed |= status == NOD_E_STORE;
-    if (--shown->waiting == 0)
-        all_loaded(shown);
-}
-
 void shown_load(struct shown *shown)
 {
-    struct inbox *inbox = shown->inbox;
-    struct store *store = inbox->store;
+    struct store *store = shown->inbox->store;
     size_t count = shown->count - shown->loaded;
     struct loading *loading = arena_alloc(&shown->arena, (count + 1) * sizeof(*loading));
 
@@ -190,10 +175,6 @@ void shown_load(struct shown *shown)
         loading[i] = (struct loading){ shown, first + i };
         shown->waiting++;
         store->ops->load_call(store, ask->call_id, call_loaded, &loading[i]);
-        if (!engine_turn_may_be_early(inbox->opts.engine, ask, &inbox->surface))
-            continue;
-        shown->waiting++;
-        engine_turn_load(inbox->opts.engine, ask->id, turn_loaded, &loading[i]);
     }
     if (--shown->waiting == 0)
         all_loaded(shown);
@@ -215,7 +196,7 @@ static void ask_loaded(void *data, nod_status status, const struct store_reply *
     struct shown *shown = data;
 
     shown->failed |= status == NOD_E_STORE;
-    if (status == NOD_OK && (shown->everybody || viewer_may_see(&shown->viewer, reply->ask)))
+    if (status == NOD_OK && (shown->everybody || viewer_sees(&shown->viewer, reply->ask)))
         shown_add(shown, reply->ask);
     if (--shown->waiting)
         return;

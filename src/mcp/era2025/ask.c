@@ -493,7 +493,6 @@ static void refusal_kept(void *data, nod_status status, const struct store_reply
 
     (void)reply;
     if (server && status != NOD_E_STORE) { /* NOD_E_STALE: it is recorded already */
-        engine_turn_tell(server->opts.engine, &far->refused);
         announce_refused(server, far->refused.ask_id, (uint32_t)far->attempt);
     }
     if (far->unheard)

@@ -3,13 +3,13 @@
 -- claim.
 -- KEYS call, live, due.
 -- ARGV as named below (taker: the node that takes the call, or ''), and for each item: ask, outcome, answer, the answer
--- without its content ('': the same), the offer or 0, 1 if it is put up again, 1 if it is known to have ended with this
--- very answer.
+-- without its content ('': the same), the offer or 0, 1 if it is put up again or two characters if a later turn has come
+-- (store/claim_rules.h), 1 if it is known to have ended with this very answer.
 -- Returns the epoch that was taken, whether this very node is to be woken, 0 or 2 (refused) or 5 (submissions would mix),
 -- which items were won, and if the call was not taken the meta, record and answer of each ask. If it was taken, the node
 -- reads its hash right after this: a plain command costs a third of what it would cost in the script.
 local ITEM_FIRST, ITEM_WORDS = 10, 7
--- The parts of an ask's meta, field m of the call.
+-- The parts of an ask's meta, field m of the call. While it is pending, VIA is the turn that has come early, or empty.
 local STATE, EXPIRES, ENDED, TOOK, TOKEN, ATTEMPT, VIA = 1, 3, 4, 5, 7, 8, 9
 local call_key, due_key = KEYS[1], KEYS[3]
 local token, taker, id, me, channels, via, whole, hands, in_use = unpack(ARGV, 1, ITEM_FIRST - 1)
@@ -45,7 +45,7 @@ end
 
 -- paste head_read
 local now_text = digits(now)
-local set, refused, won, fresh, ended, again, over, answers = {}, false, false, false, {}, false, '', 0
+local set, refused, won, fresh, ended, again, over, moved, answers = {}, false, false, false, {}, false, '', '', 0
 for nth, meta in ipairs(metas) do
   local i = ITEM_FIRST + ITEM_WORDS * (nth - 1)
   local ask, outcome, offer, more = ARGV[i], ARGV[i + 1], ARGV[i + 4], ARGV[i + 5] == '1'
@@ -53,7 +53,12 @@ for nth, meta in ipairs(metas) do
   -- A person's word that comes too late: accepted, declined, cancelled, or not fitting.
   local late = due and (more or outcome == '1' or outcome == '2' or outcome == '3' or outcome == '7')
   local win = meta[TOKEN] == token
-  if meta[STATE] == '0' and not (more and win) then
+  if #ARGV[i + 5] == 2 and meta[STATE] == '0' then
+    if ARGV[i + 5] > meta[VIA] then meta[VIA] = ARGV[i + 5] end
+    win, fresh, moved = true, true, moved .. ask
+    set[#set + 1] = 'm' .. ask
+    set[#set + 1] = table.concat(meta, ' ')
+  elseif meta[STATE] == '0' and not (more and win) then
     if (offer ~= '0' and offer ~= meta[ATTEMPT]) or (outcome == '4' and not more and not due) then
       refused = true
     elseif more and not late then
@@ -115,6 +120,7 @@ if fresh then
     set[#set + 1] = table.concat(metas[nth], ' ')
   end
   if over ~= '' then call('PUBLISH', channels, '-' .. owner .. id .. over) end
+  if moved ~= '' then call('PUBLISH', channels, '+' .. owner .. id .. moved) end
   -- paste no_life
   -- paste head_text
   if answers > 0 then

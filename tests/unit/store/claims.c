@@ -316,6 +316,62 @@ static void line04_an_answer_to_an_older_offer_ends_nothing(void **state)
     assert_int_equal(got->reply.ask->attempt, 2);
 }
 
+static struct got *come_early(const struct question *question, unsigned turn, bool listed)
+{
+    struct claim_item one = { .ask_id = id_str(&question->id), .turn = turn, .listed = listed };
+
+    return suite_claims_of(NULL, &(struct claim_spec){ .items = &one, .count = 1 });
+}
+
+static void assert_came(const struct ask_record *ask, unsigned turn, enum ask_listed listed)
+{
+    assert_int_equal(ask->turn, turn);
+    assert_int_equal(ask->listed, listed);
+    assert_int_equal(ask->attempt, 1);
+}
+
+static void a_turn_that_comes_early_is_in_the_record(void **state)
+{
+    struct question question = { .key = "#1" };
+    struct id call = suite_ask(&question);
+    struct got *got = come_early(&question, 2, false);
+    (void)state;
+
+    assert_int_equal(got->status, NOD_OK);
+    assert_true(got->reply.won);
+    assert_came(got->reply.ask, 2, NOT_LISTED);
+    assert_int_equal(come_early(&question, 1, false)->status, NOD_OK); /* it is past that */
+    got = suite_load_ask(&question.id);
+    assert_came(got->reply.ask, 2, NOT_LISTED);
+    assert_int_equal(got->reply.ask->state, ASK_PENDING);
+    assert_int_equal(got->reply.ask->via.len, 0);
+    assert_came(come_early(&question, 2, true)->reply.ask, 2, LISTED);
+    got = suite_scan(&(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = id_str(&call) });
+    assert_came(&got->asks[0], 2, LISTED);
+    assert_int_equal(come_early(&question, ASK_TURNS, true)->status, NOD_E_USAGE);
+    got = answer_offer(NULL, &question, 1, false);
+    assert_true(got->reply.won);
+    assert_int_equal(got->reply.ask->state, ASK_ACCEPTED);
+    assert_str(got->reply.ask->via, "client");
+    got = come_early(&question, 3, true); /* it has ended */
+    assert_int_equal(got->status, NOD_OK);
+    assert_false(got->reply.won);
+    assert_str(suite_load_ask(&question.id)->reply.ask->via, "client");
+}
+
+static void a_turn_that_came_early_is_not_where_a_withdrawn_question_was_answered(void **state)
+{
+    struct question question = { .key = "#1" };
+    struct id call = suite_ask(&question);
+    (void)state;
+
+    come_early(&question, 1, true);
+    assert_int_equal(suite_cancel(NULL, &call, "enough")->status, NOD_OK);
+    struct got *got = suite_load_ask(&question.id);
+    assert_int_equal(got->reply.ask->state, ASK_WITHDRAWN);
+    assert_int_equal(got->reply.ask->via.len, 0);
+}
+
 static void an_item_that_is_refused_does_not_hinder_the_others(void **state)
 {
     struct pair pair = pair_park();
@@ -442,6 +498,8 @@ const struct CMUnitTest suite_claims[] = {
     TEST(line04_an_answer_to_an_older_offer_ends_nothing),
     TEST(an_item_that_is_refused_does_not_hinder_the_others),
     TEST(a_question_is_not_put_again_after_its_time),
+    TEST(a_turn_that_comes_early_is_in_the_record),
+    TEST(a_turn_that_came_early_is_not_where_a_withdrawn_question_was_answered),
     TEST(an_ask_that_comes_back_keeps_its_count_of_offers),
     TEST(line03_only_a_call_whose_client_can_come_back_is_recovered),
     TEST(line03_an_answer_may_hand_it),

@@ -605,6 +605,12 @@ static void whoever_watches_is_told_of_asks_that_come_and_end_on_any_node(void *
     suite_claim(&asks[0].id, ASK_ACCEPTED, "{}", "ada", "node-a");
     assert_told(&watched, &asks[0].id, &two.call, true);
     assert_false(was_told(&watched, &asks[1].id, &two.call, true));
+    watched.count = 0;
+    suite_claims_of(NULL,
+                    &(struct claim_spec){
+                        .items = &(struct claim_item){ .ask_id = id_str(&asks[1].id), .turn = 1 },
+                        .count = 1 });
+    assert_told(&watched, &asks[1].id, &two.call, false); /* a turn has come early */
     suite_cancel(NULL, &two.call, "enough");
     assert_told(&watched, &asks[1].id, &two.call, true);
     /* Nobody watches any more. */
