@@ -207,6 +207,7 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
     }
     call->epoch = 1;
     call->saving = mem_zalloc((spec->ask_count + 1) * sizeof(struct ask_record));
+    call->saving_entries = (struct entry *)(call->saving + spec->ask_count); /* there are none */
     LIST_EACH (at, &call->asks) {
         struct ask *ask = LIST_OF(at, struct ask, link);
         ask_find_turn(ask);

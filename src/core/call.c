@@ -88,16 +88,7 @@ bool call_list(struct call *call)
 {
     struct engine *engine = call->engine;
 
-    call->listed =
-        engine_calls(engine) < engine->opts.limits.calls && idmap_set(&engine->calls, call);
-    return call->listed;
-}
-
-static void call_unlist(struct call *call)
-{
-    if (call->listed) /* another may have taken its place */
-        idmap_remove(&call->engine->calls, call);
-    call->listed = false;
+    return engine_calls(engine) < engine->opts.limits.calls && idmap_set(&engine->calls, call);
 }
 
 void call_free(struct call *call)
@@ -123,7 +114,7 @@ void call_free(struct call *call)
     journal_finish(&call->journal);
     ending_free(call->ending);
     mem_free(call->args_now);
-    call_unlist(call);
+    idmap_remove(&call->engine->calls, call);
     target_release(call->target);
     mem_free_sized(call, call->size);
 }
@@ -477,7 +468,8 @@ static void refused_done(struct op *op, nod_status status, const struct store_re
     struct call *call = OP_OF(op, struct call, op);
 
     (void)reply;
-    if (status == NOD_E_STALE && call->listed && !call->cancel_wanted) {
+    if (status == NOD_E_STALE && !call->cancel_wanted &&
+        engine_call_at(call->engine, id_str(&call->id)) == call) {
         call_lost(call); /* another node has the call: the refusal is not ours to give */
         return;
     }
@@ -544,7 +536,7 @@ void call_deliver(struct call *call)
     LIST_EACH (at, &call->asks)
         ask_end(LIST_OF(at, struct ask, link), NULL, &(struct winner){ .state = ASK_WITHDRAWN },
                 why);
-    call_unlist(call);
+    idmap_remove(&call->engine->calls, call);
     if (!call_ending(call)->not_the_end)
         home_ended(call->engine, id_str(&call->id),
                    call_ending(call)->found ? NULL : call->target->provider,

@@ -75,7 +75,8 @@ void call_asked(struct call *call)
 {
     struct caller *caller = call->caller;
 
-    call->untold = false;
+    if (call->rests == RESTS_FOUND)
+        call->rests = RESTS_NOT;
     call_enter(call, LIVE_TELLING);
     call->client_kinds = call_supports(call);
     scope_asked(call);

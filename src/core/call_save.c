@@ -20,9 +20,8 @@
 
 void call_saving_free(struct call *call)
 {
-    if (!call->saving_lent)
+    if (call->saving_entries)
         mem_free(call->saving); /* the entries are in the same block */
-    call->saving_lent = false;
     call->saving = NULL;
     call->saving_entries = NULL;
     call->saving_asks = call->saving_count = 0;
@@ -70,7 +69,6 @@ static void saving_fill(struct call *call)
     call->saving_asks = news->asks;
     if (news->asks == 1 && news->entries == 0) { /* mostly */
         call->saving = &call_ask_first(call)->record;
-        call->saving_lent = true;
         return;
     }
     call->saving =

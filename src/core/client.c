@@ -23,8 +23,7 @@ bool client_has_views(unsigned declares)
 
 void call_made_by(struct call *call, const struct client *client)
 {
-    call->client_declares = client ? client->declares : 0;
-    call->client_told = client && client->told;
+    call->made_by = client ? (struct maker){ client->declares, client->told } : (struct maker){ 0 };
 }
 
 struct client call_client(const struct call *call)
@@ -37,9 +36,10 @@ struct client call_client(const struct call *call)
     else if (call_is_alone(call))
         client =
             (struct client){ .name = call->client,
-                             .declares = call->client_declares,
-                             .asked = client_has_views(call->client_declares) ? CLIENT_CAN_VIEW : 0,
-                             .told = call->client_told };
+                             .declares = call->made_by.declares,
+                             .asked =
+                                 client_has_views(call->made_by.declares) ? CLIENT_CAN_VIEW : 0,
+                             .told = call->made_by.told };
     if (!client.scope.len)
         client.scope = call->scope;
     return client;

@@ -293,6 +293,17 @@ enum call_steps {
     STEPS_HELD, /* it has come to that step, and goes on when its caller says so */
 };
 
+enum call_rests {
+    RESTS_NOT,
+    RESTS_HERE,  /* it waits without a caller: see resting.c */
+    RESTS_FOUND, /* a caller took it over that is still to be told of the asks */
+};
+
+struct maker { /* what stays known of the client that made a call */
+    uint8_t declares;
+    bool told;
+};
+
 struct ending {         /* what a call needs at its end, but not while it waits */
     struct arena arena; /* the outcome's text */
     struct outcome outcome;
@@ -326,21 +337,17 @@ struct call {
     enum live_state state;
     enum call_came came;
     enum call_steps steps;
+    enum call_rests rests;
     bool stored; /* the store knows it */
-    bool listed; /* found by its id */
     bool cancel_wanted;
     bool fresh_intent;
     bool told_waiting; /* the caller was told that the call waits */
     bool carried;      /* the client has the asks, and brings the answers */
     bool carries;      /* see caller_ops; kept while the caller is away */
-    bool resting;      /* it waits without a caller: see resting.c */
-    bool untold;       /* a new caller is still to be told of the asks */
     bool portable;
-    bool named;              /* see call_spec */
-    bool unsure;             /* the store may not know that this node waits for the call */
-    bool orphaned;           /* the last take was refused: its node is gone (store_reply.suspect) */
-    uint8_t client_declares; /* of the client that made it: see client.c */
-    bool client_told;
+    bool named;                     /* see call_spec */
+    bool unsure;                    /* the store may not know that this node waits for the call */
+    struct maker made_by;           /* the client that made it: see client.c */
     unsigned char way;              /* of the take under way: enum take_why */
     uint64_t deaths;                /* of its run here: see deaths_pack */
     struct suspect *suspect;        /* it waits for its turn: see suspect.c */
@@ -377,9 +384,8 @@ struct call {
     struct op op;
     uint64_t place; /* the highest that its asks have, while it is looked for: see call_save.c */
     struct ask_record *saving;    /* views for the store, during a park */
-    struct entry *saving_entries; /* behind `saving`, in the same block */
+    struct entry *saving_entries; /* behind them; NULL: `saving` is the record of its only ask */
     size_t saving_asks, saving_count;
-    bool saving_lent;          /* `saving` is the record of its only ask, not a copy */
     struct ending *ending;     /* made when the call comes to its end: see call_ending */
     struct brought *brought;   /* answers that its caller has brought, until they are known */
     struct granting *granting; /* while grants are made or looked for: see grant_inside.h */

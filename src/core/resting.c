@@ -21,19 +21,15 @@ static const struct winner not_known = { .state = ASK_PENDING };
 
 bool call_is_resting(const struct call *call)
 {
-    return call->resting;
-}
-
-static void rest_over(struct call *call)
-{
-    if (call->resting)
-        call->engine->resting--;
-    call->resting = false;
+    return call->rests == RESTS_HERE;
 }
 
 void call_awake(struct call *call)
 {
-    rest_over(call);
+    if (!call_is_resting(call))
+        return;
+    call->engine->resting--;
+    call->rests = RESTS_NOT;
 }
 
 /* The client is gone, so the ask is no longer up there. It may be offered there again. */
@@ -78,9 +74,9 @@ void call_rest(struct call *call)
     if (call->journal.bytes)
         call->learned = call->journal.bytes;
     journal_finish(&call->journal);
-    if (!call->resting)
+    if (!call_is_resting(call))
         engine->resting++;
-    call->resting = true;
+    call->rests = RESTS_HERE;
     LIST_EACH (at, &call->asks) {
         struct ask *ask = LIST_OF(at, struct ask, link);
         ask_stored(ask);
@@ -110,9 +106,9 @@ struct call *engine_call_at(const struct engine *engine, struct str call_id)
 
 bool call_take_over(struct call *call, const struct adopt_spec *spec)
 {
-    if (!call->resting)
+    if (!call_is_resting(call))
         return false;
-    rest_over(call);
+    call_awake(call);
     call->caller = spec->caller;
     call->caller->call = call;
     call->carries = spec->caller->ops->carries;
@@ -126,7 +122,7 @@ bool call_take_over(struct call *call, const struct adopt_spec *spec)
         call_enter(call, LIVE_NEW);
         call_later(call, call_go_on);
     } else {
-        call->untold = true; /* after the store operation that is under way */
+        call->rests = RESTS_FOUND; /* after the store operation that is under way */
     }
     return true;
 }

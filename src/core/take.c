@@ -99,7 +99,8 @@ static void resume(struct call *call)
     call_enter(call, LIVE_TELLING);
     call->came = CAME_NOTHING;
     asks_end(call); /* there are none left, unless what we knew was old */
-    call->untold = false;
+    if (call->rests == RESTS_FOUND)
+        call->rests = RESTS_NOT;
     if (suspect_must_end(call) && !call->cancel_wanted && !elsewhere) {
         call_awake(call);
         suspect_end(call);
@@ -446,7 +447,7 @@ static void seen_done(struct op *op, nod_status status, const struct store_reply
         call_asked(call);
     } else if (call->came || list_empty(&call->asks)) {
         look_later(call);
-    } else if (call->untold) {
+    } else if (call->rests == RESTS_FOUND) {
         call_asked(call);
     } else if (call_is_foreign(call)) {
         call_make_sure(call);
@@ -487,9 +488,9 @@ static void waits(struct call *call, const struct call_record *record)
 
 /* What we knew of the call's questions is old. Or the call ran on a node that is gone, and its turn
  * comes (suspect.c). */
-static void runs_elsewhere(struct call *call, const struct call_record *record)
+static void runs_elsewhere(struct call *call, const struct call_record *record, bool orphaned)
 {
-    if (call->orphaned && suspect_is(record))
+    if (orphaned && suspect_is(record))
         suspect_meet(call, record);
     asks_end(call);
     if (call_version_at(call) == VERSION_UNSURE)
@@ -511,13 +512,13 @@ static void rests_elsewhere(struct call *call, const struct call_record *record)
     call_unload(call);
 }
 
-static void look_done(struct op *op, nod_status status, const struct store_reply *reply)
+/* `orphaned`: a take was refused because its node is gone (store_reply.suspect). */
+static void take_looked(struct call *call, nod_status status, const struct store_reply *reply,
+                        bool orphaned)
 {
-    struct call *call = OP_OF(op, struct call, op);
-
     if (call_decided(call))
         return;
-    if (status == NOD_OK && !(call->orphaned && suspect_is(reply->call)))
+    if (status == NOD_OK && !(orphaned && suspect_is(reply->call)))
         suspect_over(call); /* another node has it, or it waits or has ended */
     if (status == NOD_OK) {
         call_seen_as(call, reply->call);
@@ -537,7 +538,17 @@ static void look_done(struct op *op, nod_status status, const struct store_reply
     else if (reply->call->state == CALL_STORED_WAITING)
         waits(call, reply->call);
     else
-        runs_elsewhere(call, reply->call);
+        runs_elsewhere(call, reply->call, orphaned);
+}
+
+static void look_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    take_looked(OP_OF(op, struct call, op), status, reply, false);
+}
+
+static void orphan_look_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    take_looked(OP_OF(op, struct call, op), status, reply, true);
 }
 
 static void ended_found(struct op *op, nod_status status, const struct store_reply *reply)
@@ -596,14 +607,14 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
         return;
     if (status == NOD_OK)
         status = NOD_E_STALE; /* an old reply: look at the call as it is now */
-    call->orphaned = status == NOD_E_STALE && reply->suspect;
+    bool orphaned = status == NOD_E_STALE && reply->suspect;
     if (call->way != TAKE_PLAIN)
         suspect_over(call); /* its turn is over */
     if (call_is_alone(call) && !call_is_resting(call)) {
         call_unload(call);
     } else if (status == NOD_E_STALE) {
         call_enter(call, LIVE_TAKING);
-        op_start(call->engine, &call->op, look_send, look_done);
+        op_start(call->engine, &call->op, look_send, orphaned ? orphan_look_done : look_done);
         call->op.most = INT_MAX;
     } else {
         not_taken(call, status);
@@ -627,7 +638,6 @@ void call_take(struct call *call)
         op_start(call->engine, &call->op, take_send, take_done);
     } else {
         suspect_over(call); /* it is no trial of ours */
-        call->orphaned = false;
         op_start(call->engine, &call->op, look_send, look_done);
     }
     call->op.most = INT_MAX; /* only the reply tells the epoch that it may have given us */
