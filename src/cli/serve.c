@@ -22,6 +22,7 @@
 #include "cli/options.h"
 #include "cli/operator_keys.h"
 #include "cli/storage.h"
+#include "surface/model.h"
 
 static size_t first_of(size_t given, size_t programs, size_t usual)
 {
@@ -228,7 +229,7 @@ static bool use_surfaces(nod_server *server)
     if (server->inbox)
         mcp_use_pages(server->mcp, server->front);
     engine_model_may_consent(server->engine, server->opts.model_may_consent);
-    if (!server->opts.no_model && !mcp_use_model(server->mcp))
+    if (!server->opts.no_model && !mcp_use_model(server->mcp, surface_model()))
         return false;
     /* What was answered elsewhere is known at one server only. */
     if (server->opts.portable_states && !server->opts.surfaces)

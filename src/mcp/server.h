@@ -75,9 +75,10 @@ void mcp_server_destroy(struct mcp_server *server);
 /* Questions can be answered on pages of this front door, each at /ask/{id}. */
 void mcp_use_pages(struct mcp_server *server, struct front *pages);
 
-/* The model of a client without elicitation is asked, where nobody else can be: mcp/model. After
- * every other surface was added. False, logged: it cannot be. */
-bool mcp_use_model(struct mcp_server *server);
+/* The model of a client without elicitation is asked, where nobody else can be: mcp/later/model,
+ * surface/model, which is taken over. After every other surface was added. False, logged: it cannot
+ * be. */
+bool mcp_use_model(struct mcp_server *server, struct surface *model);
 
 /* stdio: one session with the local user. ended() when the input has ended and the last reply is
  * sent. */

@@ -14,6 +14,7 @@
 #include "core/catalog.h"
 #include "core/run.h"
 #include "mcp/server.h"
+#include "surface/model.h"
 #include "rpc/message.h"
 #include "store/memory.h"
 #include "target.h"
@@ -235,7 +236,7 @@ FUZZ_TARGET(mcp)
                                               .catalog = catalog,
                                               .clock = &clock.clock,
                                               .self = { .name = STR("f"), .version = STR("1") } });
-    must(mcp_use_model(server));
+    must(mcp_use_model(server, surface_model()));
     talk(&place, server, str_n((const char *)data, size));
     mcp_server_destroy(server);
     store->ops->destroy(store);

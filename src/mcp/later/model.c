@@ -1,10 +1,10 @@
 /*
  * mcp/later/model: see model.h.
  *
- * The surface has nothing to send: a question that is up here goes out with the pending result of
- * the request, which the caller writes at once. If several are up, the result has all of them, as
- * far as there is room, and the first is the one to answer next. Invalid content leaves the
- * question pending, and the model tries again (attempts = 0).
+ * A question that is put to the model goes out with the pending result of the request, which the
+ * caller writes at once. If several are, the result has all of them, as far as there is room, and
+ * the first is the one to answer next. Invalid content leaves the question pending, and the model
+ * tries again (attempts = 0).
  */
 #include "mcp/later/model.h"
 
@@ -16,48 +16,9 @@
 enum { MODEL_MORE_MAX = 64 << 10 }; /* bytes of the questions that are told after the first */
 
 struct model {
-    struct surface surface; /* first */
-    struct own_tool tool;   /* sendElicitationResult */
+    struct surface *surface; /* surface/model */
+    struct own_tool tool;    /* sendElicitationResult */
 };
-
-/* --- the surface --- */
-
-static unsigned surface_kinds(struct surface *surface, const struct call *call)
-{
-    struct client client = call_client(call);
-
-    (void)surface;
-    if (call_target(call)->kind != TARGET_TOOL || !client.told ||
-        client.declares & (CLIENT_CAN_FORM | CLIENT_CAN_URL))
-        return 0;
-    return 1u << ASK_FORM | 1u << ASK_APPROVAL;
-}
-
-static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind)
-{
-    return surface_kinds(surface, call) & 1u << kind;
-}
-
-static void surface_offer(struct surface *surface, struct ask *ask, int attempt,
-                          struct str problems)
-{
-    (void)attempt, (void)problems;
-    ask_offered(ask, surface, OFFER_SHOWN);
-}
-
-static void surface_withdraw(struct surface *surface, struct ask *ask, struct str why,
-                             const struct winner *winner)
-{
-    (void)surface, (void)ask, (void)why, (void)winner; /* the next result does not have it */
-}
-
-static const struct surface_ops surface_ops = { .name = "model",
-                                                .can = surface_can,
-                                                .kinds = surface_kinds,
-                                                .offer = surface_offer,
-                                                .withdraw = surface_withdraw,
-                                                .model = true,
-                                                .own_word = true };
 
 /* --- the tool --- */
 
@@ -113,18 +74,18 @@ static bool tool_read(const struct own_tool *tool, const struct json *args, stru
     if (content && !json_is(content, JSON_OBJECT))
         problem(problems, STR("/content"), STR("must be an object"));
     out->content = out->action == ASK_ACCEPTED ? content : NULL;
-    out->surface = &model->surface;
+    out->surface = model->surface;
     out->in_scope = true;
     return problems->count == 0;
 }
 
 static const struct own_tool_ops tool_ops = { .read = tool_read };
 
-bool mcp_use_model(struct mcp_server *server)
+bool mcp_use_model(struct mcp_server *server, struct surface *surface)
 {
     struct model *model = MEM_NEW(struct model);
 
-    model->surface.ops = &surface_ops;
+    model->surface = surface;
     model->tool = (struct own_tool){ .ops = &tool_ops,
                                      .target = { .kind = TARGET_TOOL,
                                                  .name = MODEL_TOOL,
@@ -134,11 +95,12 @@ bool mcp_use_model(struct mcp_server *server)
     if (!own_tool_add(&model->tool, server)) {
         LOG_WARN("a tool of this server is called sendElicitationResult: the model of a client "
                  "without elicitation is not asked");
+        mem_free(surface);
         mem_free(model);
         return true;
     }
     server->model = model;
-    return engine_add_surface(server->opts.engine, &model->surface);
+    return engine_add_surface(server->opts.engine, surface);
 }
 
 void model_destroy(struct model *model)
@@ -146,6 +108,7 @@ void model_destroy(struct model *model)
     if (!model)
         return;
     own_tool_remove(&model->tool);
+    mem_free(model->surface);
     mem_free(model);
 }
 
@@ -160,7 +123,7 @@ static bool is_in_scope(const struct call *call)
 
 static bool is_up(const struct mcp_server *server, const struct ask *ask)
 {
-    return server->model && ask_is_up_on(ask, &server->model->surface);
+    return server->model && ask_is_up_on(ask, server->model->surface);
 }
 
 /* The next question of the call that is put to the model, from this one on. */
