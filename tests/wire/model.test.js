@@ -262,7 +262,9 @@ for (const era of ['2025', '2026'])
     assert.match(textOf(pending), /It is answered in the session that made the call/);
     const held = wait();
     assert.equal(textOf(await one.call(TOOL, accept(elicitId, { word: 'a' }))), 'word: a');
-    assert.equal(textOf(await held), 'word: a');
+    // If the answer came before it, it was told that another request waits, and comes again.
+    const first = textOf(await held);
+    assert.equal(/^Another request waits/.test(first) ? textOf(await wait()) : first, 'word: a');
   });
 
 // Gives up on the first request while the handler works: { call, abandon }.
