@@ -468,8 +468,8 @@ struct far_answer {
     struct str scope;
     int attempt;
     role_set roles;
-    const char *unheard;     /* why its answer does not count; NULL: it does, or there is none */
-    struct ask_hint refused; /* what the client has no answer to */
+    const char *unheard; /* why its answer does not count; NULL: it does, or there is none */
+    struct str refused;  /* what the client has no answer to */
     enum form_revision form;
     bool boolean_confirm;
     bool too_large;
@@ -493,7 +493,7 @@ static void refusal_kept(void *data, nod_status status, const struct store_reply
 
     (void)reply;
     if (server && status != NOD_E_STORE) { /* NOD_E_STALE: it is recorded already */
-        announce_refused(server, far->refused.ask_id, (uint32_t)far->attempt);
+        announce_refused(server, far->refused, (uint32_t)far->attempt);
     }
     if (far->unheard)
         tell_unheard(far->done, far->data, far->unheard);
@@ -508,8 +508,7 @@ static void refuse_elsewhere(struct far_answer *far, const struct ask_record *re
     struct engine *engine = far->work.server->opts.engine;
     bool pending = record->state == ASK_PENDING;
 
-    far->refused.ask_id = arena_str(&far->arena, record->id);
-    far->refused.owner = store_owner(record->principal);
+    far->refused = arena_str(&far->arena, record->id);
     if (pending && (record->attempt != far->attempt ||
                     !engine_asks_on(engine, record, &far->client->surface))) {
         if (far->unheard)

@@ -47,8 +47,8 @@ static const char not_known[] =
 static const char was_collected[] = "The result of this call was handed out before.";
 static const char is_elsewhere[] =
     "Another request waits for this call in another way, as a task or with its state.";
-static const char store_away[] = "The store cannot be reached. Nothing was begun or handed out by "
-                                 "this request; try again later.";
+static const char store_away[] = STORE_AWAY ". Nothing was begun or handed out by "
+                                            "this request; try again later.";
 
 static void attach_settle(struct attach *attach)
 {

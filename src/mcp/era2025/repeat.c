@@ -51,7 +51,7 @@ static const char is_elsewhere[] =
     "What this request calls is not at this node, and its call has not ended; send the request "
     "again later.";
 static const char store_away[] =
-    "The store cannot be reached, so it is not known whether this request was made before, and "
+    STORE_AWAY ", so it is not known whether this request was made before, and "
     "nothing was done for it now; send it again later.";
 static const char in_flight[] =
     "A request with this id is still being worked on; give each request its own.";

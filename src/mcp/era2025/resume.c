@@ -34,7 +34,7 @@ static const char not_kept[] = "This Last-Event-ID belongs to no stream of the s
                                "still kept; send the request again.";
 static const char session_away[] = "The session is no longer served here; try again later.";
 static const char store_away[] =
-    "The store cannot be reached, and nothing was done for this request; try again later.";
+    STORE_AWAY ", and nothing was done for this request; try again later.";
 
 /* A request that waits for the store. */
 struct waiting {

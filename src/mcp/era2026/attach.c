@@ -172,11 +172,10 @@ static void say_failure(struct caller2026 *caller, nod_status status, const char
 
 static void store_failed(struct caller2026 *caller)
 {
-    caller_fail(
-        caller, 200, RPC_INTERNAL_ERROR,
-        STR("The store cannot be reached. Nothing was handed out, and the call goes on; try again "
-            "later."),
-        STR_NONE);
+    caller_fail(caller, 200, RPC_INTERNAL_ERROR,
+                STR(STORE_AWAY ". Nothing was handed out, and the call goes on; try again "
+                               "later."),
+                STR_NONE);
 }
 
 static bool may_have(const struct caller2026 *caller)

@@ -48,8 +48,8 @@ static bool may_be_read(const struct mcp_server *server, nod_status status)
 struct str resume_why_not(const struct mcp_server *server, nod_status status)
 {
     if (status == NOD_E_STORE)
-        return STR("The store cannot be reached, and nothing was done for this request; send it "
-                   "again later.");
+        return STR(STORE_AWAY ", and nothing was done for this request; send it "
+                              "again later.");
     return may_be_read(server, status)
                ? STR("What the store has of this call cannot be read here, and nothing was done "
                      "for this request; send it again later.")

@@ -322,11 +322,10 @@ static void known_loaded(void *data, nod_status status, const struct store_reply
         if (status == NOD_OK) {
             send_round(caller, call, reply->call);
         } else {
-            caller_fail(
-                caller, 200, RPC_INTERNAL_ERROR,
-                STR("The store cannot be reached. The call waits, and nothing more of it was done; "
-                    "send the request again later."),
-                STR_NONE);
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
+                        STR(STORE_AWAY ". The call waits, and nothing more of it was done; "
+                                       "send the request again later."),
+                        STR_NONE);
         }
         call_caller_left(call);
     } else if (caller->server && !caller->over && call) {

@@ -141,11 +141,12 @@ static struct outcome refusal_of(const struct mcp_server *server, struct str ask
                                  .code = outcome_code(result->status),
                                  .message = arena_fmt(arena, "The answer could not be taken: %s.",
                                                       nod_status_name(result->status)) };
-    return (struct outcome){ .status = NOD_E_STORE,
-                             .code = "STORE_AWAY",
-                             .message =
-                                 STR("The store cannot be reached, so it is not known whether the "
-                                     "answer was taken; send the same answer again later.") };
+    return (struct outcome){
+        .status = NOD_E_STORE,
+        .code = "STORE_AWAY",
+        .message = STR(STORE_AWAY ", so it is not known whether the "
+                                  "answer was taken; send the same answer again later.")
+    };
 }
 
 /* --- answering --- */

@@ -86,8 +86,8 @@ static void answering_fail(struct answering *answering, nod_status status, const
 static void store_failed(struct answering *answering)
 {
     answering_fail(answering, NOD_E_STORE, NULL,
-                   "The store cannot be reached, so it is not known whether the answer was taken; "
-                   "send the same answer again later.");
+                   STORE_AWAY ", so it is not known whether the answer was taken; "
+                              "send the same answer again later.");
 }
 
 static void refuse(struct answering *answering)

@@ -298,8 +298,7 @@ static void looked(struct wait *wait)
     struct mcp_server *server = wait->views->server;
     int64_t left = wait->until - loop_now(server->opts.loop);
     if (wait->failed) {
-        wait_fail(wait, NOD_E_STORE,
-                  "The store cannot be reached, and nothing was done; try again later.");
+        wait_fail(wait, NOD_E_STORE, STORE_AWAY ", and nothing was done; try again later.");
         wait_settle(wait);
     } else if (left <= 0 || (!wait->quiet && is_news(wait, true))) {
         reply(wait);

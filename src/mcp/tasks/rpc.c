@@ -106,11 +106,10 @@ static void wait_loaded(void *data, struct task *task, nod_status status)
     else if (status == NOD_E_NOT_FOUND)
         task_wait_fail(wait, 200, RPC_INVALID_PARAMS, task_unknown, STR_NONE);
     else
-        task_wait_fail(
-            wait, 200, RPC_INTERNAL_ERROR,
-            STR("The store cannot be reached, and nothing was done for this request; the task "
-                "goes on. Try again later."),
-            STR_NONE);
+        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR,
+                       STR(STORE_AWAY ", and nothing was done for this request; the task "
+                                      "goes on. Try again later."),
+                       STR_NONE);
 }
 
 /* Does this node know everything there is to know of the task? */

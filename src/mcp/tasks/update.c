@@ -95,7 +95,7 @@ static void update_end(struct task_wait *wait)
         task_wait_free(wait);
     } else if (wait->failed == NOD_E_STORE) {
         task_wait_fail(wait, 200, RPC_INTERNAL_ERROR,
-                       STR("The store cannot be reached; send the answers again later."), STR_NONE);
+                       STR(STORE_AWAY "; send the answers again later."), STR_NONE);
     } else if (wait->unheard) {
         task_wait_fail(wait, 200, RPC_INVALID_PARAMS, str_of(wait->unheard), STR_NONE);
     } else if (wait->failed != NOD_OK) {
