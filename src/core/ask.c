@@ -169,12 +169,12 @@ void ask_ended_elsewhere(struct ask *ask)
 
 /* --- time to live --- */
 
-static void expired(struct due *due)
+static void ask_expired(struct due *due)
 {
     struct ask *ask = HEAP_OF(&due->node, struct ask, expiry.node);
 
     /* If the store does not agree yet, or is away, the clock tries again. */
-    due_set(ask->call->engine, &ask->expiry, EXPIRY_AGAIN_MS, expired);
+    due_set(ask->call->engine, &ask->expiry, EXPIRY_AGAIN_MS, ask_expired);
     if (!ask->claiming)
         claim_by_engine(ask, ASK_EXPIRED);
 }
@@ -295,7 +295,7 @@ void ask_record_describe(const struct ask_record *record, struct hook_view *view
     view->kind = (nod_ask_kind)(record->kind + 1);
 }
 
-static void describe(void *subject, struct hook_view *view)
+static void ask_describe(void *subject, struct hook_view *view)
 {
     const struct ask *ask = subject;
 
@@ -306,8 +306,8 @@ static void describe(void *subject, struct hook_view *view)
 }
 
 /* The digest stays that of the handler's own question: on a replay the handler asks that again. */
-static nod_status write(void *subject, size_t stage, enum hook_field field, struct str text,
-                        struct arena *arena, struct str *why)
+static nod_status ask_write(void *subject, size_t stage, enum hook_field field, struct str text,
+                            struct arena *arena, struct str *why)
 {
     struct ask *ask = subject;
     struct run *run = ask->call->run;
@@ -327,7 +327,7 @@ static nod_status write(void *subject, size_t stage, enum hook_field field, stru
     return NOD_OK;
 }
 
-static bool halted(void *subject)
+static bool ask_halted(void *subject)
 {
     const struct ask *ask = subject;
 
@@ -347,9 +347,9 @@ static const struct stage ask_stages[] = {
 const struct flow_table ask_flow = { .id = NOD_FLOW_ASK,
                                      .stages = ask_stages,
                                      .count = sizeof(ask_stages) / sizeof(ask_stages[0]),
-                                     .describe = describe,
-                                     .write = write,
-                                     .halted = halted };
+                                     .describe = ask_describe,
+                                     .write = ask_write,
+                                     .halted = ask_halted };
 
 static void ask_flow_done(struct flow *flow, void *subject, nod_status status)
 {
@@ -390,7 +390,7 @@ void ask_stored(struct ask *ask)
     }
     ask->listed = idmap_set(&engine->asks, ask);
     engine->asks_moved++;
-    due_set(engine, &ask->expiry, left > 0 ? left : 0, expired);
+    due_set(engine, &ask->expiry, left > 0 ? left : 0, ask_expired);
     if (ask->flow.table) {
         engine->counts.asked++;
         flow_next(&ask->flow);

@@ -75,15 +75,6 @@ struct ending *call_ending(struct call *call)
     return call->ending;
 }
 
-static void ending_free(struct ending *ending)
-{
-    if (!ending)
-        return;
-    arena_finish(&ending->arena);
-    buf_finish(&ending->result);
-    MEM_DELETE(ending);
-}
-
 bool call_list(struct call *call)
 {
     struct engine *engine = call->engine;
@@ -112,7 +103,11 @@ void call_free(struct call *call)
     call_needs_forget(call);
     call_saving_free(call);
     journal_finish(&call->journal);
-    ending_free(call->ending);
+    if (call->ending) {
+        arena_finish(&call->ending->arena);
+        buf_finish(&call->ending->result);
+        MEM_DELETE(call->ending);
+    }
     mem_free(call->args_now);
     idmap_remove(&call->engine->calls, call);
     target_release(call->target);
@@ -268,16 +263,6 @@ bool args_leave_room(const struct call *call, struct str args, const struct json
            (arena->used + args.len <= args_room(call) && (tree || !arena->exhausted));
 }
 
-static void refuse_large(struct call *call)
-{
-    struct str message = arena_fmt(
-        &call_ending(call)->arena,
-        "The arguments need more memory than the %zu bytes that those of a call may take, "
-        "beside what it learns; nothing was done",
-        args_room(call));
-    call_fail(call, NOD_E_LIMIT, NULL, message);
-}
-
 bool args_fit(const struct call *call, const struct json *args, struct arena *arena,
               struct schema_problems *problems)
 {
@@ -298,7 +283,12 @@ static bool accept_args(struct call *call, const struct json *given)
     arena_init(&arena, ARGS_TREE_MAX);
     const struct json *args = given ? given : json_parse(&arena, call->args, NULL, &error);
     if (!args_leave_room(call, call->args, args, &arena)) {
-        refuse_large(call);
+        struct str message = arena_fmt(
+            &call_ending(call)->arena,
+            "The arguments need more memory than the %zu bytes that those of a call may take, "
+            "beside what it learns; nothing was done",
+            args_room(call));
+        call_fail(call, NOD_E_LIMIT, NULL, message);
     } else if (args && args_fit(call, args, &arena, &problems)) {
         fit = true;
     } else {

@@ -69,7 +69,7 @@ static bool unhooked(const void *subject)
     return call->target->inside;
 }
 
-static void describe(void *subject, struct hook_view *view)
+static void call_describe(void *subject, struct hook_view *view)
 {
     const struct call *call = subject;
 
@@ -151,8 +151,8 @@ static nod_status write_result(struct call *call, struct str text, struct arena 
     return NOD_OK;
 }
 
-static nod_status write(void *subject, size_t stage, enum hook_field field, struct str text,
-                        struct arena *arena, struct str *why)
+static nod_status call_write(void *subject, size_t stage, enum hook_field field, struct str text,
+                             struct arena *arena, struct str *why)
 {
     struct call *call = subject;
     bool running = call->state == LIVE_FINISHING || call_has_outcome(call);
@@ -176,7 +176,7 @@ static nod_status stands(void *subject)
     return call_has_outcome(call) ? call->ending->outcome.status : NOD_OK;
 }
 
-static bool halted(void *subject)
+static bool call_halted(void *subject)
 {
     struct call *call = subject;
 
@@ -213,10 +213,10 @@ const struct flow_table call_flow = { .id = NOD_FLOW_CALL,
                                       .stages = stages,
                                       .count = sizeof(stages) / sizeof(stages[0]),
                                       .unhooked = unhooked,
-                                      .describe = describe,
-                                      .write = write,
+                                      .describe = call_describe,
+                                      .write = call_write,
                                       .stands = stands,
-                                      .halted = halted,
+                                      .halted = call_halted,
                                       .keep = keep,
                                       .ask = ask,
                                       .anew = args_drop };

@@ -226,7 +226,7 @@ static void steps_tell(struct call *call)
 
 /* A new call fails when the store is away. A call that has learned something waits for the
  * store. */
-static void keep_trying(struct call *call)
+static void save_keep_trying(struct call *call)
 {
     if (call->stored && engine_survives(call->engine))
         call->op.most = INT_MAX;
@@ -396,7 +396,7 @@ static void save_start(struct call *call)
 {
     saving_fill(call);
     op_start(call->engine, &call->op, save_send, save_done);
-    keep_trying(call);
+    save_keep_trying(call);
 }
 
 /*
@@ -459,7 +459,7 @@ void call_save(struct call *call)
         return;
     }
     op_start(call->engine, &call->op, places_send, places_done);
-    keep_trying(call);
+    save_keep_trying(call);
 }
 
 /*

@@ -60,7 +60,7 @@ void catalog_destroy(struct catalog *catalog)
     mem_free(catalog);
 }
 
-static void tell(struct catalog *catalog, enum target_kind kind)
+static void catalog_tell(struct catalog *catalog, enum target_kind kind)
 {
     if (catalog->changed)
         catalog->changed(catalog->changed_data, kind);
@@ -79,7 +79,7 @@ nod_status catalog_add(struct catalog *catalog, struct target *target)
         shelf->targets = mem_realloc(shelf->targets, shelf->room * sizeof(*shelf->targets));
     }
     shelf->targets[shelf->count++] = target;
-    tell(catalog, target->kind);
+    catalog_tell(catalog, target->kind);
     return NOD_OK;
 }
 
@@ -102,7 +102,7 @@ void catalog_remove(struct catalog *catalog, struct target *target)
     target->removed = true;
     target_hold(target);
     target_release(target);
-    tell(catalog, kind);
+    catalog_tell(catalog, kind);
 }
 
 struct target *catalog_find(const struct catalog *catalog, enum target_kind kind, struct str name)

@@ -141,12 +141,6 @@ struct claim_item claim_as_item(struct claim *claim)
                                 .again = claim->again };
 }
 
-/* The answer did not come through the call's client: the call is run on without its client. */
-static bool is_from_elsewhere(const struct claim *claim)
-{
-    return claim->page || (claim->answer.surface && !surface_is_held(claim->answer.surface));
-}
-
 static void publish_send(struct op *op)
 {
     struct claim *claim = OP_OF(op, struct claim, op);
@@ -165,7 +159,9 @@ static void publish_send(struct op *op)
         spec.handed |= ask->call->handed;
         op->most = INT_MAX; /* the call may be taken in an epoch that only the reply tells */
     } else {
-        spec.handed |= is_from_elsewhere(claim);
+        /* What did not come through the call's client is run on without its client. */
+        const struct surface *surface = claim->answer.surface;
+        spec.handed |= claim->page || (surface && !surface_is_held(surface));
     }
     CRASH_POINT(answer_before);
     engine->store->ops->claim(engine->store, &spec, op_completed, op);
@@ -339,7 +335,7 @@ static void stage_publish(struct flow *flow, void *subject)
         claim_publish(claim);
 }
 
-static void describe(void *subject, struct hook_view *view)
+static void claim_describe(void *subject, struct hook_view *view)
 {
     struct claim *claim = subject;
     struct ask *ask = claim_ask(claim);
@@ -375,7 +371,7 @@ static const struct stage answer_stages[] = {
 const struct flow_table answer_flow = { .id = NOD_FLOW_ANSWER,
                                         .stages = answer_stages,
                                         .count = sizeof(answer_stages) / sizeof(answer_stages[0]),
-                                        .describe = describe,
+                                        .describe = claim_describe,
                                         .unhooked = is_unhooked,
                                         .write = claim_write_content,
                                         .keep = claim_keep_content };
@@ -386,15 +382,6 @@ static struct str as_problem(struct claim *claim, struct str message)
 
     problems.at[0] = (struct schema_problem){ STR(""), message };
     return problems_list(&claim->arena, &problems, NULL);
-}
-
-/* As code and sentence, and as the one problem of the answer, for surfaces that show problems. */
-static void say_why(struct claim *claim, const struct fault *fault)
-{
-    claim->result.code = fault->code;
-    claim->result.message = fault->message;
-    if (fault->message.len)
-        claim->result.problems = as_problem(claim, fault->message);
 }
 
 static void log_objection(struct claim *claim)
@@ -436,8 +423,12 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
     if (status != NOD_OK && claim->result.status == NOD_OK &&
         claim->result.state == ASK_PENDING) { /* a hook objected before anything was stored */
         bool page_open = claim->result.pending;
-        if (fault)
-            say_why(claim, fault);
+        if (fault) {
+            claim->result.code = fault->code;
+            claim->result.message = fault->message;
+            if (fault->message.len) /* for surfaces that show problems */
+                claim->result.problems = as_problem(claim, fault->message);
+        }
         log_objection(claim);
         if (!page_open && objection_counts(claim))
             return;

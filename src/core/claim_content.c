@@ -162,7 +162,7 @@ static struct str problem_text(struct arena *arena, const char *path, const char
     return arena_fmt(arena, "[{\"path\":\"%s\",\"message\":\"%s\"}]", path, message);
 }
 
-static struct str problem(struct claim *claim, const char *path, const char *message)
+static struct str content_problem(struct claim *claim, const char *path, const char *message)
 {
     return problem_text(&claim->arena, path, message);
 }
@@ -240,7 +240,8 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
     case ASK_FORM:
     case ASK_APPROVAL:
         if (content && content->type != JSON_OBJECT)
-            return problem(claim, "", "the program that showed the form sent no answer to it");
+            return content_problem(claim, "",
+                                   "the program that showed the form sent no answer to it");
         if (record->detail.len == 0) { /* the empty form */
             claim->content = STR_NONE;
             return STR_NONE;
@@ -257,14 +258,14 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
         return STR_NONE;
     case ASK_SAMPLE:
         if (!json_get(content, STR("content")) || json_get_str(content, STR("role")).len == 0)
-            return problem(claim, "", "expected a message with role and content");
+            return content_problem(claim, "", "expected a message with role and content");
         return nul_problem(claim, content);
     case ASK_ROOTS:
         if (!json_is(json_get(content, STR("roots")), JSON_ARRAY))
-            return problem(claim, "/roots", "expected an array");
+            return content_problem(claim, "/roots", "expected an array");
         return nul_problem(claim, content);
     }
-    return problem(claim, "", "unknown kind of question");
+    return content_problem(claim, "", "unknown kind of question");
 }
 
 /* Bytes that answers on their way to the call's other asks add to its journal. */
@@ -412,15 +413,6 @@ static void question_loaded(void *data, nod_status status, const struct store_re
         flow_again(&claim->flow);
 }
 
-/* The ask was pending here when it was looked up, but its call has been unloaded since. */
-static void load_question(struct claim *claim)
-{
-    if (claim->lent)
-        claim_own_content(claim);
-    claim->engine->store->ops->load_ask(claim->engine->store, claim->ask_id, question_loaded,
-                                        claim);
-}
-
 void claim_validate_content(struct flow *flow, void *subject)
 {
     struct claim *claim = subject;
@@ -431,8 +423,11 @@ void claim_validate_content(struct flow *flow, void *subject)
         flow_next(flow);
         return;
     }
-    if (!record) {
-        load_question(claim);
+    if (!record) { /* the ask was pending here, but its call has been unloaded since */
+        if (claim->lent)
+            claim_own_content(claim);
+        claim->engine->store->ops->load_ask(claim->engine->store, claim->ask_id, question_loaded,
+                                            claim);
         return;
     }
     if (claim->objection.len) {

@@ -111,12 +111,6 @@ static void check_target(struct claim *claim, const struct ask_record *record)
         doubt_look(claim, record->call_id);
 }
 
-/* Another submission came first, with another answer to this ask. */
-static bool contradicts(const struct claim *claim, const struct ask_record *record)
-{
-    return claim->answer.set && !claim->result.same && str_eq(record->via, claim_via(claim));
-}
-
 /* The answerer's roles. The asked client's own word needs none (core/answerable.h). */
 static role_set claim_roles(const struct claim *claim)
 {
@@ -171,7 +165,9 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
         claim->result.by = arena_str(&claim->arena, record->by);
         claim->result.via = arena_str(&claim->arena, record->via);
         claim->result.same = claim_agrees(claim, record);
-        if (contradicts(claim, record))
+        bool contradicts =
+            claim->answer.set && !claim->result.same && str_eq(record->via, claim_via(claim));
+        if (contradicts) /* another submission came first, with another answer to this ask */
             answer_set_spoil(claim->answer.set, NOD_E_STALE);
         claim_reject(claim, NOD_E_STALE);
     } else if (claim->answer.attempt && claim->answer.attempt < record->attempt) {

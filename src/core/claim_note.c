@@ -12,7 +12,7 @@
 #include "core/note.h"
 #include "core/problems.h"
 
-static struct str problem(struct claim *claim, const char *path, const char *message)
+static struct str note_problem(struct claim *claim, const char *path, const char *message)
 {
     struct schema_problems problems = { .count = 1 };
 
@@ -62,14 +62,16 @@ struct str claim_take_note(struct claim *claim, const struct ask_record *record)
 
     claim->note = STR_NONE;
     if (claim->answer.reason.len > NOTE_REASON_MAX)
-        return problem(claim, "/reason", "is longer than the 2000 bytes that a reason may have");
+        return note_problem(claim, "/reason",
+                            "is longer than the 2000 bytes that a reason may have");
     if (!remember && !claim->answer.reason.len)
         return STR_NONE;
     if (remember && !is_a_persons(claim))
-        return problem(claim, "/remember", "can be chosen only where a person is seen to answer");
+        return note_problem(claim, "/remember",
+                            "can be chosen only where a person is seen to answer");
     if (remember &&
         (!is_offered(claim, record) || !grant_offer_read(record, &claim->arena, &offer)))
-        return problem(claim, "/remember", "is none of what this question offers");
+        return note_problem(claim, "/remember", "is none of what this question offers");
     if (remember)
         noted = (struct noted){ .tool = offer.tool,
                                 .digest = offer.digest,
@@ -78,5 +80,5 @@ struct str claim_take_note(struct claim *claim, const struct ask_record *record)
                                 .choice = claim->remember,
                                 .at_ms = engine_now(claim->engine) };
     claim->note = note_write(&claim->arena, claim->answer.reason, remember ? &noted : NULL);
-    return claim->note.len ? STR_NONE : problem(claim, "/reason", "is not text in UTF-8");
+    return claim->note.len ? STR_NONE : note_problem(claim, "/reason", "is not text in UTF-8");
 }

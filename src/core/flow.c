@@ -119,21 +119,9 @@ static bool hook_asks(struct flow *flow, struct nod_hook_run *hook)
     return true;
 }
 
-static bool hook_has_asked(const struct nod_hook_run *hook)
-{
-    return hook->run && (hook->run->news.asks || hook->run->step_done);
-}
-
-/* A firm flow: the hook was shown what happens, and its result is ignored. */
-static void hook_was_shown(struct nod_hook_run *hook, nod_status status)
-{
-    hook->later = status == NOD_PENDING;
-    hook_leave(hook);
-}
-
 static bool hook_pends(struct flow *flow, struct nod_hook_run *hook)
 {
-    if (hook_has_asked(hook))
+    if (hook->run && (hook->run->news.asks || hook->run->step_done))
         return hook_asks(flow, hook);
     if (hook->went_in && flow->phase == FLOW_AROUND) {
         hook->outer = flow->frames;
@@ -169,7 +157,8 @@ static bool hook_turned(struct flow *flow, struct nod_hook_run *hook, nod_status
     enum flow_phase phase = flow->phase;
 
     if (flow->firm) {
-        hook_was_shown(hook, status);
+        hook->later = status == NOD_PENDING; /* it was shown what happens: no result counts */
+        hook_leave(hook);
         return true;
     }
     if (phase == FLOW_AROUND && hook->went_in && status == NOD_OK)
@@ -194,14 +183,14 @@ static bool hook_turned(struct flow *flow, struct nod_hook_run *hook, nod_status
     return true;
 }
 
-static bool halted(const struct flow *flow)
+static bool flow_halted(const struct flow *flow)
 {
     return flow->table->halted && flow->table->halted(flow->subject);
 }
 
 static bool hook_enters(struct flow *flow, struct hook *hook)
 {
-    if (halted(flow))
+    if (flow_halted(flow))
         return false;
     struct nod_hook_run *run = hook_run_new(flow, hook);
 
@@ -239,7 +228,7 @@ static bool unwind(struct flow *flow)
         flow->cursor = hooks_here(flow);
         return true;
     }
-    if (halted(flow))
+    if (flow_halted(flow))
         return false;
     flow->frames = frame->outer;
     frame->given = flow->ended;
@@ -419,7 +408,7 @@ void flow_again(struct flow *flow)
 void flow_hook_done(struct flow *flow, struct nod_hook_run *hook, nod_status status)
 {
     flow->awaited = NULL;
-    if (halted(flow))
+    if (flow_halted(flow))
         hook_leave(hook);
     else if (hook_turned(flow, hook, status))
         hooked_go_on(flow);

@@ -150,79 +150,35 @@ void grant_put(struct engine *engine, const struct grant *grant, uint64_t versio
 /* --- operations that no call waits for --- */
 
 struct grant_work {
-    struct engine_work work;
-    struct engine *engine;
-    struct arena arena;
+    struct engine_job job; /* first */
     struct grant grant;
     char id[GRANT_KEY_LEN];
     size_t id_len;
-    char *principal; /* whose it must be; "": anyone's */
-    void (*done)(void *data, nod_status status);
+    struct str principal; /* whose it must be; empty: anyone's */
     /* lists */
     grant_row_fn *row;
-    void (*listed)(void *data, nod_status status, struct str cursor);
-    char cursor[GRANT_CURSOR_MAX];
+    char cursor[JOB_CURSOR_MAX];
     size_t cursor_len;
     char prefix[GRANT_KEY_LEN];
     size_t prefix_len;
     char over[OVER_PAGE][GRANT_KEY_LEN]; /* to be removed: their session has ended */
     size_t over_count;
-    void *data;
+    char text[]; /* the principal */
 };
 
-static void grant_work_drop(struct engine_work *dropped);
-
-static struct grant_work *work_new(struct engine *engine, struct str principal, void *data)
+static struct grant_work *grant_work_new(struct engine *engine, struct str principal, void *data)
 {
-    struct grant_work *work = MEM_NEW(struct grant_work);
+    struct grant_work *work =
+        engine_job_new(engine, sizeof(*work) + principal.len + 1, WORK_ARENA, data);
+    char *at = work->text;
 
-    work->engine = engine;
-    work->principal = str_dup(principal);
-    work->data = data;
-    arena_init(&work->arena, WORK_ARENA);
-    engine_work_begin(engine, &work->work, grant_work_drop);
+    work->principal = str_place(&at, principal);
     return work;
 }
 
-static void work_free(struct grant_work *work)
+static void grant_work_over(struct grant_work *work, nod_status status)
 {
-    engine_work_end(&work->work);
-    arena_finish(&work->arena);
-    mem_free(work->principal);
-    MEM_DELETE(work);
-}
-
-static void work_over(struct grant_work *work, nod_status status)
-{
-    void (*done)(void *data, nod_status status) = work->done;
-    void *data = work->data;
-
-    work_free(work);
-    if (done)
-        done(data, status);
-}
-
-static void list_over(struct grant_work *work, nod_status status, struct str cursor)
-{
-    void (*listed)(void *data, nod_status status, struct str cursor) = work->listed;
-    void *data = work->data;
-    char kept[GRANT_CURSOR_MAX];
-    size_t len = cursor.len <= GRANT_CURSOR_MAX ? cursor.len : 0;
-
-    if (len)
-        memcpy(kept, cursor.at, len);
-    work_free(work);
-    listed(data, status, str_n(kept, len));
-}
-
-static void grant_work_drop(struct engine_work *dropped)
-{
-    struct grant_work *work = OP_OF(dropped, struct grant_work, work);
-
-    if (work->listed)
-        list_over(work, NOD_E_STORE, STR_NONE);
-    else
-        work_over(work, NOD_E_STORE);
+    engine_job_over(&work->job, status, STR_NONE);
 }
 
 /* --- revoking --- */
@@ -231,94 +187,89 @@ static void grant_work_drop(struct engine_work *dropped)
  * that has read the record before finds another version there, and reads it again. */
 static void revoke_put_send(struct op *op)
 {
-    struct grant_work *work = OP_OF(op, struct grant_work, work.op);
-    int64_t now = engine_now(work->engine);
+    struct grant_work *work = OP_OF(op, struct grant_work, job.work.op);
+    int64_t now = engine_now(work->job.engine);
 
     if (now > work->grant.at_ms)
         work->grant.at_ms = now;
-    grant_put(work->engine, &work->grant, 0, op_completed, op);
+    grant_put(work->job.engine, &work->grant, 0, op_completed, op);
 }
 
 static void revoke_put_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct grant_work *work = OP_OF(op, struct grant_work, work.op);
+    struct grant_work *work = OP_OF(op, struct grant_work, job.work.op);
 
     (void)reply;
     if (status == NOD_OK)
         LOG_INFO("a remembered approval was revoked", LOG_STR("tool", work->grant.tool),
                  LOG_STR("principal", work->grant.principal), LOG_STR("grant", work->grant.id));
-    work_over(work, status);
+    grant_work_over(work, status);
 }
 
 static void revoke_get_send(struct op *op)
 {
-    struct grant_work *work = OP_OF(op, struct grant_work, work.op);
-    struct store *store = work->engine->store;
+    struct grant_work *work = OP_OF(op, struct grant_work, job.work.op);
+    struct store *store = work->job.engine->store;
 
     store->ops->get(store, STR(GRANT_KIND), str_n(work->id, work->id_len), op_completed, op);
 }
 
 static void revoke_get_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct grant_work *work = OP_OF(op, struct grant_work, work.op);
-    struct str whose = str_of(work->principal);
+    struct grant_work *work = OP_OF(op, struct grant_work, job.work.op);
+    struct str whose = work->principal;
     struct grant *grant = &work->grant;
 
     if (status != NOD_OK) {
-        work_over(work, status);
+        grant_work_over(work, status);
         return;
     }
-    arena_reset(&work->arena);
-    if (!grant_read(&work->arena, str_n(work->id, work->id_len), reply->value, grant) ||
-        grant_is_over(grant, engine_now(work->engine)) ||
+    arena_reset(&work->job.arena);
+    if (!grant_read(&work->job.arena, str_n(work->id, work->id_len), reply->value, grant) ||
+        grant_is_over(grant, engine_now(work->job.engine)) ||
         (whose.len && !str_eq(whose, grant->principal))) {
-        work_over(work, NOD_E_NOT_FOUND);
+        grant_work_over(work, NOD_E_NOT_FOUND);
         return;
     }
     grant->revoked = true;
-    op_start(work->engine, &work->work.op, revoke_put_send, revoke_put_done);
+    op_start(work->job.engine, &work->job.work.op, revoke_put_send, revoke_put_done);
 }
 
 void grants_revoke(struct engine *engine, struct str id, struct str principal,
                    void (*done)(void *data, nod_status status), void *data)
 {
-    struct grant_work *work = work_new(engine, principal, data);
+    struct grant_work *work = grant_work_new(engine, principal, data);
 
-    work->done = done;
+    work->job.done = done;
     work->id_len = id.len == GRANT_KEY_LEN ? id.len : 1; /* of another length there is none */
     memcpy(work->id, id.len == GRANT_KEY_LEN ? id.at : "-", work->id_len);
-    op_start(engine, &work->work.op, revoke_get_send, revoke_get_done);
+    op_start(engine, &work->job.work.op, revoke_get_send, revoke_get_done);
 }
 
 /* --- listing --- */
 
-static void list_row(void *data, const struct store_row *row)
+static void grant_row(void *data, const struct store_row *row)
 {
     struct grant_work *work = data;
-    struct str whose = str_of(work->principal);
+    struct str whose = work->principal;
     struct grant grant;
 
-    arena_reset(&work->arena);
-    if (grant_read(&work->arena, row->value->key, row->value->value, &grant) &&
-        !grant_is_over(&grant, engine_now(work->engine)) &&
+    arena_reset(&work->job.arena);
+    if (grant_read(&work->job.arena, row->value->key, row->value->value, &grant) &&
+        !grant_is_over(&grant, engine_now(work->job.engine)) &&
         (!whose.len || str_eq(whose, grant.principal)))
-        work->row(work->data, &grant);
-}
-
-static void list_done(void *data, nod_status status, const struct store_reply *reply)
-{
-    list_over(data, status, status == NOD_OK ? reply->cursor : STR_NONE);
+        work->row(work->job.data, &grant);
 }
 
 void grants_list(struct engine *engine, struct str principal, struct str cursor, size_t limit,
                  grant_row_fn *row, void (*done)(void *data, nod_status status, struct str cursor),
                  void *data)
 {
-    struct grant_work *work = work_new(engine, principal, data);
+    struct grant_work *work = grant_work_new(engine, principal, data);
     struct store *store = engine->store;
 
     work->row = row;
-    work->listed = done;
+    work->job.listed = done;
     if (principal.len)
         work->prefix_len = (size_t)(owner_part(work->prefix, principal) - work->prefix);
     store->ops->list(
@@ -327,7 +278,7 @@ void grants_list(struct engine *engine, struct str principal, struct str cursor,
                               .prefix = str_n(work->prefix, work->prefix_len),
                               .cursor = cursor,
                               .limit = limit < GRANT_PAGE_MAX ? limit : GRANT_PAGE_MAX },
-        list_row, list_done, work);
+        grant_row, engine_job_listed, work);
 }
 
 /* --- the end of a session --- */
@@ -352,14 +303,14 @@ static void over_row(void *data, const struct store_row *row)
 static void over_listed(void *data, nod_status status, const struct store_reply *reply)
 {
     struct grant_work *work = data;
-    struct store *store = work->engine->store;
+    struct store *store = work->job.engine->store;
 
     for (size_t i = 0; i < work->over_count; i++)
         store->ops->del(store, STR(GRANT_KIND), str_n(work->over[i], GRANT_KEY_LEN), over_deleted,
                         NULL);
     work->over_count = 0;
-    if (status != NOD_OK || reply->cursor.len == 0 || reply->cursor.len > GRANT_CURSOR_MAX) {
-        work_over(work, status);
+    if (status != NOD_OK || reply->cursor.len == 0 || reply->cursor.len > JOB_CURSOR_MAX) {
+        grant_work_over(work, status);
         return;
     }
     work->cursor_len = reply->cursor.len;
@@ -369,7 +320,7 @@ static void over_listed(void *data, nod_status status, const struct store_reply 
 
 static void over_next(struct grant_work *work)
 {
-    struct store *store = work->engine->store;
+    struct store *store = work->job.engine->store;
 
     store->ops->list(store,
                      &(struct store_list){ .kind = STR(GRANT_KIND),
@@ -381,7 +332,7 @@ static void over_next(struct grant_work *work)
 
 void grants_end_session(struct engine *engine, struct str principal, struct str scope)
 {
-    struct grant_work *work = work_new(engine, principal, NULL);
+    struct grant_work *work = grant_work_new(engine, principal, NULL);
     char *at = session_part(owner_part(work->prefix, principal), scope);
 
     work->prefix_len = (size_t)(at - work->prefix);

@@ -53,8 +53,7 @@ enum {
 };
 
 enum {
-    GRANT_OWNER_LEN = 24,   /* characters of an id that all grants of a principal begin with */
-    GRANT_CURSOR_MAX = 512, /* bytes of where a list goes on */
+    GRANT_OWNER_LEN = 24, /* characters of an id that all grants of a principal begin with */
 };
 
 /* The id of a grant, from what it allows. */
@@ -79,7 +78,7 @@ struct granting {
     int tries;
 
     /* While one is made: the count of those that there are. */
-    char cursor[GRANT_CURSOR_MAX];
+    char cursor[JOB_CURSOR_MAX];
     size_t cursor_len, counted, of_page;
 
     /* While one is looked for. */

@@ -53,7 +53,7 @@ static void made(struct call *call)
         flow_again(&call->flow);
 }
 
-static void put_send(struct op *op)
+static void make_put_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     const struct granting *granting = call->granting;
@@ -61,7 +61,7 @@ static void put_send(struct op *op)
     grant_put(call->engine, &granting->grant, granting->version, op_completed, op);
 }
 
-static void put_done(struct op *op, nod_status status, const struct store_reply *reply)
+static void make_put_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
     const struct grant *grant = &call->granting->grant;
@@ -83,7 +83,7 @@ static void put_done(struct op *op, nod_status status, const struct store_reply 
     made(call);
 }
 
-static void keep_trying(struct call *call)
+static void make_keep_trying(struct call *call)
 {
     if (engine_survives(call->engine))
         call->op.most = INT_MAX; /* what a person has chosen is not lost because a store is away */
@@ -93,8 +93,8 @@ static void keep_trying(struct call *call)
 
 static void put_begin(struct call *call)
 {
-    op_start(call->engine, &call->op, put_send, put_done);
-    keep_trying(call);
+    op_start(call->engine, &call->op, make_put_send, make_put_done);
+    make_keep_trying(call);
 }
 
 static void count_row(void *data, const struct store_row *row)
@@ -132,11 +132,11 @@ static void count_done(struct op *op, nod_status status, const struct store_repl
                  LOG_STR("principal", granting->grant.principal),
                  LOG_INT("most", GRANTS_PER_PRINCIPAL));
         made(call);
-    } else if (status == NOD_OK && reply->cursor.len && reply->cursor.len <= GRANT_CURSOR_MAX) {
+    } else if (status == NOD_OK && reply->cursor.len && reply->cursor.len <= JOB_CURSOR_MAX) {
         granting->cursor_len = reply->cursor.len;
         memcpy(granting->cursor, reply->cursor.at, reply->cursor.len);
         op_start(call->engine, op, count_send, count_done);
-        keep_trying(call);
+        make_keep_trying(call);
     } else {
         put_begin(call);
     }
@@ -144,7 +144,7 @@ static void count_done(struct op *op, nod_status status, const struct store_repl
 
 /* --- is it there? --- */
 
-static void get_send(struct op *op)
+static void make_get_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct store *store = call->engine->store;
@@ -152,7 +152,7 @@ static void get_send(struct op *op)
     store->ops->get(store, STR(GRANT_KIND), call->granting->grant.id, op_completed, op);
 }
 
-static void get_done(struct op *op, nod_status status, const struct store_reply *reply)
+static void make_get_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct granting *granting = call->granting;
@@ -173,13 +173,13 @@ static void get_done(struct op *op, nod_status status, const struct store_reply 
     }
     granting->cursor_len = granting->counted = 0;
     op_start(call->engine, op, count_send, count_done);
-    keep_trying(call);
+    make_keep_trying(call);
 }
 
 static void make_begin(struct call *call)
 {
-    op_start(call->engine, &call->op, get_send, get_done);
-    keep_trying(call);
+    op_start(call->engine, &call->op, make_get_send, make_get_done);
+    make_keep_trying(call);
 }
 
 /* What the entry is to be remembered as. False: nothing, or it is too late for it. */

@@ -122,7 +122,7 @@ static void use_done(struct op *op, nod_status status, const struct store_reply 
         try_next(call);
 }
 
-static void get_send(struct op *op)
+static void pass_get_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct store *store = call->engine->store;
@@ -148,7 +148,7 @@ static bool counts(const struct call *call, const struct grant *have)
            str_eq(have->version, granting->target_version) && grant_allowed(have, &granting->rule);
 }
 
-static void get_done(struct op *op, nod_status status, const struct store_reply *reply)
+static void pass_get_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct granting *granting = call->granting;
@@ -184,7 +184,7 @@ static void try_begin(struct call *call)
                         .match = choice->match,
                         .digest = args ? granting->item->spec.path_digest : STR_NONE };
     grant_key(&granting->grant, granting->id);
-    op_start(call->engine, &call->op, get_send, get_done);
+    op_start(call->engine, &call->op, pass_get_send, pass_get_done);
 }
 
 static void try_next(struct call *call)

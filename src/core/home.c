@@ -38,11 +38,6 @@ struct home {
     bool ours;             /* this node has committed the intent */
 };
 
-static bool migrates(const struct provider *provider)
-{
-    return provider->ops->flags & PROVIDER_MIGRATES;
-}
-
 static struct home *home_find(const struct engine *engine, struct str call_id)
 {
     return idmap_get(&engine->homes, call_id);
@@ -85,7 +80,7 @@ void homes_drop(struct engine *engine)
 
 /* --- the end --- */
 
-static void tell(struct provider *provider, struct str call_id, const struct outcome *outcome)
+static void home_tell(struct provider *provider, struct str call_id, const struct outcome *outcome)
 {
     if (provider->ops->ended)
         provider->ops->ended(provider, call_id, outcome);
@@ -99,16 +94,16 @@ void home_ended(struct engine *engine, struct str call_id, struct provider *prov
 
     if (!home) {
         if (provider)
-            tell(provider, call_id, outcome);
+            home_tell(provider, call_id, outcome);
         return;
     }
     target_hold(target); /* home_over lets go of the target */
     home_over(engine, home);
-    tell(target->provider, call_id, outcome);
+    home_tell(target->provider, call_id, outcome);
     target_release(target);
 }
 
-static void look_send(struct op *op)
+static void home_look_send(struct op *op)
 {
     struct home *home = OP_OF(op, struct home, op);
     struct store *store = op->engine->store;
@@ -116,7 +111,7 @@ static void look_send(struct op *op)
     store->ops->load_call(store, id_str(&home->call), op_completed, op);
 }
 
-static void look_done(struct op *op, nod_status status, const struct store_reply *reply)
+static void home_look_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct home *home = OP_OF(op, struct home, op);
     struct engine *engine = op->engine;
@@ -148,7 +143,7 @@ static void look_done(struct op *op, nod_status status, const struct store_reply
     arena_finish(&arena);
 }
 
-static void look(struct due *due)
+static void home_look(struct due *due)
 {
     struct engine *engine = HEAP_OF(&due->node, struct engine, homes_look.node);
     struct list *last = list_last(&engine->homes_order);
@@ -156,7 +151,7 @@ static void look(struct due *due)
 
     if (!last)
         return;
-    due_set(engine, due, HOME_LOOK_MS, look);
+    due_set(engine, due, HOME_LOOK_MS, home_look);
     for (struct list *at = list_first(&engine->homes_order), *next; looks < HOME_LOOKS_MOST;
          at = next) {
         struct home *home = LIST_OF(at, struct home, link);
@@ -166,7 +161,7 @@ static void look(struct due *due)
         list_append(&engine->homes_order, at);
         if (!engine_find(engine, id_str(&home->call)) && !home->looking) {
             home->looking = true;
-            op_start(engine, &home->op, look_send, look_done);
+            op_start(engine, &home->op, home_look_send, home_look_done);
             looks++;
         }
         if (was_last)
@@ -202,7 +197,7 @@ static void make_home(struct call *call)
     list_init(&home->link);
     idmap_set(&engine->homes, home);
     if (list_empty(&engine->homes_order))
-        due_set(engine, &engine->homes_look, HOME_LOOK_MS, look);
+        due_set(engine, &engine->homes_look, HOME_LOOK_MS, home_look);
     list_append(&engine->homes_order, &home->link);
 }
 
@@ -236,7 +231,7 @@ bool home_begin(struct call *call)
 {
     const struct provider *provider = call->target->provider;
     struct home *home = home_find(call->engine, id_str(&call->id));
-    bool stays = !migrates(provider);
+    bool stays = !(provider->ops->flags & PROVIDER_MIGRATES);
 
     if (!stays && !provider->ops->ended)
         return true;

@@ -22,22 +22,19 @@ void hooks_init(struct hooks *hooks, struct engine *engine)
             list_init(&hooks->stages[f][s]);
 }
 
-static void hook_free(struct hook *hook)
-{
-    if (hook->spec.released)
-        hook->spec.released(hook->spec.data);
-    list_remove(&hook->link);
-    mem_free(hook);
-}
-
 void hooks_finish(struct hooks *hooks)
 {
     LIST_EACH (at, &hooks->runs) /* these will never be told of the end */
         hook_run_free(LIST_OF(at, struct nod_hook_run, link));
     for (size_t f = 0; f < FLOW_COUNT; f++)
         for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
-            LIST_EACH (at, &hooks->stages[f][s])
-                hook_free(LIST_OF(at, struct hook, link));
+            LIST_EACH (at, &hooks->stages[f][s]) {
+                struct hook *hook = LIST_OF(at, struct hook, link);
+                if (hook->spec.released)
+                    hook->spec.released(hook->spec.data);
+                list_remove(&hook->link);
+                mem_free(hook);
+            }
     hooks->count = 0;
 }
 

@@ -263,6 +263,25 @@ void engine_work_begin(struct engine *engine, struct engine_work *work,
 void engine_work_end(struct engine_work *work);
 void engine_works_drop(struct engine *engine);
 
+enum { JOB_CURSOR_MAX = 512 }; /* bytes of where a page ends */
+
+/* A work that somebody waits for, who is told of its end, or where the page ends that was listed.
+ * The first member of whatever it is a part of. */
+struct engine_job {
+    struct engine_work work;
+    struct engine *engine;
+    struct arena arena;
+    void (*done)(void *data, nod_status status);                      /* may be NULL */
+    void (*listed)(void *data, nod_status status, struct str cursor); /* lists: instead of done */
+    void *data;
+};
+
+/* `size` bytes, zeroed, that begin with a job. */
+void *engine_job_new(struct engine *engine, size_t size, size_t memory, void *data);
+/* Frees the job with what it is a part of, and tells. */
+void engine_job_over(struct engine_job *job, nod_status status, struct str cursor);
+store_done engine_job_listed; /* of a list; data is the job */
+
 /* --- call --- */
 
 /* docs/inside/core.md, "The states of a live call", says who sets each state and flag, and which of

@@ -42,16 +42,12 @@ void needed_release(const struct needed *constant)
     }
 }
 
-static bool same(const struct need_spec *a, const struct need_spec *b)
-{
-    return str_eq(a->source, b->source) && str_eq(a->name, b->name) && str_eq(a->detail, b->detail);
-}
-
 static const struct needed *needed_find(const struct needed *needed, const struct need_spec *spec,
                                         size_t *count)
 {
     for (*count = 0; needed; needed = needed->next, ++*count)
-        if (same(&needed->spec, spec))
+        if (str_eq(needed->spec.source, spec->source) && str_eq(needed->spec.name, spec->name) &&
+            str_eq(needed->spec.detail, spec->detail))
             return needed;
     return NULL;
 }

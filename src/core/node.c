@@ -119,7 +119,7 @@ static void node_put(struct nodes *nodes, int64_t ttl_ms, store_done *done, void
                             STR_NONE, 0, ttl_ms, done, data);
 }
 
-static void put_done(void *data, nod_status status, const struct store_reply *reply)
+static void node_put_done(void *data, nod_status status, const struct store_reply *reply)
 {
     struct nodes *nodes = data;
 
@@ -137,7 +137,7 @@ void node_beat(struct engine *engine, int64_t ttl_ms)
         return;
     nodes->ttl_ms = ttl_ms;
     nodes->putting = true;
-    node_put(nodes, ttl_ms, put_done, nodes);
+    node_put(nodes, ttl_ms, node_put_done, nodes);
 }
 
 void node_targets_changed(struct engine *engine)
@@ -214,7 +214,7 @@ static void node_row(void *data, const struct store_row *row)
     nodes->fresh = kept;
 }
 
-static void read_send(struct op *op)
+static void nodes_read_send(struct op *op)
 {
     struct nodes *nodes = OP_OF(op, struct nodes, read);
     struct store *store = op->engine->store;
@@ -226,7 +226,7 @@ static void read_send(struct op *op)
                      node_row, op_completed, op);
 }
 
-static void read_done(struct op *op, nod_status status, const struct store_reply *reply)
+static void nodes_read_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct nodes *nodes = OP_OF(op, struct nodes, read);
     struct arena old = nodes->arena;
@@ -234,7 +234,7 @@ static void read_done(struct op *op, nod_status status, const struct store_reply
     if (status == NOD_OK && reply->cursor.len && reply->cursor.len <= NODES_CURSOR_MAX) {
         nodes->cursor_len = reply->cursor.len;
         memcpy(nodes->cursor, reply->cursor.at, reply->cursor.len);
-        op_start(op->engine, op, read_send, read_done);
+        op_start(op->engine, op, nodes_read_send, nodes_read_done);
         return;
     }
     nodes->reading = false;
@@ -262,7 +262,7 @@ bool nodes_known(struct engine *engine, int64_t since)
     nodes->fresh = NULL;
     arena_finish(&nodes->fresh_arena);
     arena_init(&nodes->fresh_arena, NODES_BYTES_MAX);
-    op_start(engine, &nodes->read, read_send, read_done);
+    op_start(engine, &nodes->read, nodes_read_send, nodes_read_done);
     return false;
 }
 

@@ -345,44 +345,25 @@ bool ask_waits(const struct ask *ask)
 
 /* --- elsewhere --- */
 
-static bool up_elsewhere(const struct ask *ask)
+static bool is_up(const struct ask *ask, bool at_client)
 {
     const struct engine *engine = ask->call->engine;
 
     for (size_t i = 0; i < engine->surface_count; i++)
-        if (ask->up & 1u << i && !surface_is_held(engine->surfaces[i]))
-            return true;
-    return false;
-}
-
-static bool up_at_client(const struct ask *ask)
-{
-    const struct engine *engine = ask->call->engine;
-
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (ask->up & 1u << i && surface_is_held(engine->surfaces[i]))
-            return true;
-    return false;
-}
-
-/* One is up where its client fetches it. */
-static bool up_apart(const struct call *call)
-{
-    LIST_EACH (at, &call->asks)
-        if (up_elsewhere(LIST_OF(at, struct ask, link)))
+        if (ask->up & 1u << i && surface_is_held(engine->surfaces[i]) == at_client)
             return true;
     return false;
 }
 
 bool call_waits_elsewhere(const struct call *call)
 {
-    if (!engine_asks_elsewhere(call->engine, call->target))
-        return up_apart(call);
-    if (call_plan(call)->several)
+    bool elsewhere = engine_asks_elsewhere(call->engine, call->target);
+
+    if (elsewhere && call_plan(call)->several)
         return true;
-    LIST_EACH (at, &call->asks) {
+    LIST_EACH (at, &call->asks) { /* it may be up where its client fetches it */
         const struct ask *ask = LIST_OF(at, struct ask, link);
-        if (!client_could(ask) || up_elsewhere(ask))
+        if ((elsewhere && !client_could(ask)) || is_up(ask, false))
             return true;
     }
     return false;
@@ -394,7 +375,7 @@ bool call_waits_only_elsewhere(const struct call *call)
         return false;
     LIST_EACH (at, &call->asks) {
         const struct ask *ask = LIST_OF(at, struct ask, link);
-        if (up_at_client(ask) || !up_elsewhere(ask))
+        if (is_up(ask, true) || !is_up(ask, false))
             return false;
     }
     return !list_empty(&call->asks);

@@ -10,6 +10,8 @@
  */
 #include "core/inside.h"
 
+#include "base/mem.h"
+
 enum { PAUSE_MOST_MS = 2000 }; /* between two tries of a store operation */
 
 static void op_send(struct op *op)
@@ -82,4 +84,44 @@ void engine_works_drop(struct engine *engine)
         struct engine_work *work = LIST_OF(at, struct engine_work, link);
         work->drop(work);
     }
+}
+
+/* --- jobs --- */
+
+static void job_drop(struct engine_work *work)
+{
+    engine_job_over(OP_OF(work, struct engine_job, work), NOD_E_STORE, STR_NONE);
+}
+
+void *engine_job_new(struct engine *engine, size_t size, size_t memory, void *data)
+{
+    struct engine_job *job = mem_zalloc(size);
+
+    job->engine = engine;
+    job->data = data;
+    arena_init(&job->arena, memory);
+    engine_work_begin(engine, &job->work, job_drop);
+    return job;
+}
+
+void engine_job_over(struct engine_job *job, nod_status status, struct str cursor)
+{
+    struct engine_job told = *job;
+    char kept[JOB_CURSOR_MAX];
+    size_t len = cursor.len <= JOB_CURSOR_MAX ? cursor.len : 0;
+
+    if (len)
+        memcpy(kept, cursor.at, len);
+    engine_work_end(&job->work);
+    arena_finish(&job->arena);
+    mem_free(job);
+    if (told.listed)
+        told.listed(told.data, status, str_n(kept, len));
+    else if (told.done)
+        told.done(told.data, status);
+}
+
+void engine_job_listed(void *data, nod_status status, const struct store_reply *reply)
+{
+    engine_job_over(data, status, status == NOD_OK ? reply->cursor : STR_NONE);
 }

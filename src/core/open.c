@@ -23,13 +23,6 @@ struct opening {
     void *data;
 };
 
-static void opening_free(struct opening *opening)
-{
-    engine_work_end(&opening->work);
-    arena_finish(&opening->arena);
-    mem_free(opening);
-}
-
 static void open_send(struct op *op)
 {
     struct opening *opening = OP_OF(op, struct opening, work.op);
@@ -53,7 +46,9 @@ static void open_done(struct op *op, nod_status status, const struct store_reply
     store_done *done = opening->done;
     void *data = opening->data;
 
-    opening_free(opening);
+    engine_work_end(&opening->work);
+    arena_finish(&opening->arena);
+    mem_free(opening);
     done(data, status, reply);
 }
 

@@ -56,15 +56,6 @@ static struct str trimmed(struct str text)
     return text;
 }
 
-/* One name, for the turn that is being written. */
-static bool plan_name(const struct engine *engine, struct str name, struct plan *out)
-{
-    uint8_t bits = bits_named(engine, name);
-
-    out->turns[out->count] |= (uint8_t)(bits & ~bits_of(out));
-    return bits != 0;
-}
-
 static void turn_over(struct plan *out)
 {
     if (out->turns[out->count])
@@ -82,7 +73,9 @@ static bool plan_text(const struct engine *engine, struct str text, struct plan 
         if (i < text.len && text.at[i] != ',' && text.at[i] != '>')
             continue;
         struct str name = trimmed(str_n(text.at + from, i - from));
-        if (!plan_name(engine, name, out)) {
+        uint8_t bits = bits_named(engine, name);
+        out->turns[out->count] |= (uint8_t)(bits & ~bits_of(out));
+        if (!bits) {
             *unknown = name;
             known = false;
         }
@@ -142,21 +135,15 @@ void engine_next_turn(struct engine *engine, int64_t ms)
     engine->next_turn_ms = ms > 0 ? ms : ENGINE_NEXT_TURN_MS;
 }
 
-static const struct plan *engine_plan(struct engine *engine)
-{
-    struct str unknown;
-
-    if (!engine->plan.made)
-        engine_use_surfaces(engine, NULL, &unknown);
-    return &engine->plan;
-}
-
 const struct plan *target_plan(struct engine *engine, struct target *target)
 {
     struct str unknown = STR_NONE;
 
-    if (!target || !target->surfaces || !target->surfaces[0])
-        return engine_plan(engine);
+    if (!target || !target->surfaces || !target->surfaces[0]) {
+        if (!engine->plan.made)
+            engine_use_surfaces(engine, NULL, &unknown);
+        return &engine->plan;
+    }
     if (!target->plan.made && !plan_names(engine, target->surfaces, &target->plan, &unknown))
         LOG_WARN("a tool names a surface that is not here: nobody is asked there",
                  LOG_STR("tool", target->name), LOG_STR("surface", unknown));

@@ -149,9 +149,9 @@ static void beat(struct due *due)
 
 /* --- looking --- */
 
-static void look(struct due *due);
+static void recover_look(struct due *due);
 
-static void expired(void *data, const struct answer_result *result)
+static void recover_expired(void *data, const struct answer_result *result)
 {
     struct recovery *recovery = data;
 
@@ -167,7 +167,7 @@ static void due_row(void *data, const struct store_row *row)
     if (!row->ask || engine_ask(recovery->engine, row->ask->id))
         return; /* it waits here: its own clock ends it */
     recovery->expiring++;
-    claim_overdue(recovery->engine, row->ask->id, expired, recovery);
+    claim_overdue(recovery->engine, row->ask->id, recover_expired, recovery);
 }
 
 /* Is there more to do at once than a look every LOOK_MS would get done? */
@@ -185,7 +185,7 @@ static void due_done(void *data, nod_status status, const struct store_reply *re
 
     (void)reply;
     bool more = status == NOD_OK && more_at_once(recovery);
-    due_set(recovery->engine, &recovery->look, more ? LOOK_AGAIN_MS : LOOK_MS, look);
+    due_set(recovery->engine, &recovery->look, more ? LOOK_AGAIN_MS : LOOK_MS, recover_look);
 }
 
 uint64_t sighting_key(const struct call_record *call)
@@ -266,7 +266,7 @@ static void runnable_done(void *data, nod_status status, const struct store_repl
                      due_row, due_done, recovery);
 }
 
-static void look(struct due *due)
+static void recover_look(struct due *due)
 {
     struct recovery *recovery = HEAP_OF(&due->node, struct recovery, look.node);
     struct store *store = recovery->engine->store;
@@ -314,7 +314,7 @@ void engine_recover(struct engine *engine, const struct recovery_opts *opts)
         return;
     beat(&recovery->beat);
     turns_of_older(engine);
-    due_set(engine, &recovery->look, 0, look);
+    due_set(engine, &recovery->look, 0, recover_look);
     if (engine->store->ops->shared)
         due_set(engine, &recovery->round, ROUND_MS, round_begin);
 }
@@ -330,7 +330,7 @@ void recovery_stored(struct engine *engine)
 void recovery_hurry(struct engine *engine)
 {
     if (engine->recovery && !engine->store->ops->shared && heap_has(&engine->recovery->look.node))
-        due_set(engine, &engine->recovery->look, 0, look);
+        due_set(engine, &engine->recovery->look, 0, recover_look);
 }
 
 void recovery_on(struct engine *engine)
@@ -340,7 +340,7 @@ void recovery_on(struct engine *engine)
     if (!recovery || !recovery->left_out || recovery->hurried || !heap_has(&recovery->look.node))
         return;
     recovery->hurried = true;
-    due_set(engine, &recovery->look, LOOK_AGAIN_MS, look);
+    due_set(engine, &recovery->look, LOOK_AGAIN_MS, recover_look);
 }
 
 bool recovery_has_looked(const struct engine *engine)

@@ -94,7 +94,7 @@ static nod_status check_key(struct run *run, struct str key)
 }
 
 /* The key as it is in the journal. */
-static struct str key_of(struct run *run, struct str key)
+static struct str run_key_of(struct run *run, struct str key)
 {
     if (!run->prefix.len)
         return key;
@@ -140,13 +140,13 @@ static nod_status used_twice(struct run *run, enum entry_class class, struct str
 
 bool run_knows(struct run *run, enum entry_class class, struct str key)
 {
-    return journal_find(run->journal, run->journal_count, class, key_of(run, key)) != NULL;
+    return journal_find(run->journal, run->journal_count, class, run_key_of(run, key)) != NULL;
 }
 
 bool run_was_refused(struct run *run, struct str key)
 {
     const struct entry *entry =
-        journal_find(run->journal, run->journal_count, ENTRY_ASK, key_of(run, key));
+        journal_find(run->journal, run->journal_count, ENTRY_ASK, run_key_of(run, key));
 
     return entry && entry->state != ASK_ACCEPTED;
 }
@@ -268,7 +268,7 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
         int len = snprintf(numbered, sizeof(numbered), "#%zu", ++run->ask_ordinal);
         key = str_n(numbered, (size_t)len);
     }
-    key = key_of(run, key);
+    key = run_key_of(run, key);
     question_digest(spec, digest);
 
     const struct entry *known = known_entry(run, ENTRY_ASK, key);
@@ -333,7 +333,7 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
     if (key.len == 0)
         return run_fail(run, NOD_E_USAGE, NULL, STR("A step needs a key"));
     NOD_TRY(check_key(run, key));
-    key = key_of(run, key);
+    key = run_key_of(run, key);
 
     const struct entry *known = known_entry(run, ENTRY_STEP, key);
     if (known) {
@@ -394,7 +394,7 @@ nod_status run_intent(struct run *run, struct str key)
 
 nod_status run_step_done(struct run *run, struct str key, nod_status status, struct str content)
 {
-    struct run_item *item = item_new(run, ENTRY_STEP, key_of(run, key));
+    struct run_item *item = item_new(run, ENTRY_STEP, run_key_of(run, key));
 
     if (!item)
         return out_of_arena(run);
@@ -412,7 +412,7 @@ static nod_status journalled_number(struct run *run, enum entry_class class, siz
 {
     char text[32];
     int len = snprintf(text, sizeof(text), "#%zu", ordinal);
-    struct str key = key_of(run, str_n(text, (size_t)len));
+    struct str key = run_key_of(run, str_n(text, (size_t)len));
     const struct entry *known = known_entry(run, class, key);
 
     if (known) {

@@ -78,7 +78,7 @@ static void end_older(struct engine *engine, struct str own, struct str older)
         claim_replaced(engine, str_n(older.at, ID_LEN));
 }
 
-static void read_done(struct op *op, nod_status status, const struct store_reply *reply)
+static void scope_read_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct scoping *scoping = OP_OF(op, struct scoping, work.op);
 
@@ -92,7 +92,7 @@ static void read_done(struct op *op, nod_status status, const struct store_reply
     op_start(scoping->engine, &scoping->work.op, write_send, written);
 }
 
-static void read_send(struct op *op)
+static void scope_read_send(struct op *op)
 {
     struct scoping *scoping = OP_OF(op, struct scoping, work.op);
     struct store *store = scoping->engine->store;
@@ -102,7 +102,7 @@ static void read_send(struct op *op)
 
 static void scoping_read(struct scoping *scoping)
 {
-    op_start(scoping->engine, &scoping->work.op, read_send, read_done);
+    op_start(scoping->engine, &scoping->work.op, scope_read_send, scope_read_done);
 }
 
 void scope_asked(struct call *call)

@@ -19,7 +19,6 @@ enum {
     RECORD_MAX = 64 << 10,              /* bytes of a record, with the sealed value */
     WORK_ARENA = 256 << 10,             /* memory of one operation */
     GIVE_TRIES = 8,                     /* of storing one that others write at the same time */
-    CURSOR_MAX = 256,                   /* bytes of where a page ends */
     ASKED_MAX = 4096,                   /* bytes of what is asked for */
 };
 
@@ -27,7 +26,6 @@ struct secrets {
     struct engine *engine;
     struct secrets_opts opts;
     struct need_source source;
-    struct list works;
 };
 
 struct secret { /* a record */
@@ -61,7 +59,7 @@ static struct str owner_of(struct str principal, char out[SECRET_OWNER_LEN])
     return str_n(out, SECRET_OWNER_LEN);
 }
 
-static struct str key_of(struct arena *arena, struct str principal, struct str name)
+static struct str secret_key_of(struct arena *arena, struct str principal, struct str name)
 {
     char owner[SECRET_OWNER_LEN];
 
@@ -100,7 +98,7 @@ static bool secret_read(struct arena *arena, struct str id, struct str record, s
                             .sealed = json_get_str(v, STR(INNER_SEAL_MEMBER)) };
     return json_i64(json_get(v, STR("at")), &out->row.at_ms) &&
            json_i64(json_get(v, STR("until")), &out->row.until_ms) &&
-           str_eq(key_of(arena, out->row.principal, out->row.name), out->row.id);
+           str_eq(secret_key_of(arena, out->row.principal, out->row.name), out->row.id);
 }
 
 static bool is_over(const struct engine *engine, const struct secret *secret)
@@ -137,69 +135,34 @@ bool secret_asked_read(struct arena *arena, struct str detail, struct secret_ask
 /* --- one operation --- */
 
 struct secret_work {
-    struct list link; /* in secrets->works */
+    struct engine_job job; /* first */
     struct secrets *secrets;
-    struct op op;
-    struct arena arena;
     struct str id, principal;
     struct secret secret; /* to be stored */
     struct str ask_id;    /* only what was stored for this question is deleted; empty: whatever */
     uint64_t version;
     int64_t keep_ms;
     int tries;
-    struct need *need; /* that waits for it */
-    void (*done)(void *data, nod_status status);
+    struct need *need;  /* that waits for it */
     secret_row_fn *row; /* lists */
-    void (*listed)(void *data, nod_status status, struct str cursor);
-    void *data;
 };
 
-static struct secret_work *work_new(struct secrets *secrets, void *data)
+static struct secret_work *secret_work_new(struct secrets *secrets, void *data)
 {
-    struct secret_work *work = MEM_NEW(struct secret_work);
+    struct secret_work *work = engine_job_new(secrets->engine, sizeof(*work), WORK_ARENA, data);
 
     work->secrets = secrets;
-    work->data = data;
-    arena_init(&work->arena, WORK_ARENA);
-    list_init(&work->link);
-    list_append(&secrets->works, &work->link);
     return work;
 }
 
-static void work_free(struct secret_work *work)
+static void secret_work_over(struct secret_work *work, nod_status status)
 {
-    op_abandon(&work->op);
-    list_remove(&work->link);
-    arena_finish(&work->arena);
-    MEM_DELETE(work);
+    engine_job_over(&work->job, status, STR_NONE);
 }
 
-static void work_over(struct secret_work *work, nod_status status)
+static void secret_get_send(struct op *op)
 {
-    void (*done)(void *data, nod_status status) = work->done;
-    void *data = work->data;
-
-    work_free(work);
-    if (done)
-        done(data, status);
-}
-
-static void list_over(struct secret_work *work, nod_status status, struct str cursor)
-{
-    void (*listed)(void *data, nod_status status, struct str cursor) = work->listed;
-    void *data = work->data;
-    char kept[CURSOR_MAX];
-    size_t len = cursor.len <= CURSOR_MAX ? cursor.len : 0;
-
-    if (len)
-        memcpy(kept, cursor.at, len);
-    work_free(work);
-    listed(data, status, str_n(kept, len));
-}
-
-static void get_send(struct op *op)
-{
-    struct secret_work *work = OP_OF(op, struct secret_work, op);
+    struct secret_work *work = OP_OF(op, struct secret_work, job.work.op);
     struct store *store = work->secrets->opts.store;
 
     store->ops->get(store, STR(SECRET_KIND), work->id, op_completed, op);
@@ -207,24 +170,24 @@ static void get_send(struct op *op)
 
 /* --- the source of values for runs --- */
 
-static void fetched(struct secret_work *work, nod_status status, struct str value,
-                    struct str message)
+/* The engine goes before the call that waits for the value. */
+static void fetch_dropped(struct engine_work *dropped)
 {
-    struct need *need = work->need;
+    struct secret_work *work = OP_OF(dropped, struct secret_work, job.work);
 
-    work_free(work);
-    if (need)
-        need_done(need, status, value, message);
+    if (work->need)
+        work->need->data = NULL;
+    secret_work_over(work, NOD_E_STORE);
 }
 
 static void fetch_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct secret_work *work = OP_OF(op, struct secret_work, op);
+    struct secret_work *work = OP_OF(op, struct secret_work, job.work.op);
     struct secrets *secrets = work->secrets;
     struct hidden value = { 0 };
     struct secret secret;
 
-    if (status == NOD_OK && (!secret_read(&work->arena, work->id, reply->value, &secret) ||
+    if (status == NOD_OK && (!secret_read(&work->job.arena, work->id, reply->value, &secret) ||
                              is_over(secrets->engine, &secret)))
         status = NOD_E_NOT_FOUND;
     else if (status == NOD_OK && inner_open(secrets->opts.ring, STR(SECRET_KIND), work->id,
@@ -236,9 +199,13 @@ static void fetch_done(struct op *op, nod_status status, const struct store_repl
                  LOG_STR("id", work->id));
         status = NOD_E_NOT_FOUND;
     }
-    fetched(work, status, hidden_str(&value),
-            status == NOD_E_STORE ? STR("The store of the secrets cannot be reached; try again")
-                                  : STR("The secret cannot be read"));
+    struct need *need = work->need;
+    secret_work_over(work, status);
+    if (need)
+        need_done(need, status, hidden_str(&value),
+                  status == NOD_E_STORE
+                      ? STR("The store of the secrets cannot be reached; try again")
+                      : STR("The secret cannot be read"));
     hidden_wipe(&value);
 }
 
@@ -246,12 +213,13 @@ static void source_fetch(struct need_source *source, struct need *need)
 {
     struct secrets *secrets =
         (struct secrets *)(void *)((char *)source - offsetof(struct secrets, source));
-    struct secret_work *work = work_new(secrets, NULL);
+    struct secret_work *work = secret_work_new(secrets, NULL);
 
+    work->job.work.drop = fetch_dropped;
     work->need = need;
     need->data = work;
-    work->id = key_of(&work->arena, need->principal, need->spec.name);
-    op_start(secrets->engine, &work->op, get_send, fetch_done);
+    work->id = secret_key_of(&work->job.arena, need->principal, need->spec.name);
+    op_start(secrets->engine, &work->job.work.op, secret_get_send, fetch_done);
 }
 
 static void source_dropped(struct need_source *source, struct need *need)
@@ -259,16 +227,17 @@ static void source_dropped(struct need_source *source, struct need *need)
     struct secret_work *work = need->data;
 
     (void)source;
-    work->need = NULL;
+    if (work)
+        work->need = NULL;
 }
 
 /* --- giving --- */
 
 static void give_again(struct secret_work *work);
 
-static void put_send(struct op *op)
+static void secret_put_send(struct op *op)
 {
-    struct secret_work *work = OP_OF(op, struct secret_work, op);
+    struct secret_work *work = OP_OF(op, struct secret_work, job.work.op);
     struct store *store = work->secrets->opts.store;
     struct buf record;
 
@@ -280,9 +249,9 @@ static void put_send(struct op *op)
     buf_finish(&record);
 }
 
-static void put_done(struct op *op, nod_status status, const struct store_reply *reply)
+static void secret_put_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct secret_work *work = OP_OF(op, struct secret_work, op);
+    struct secret_work *work = OP_OF(op, struct secret_work, job.work.op);
 
     (void)reply;
     CRASH_POINT(secret_after);
@@ -293,7 +262,7 @@ static void put_done(struct op *op, nod_status status, const struct store_reply 
     if (status == NOD_OK)
         LOG_INFO("a secret was stored", LOG_STR("name", work->secret.row.name),
                  LOG_STR("principal", work->secret.row.principal));
-    work_over(work, status == NOD_E_STALE ? NOD_E_STORE : status);
+    secret_work_over(work, status == NOD_E_STALE ? NOD_E_STORE : status);
 }
 
 /* Does this stay? Nobody is asked for a secret that is there, so it was given since the question
@@ -314,29 +283,29 @@ static bool stays(const struct secret_work *work, const struct secret *there, bo
 /* Whatever cannot be read is replaced. */
 static void give_get_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct secret_work *work = OP_OF(op, struct secret_work, op);
+    struct secret_work *work = OP_OF(op, struct secret_work, job.work.op);
     struct engine *engine = work->secrets->engine;
     struct secret there;
 
     if (status == NOD_E_STORE) {
-        work_over(work, status);
+        secret_work_over(work, status);
         return;
     }
     bool same;
-    if (status == NOD_OK && secret_read(&work->arena, work->id, reply->value, &there) &&
+    if (status == NOD_OK && secret_read(&work->job.arena, work->id, reply->value, &there) &&
         !is_over(engine, &there) && stays(work, &there, &same)) {
-        work_over(work, same ? NOD_OK : NOD_E_STALE);
+        secret_work_over(work, same ? NOD_OK : NOD_E_STALE);
         return;
     }
     work->version = status == NOD_OK ? reply->version : status == NOD_E_NOT_FOUND ? STORE_NEW : 0;
     work->secret.row.at_ms = engine_now(engine);
     work->secret.row.until_ms = work->keep_ms ? work->secret.row.at_ms + work->keep_ms : 0;
-    op_start(engine, &work->op, put_send, put_done);
+    op_start(engine, &work->job.work.op, secret_put_send, secret_put_done);
 }
 
 static void give_again(struct secret_work *work)
 {
-    op_start(work->secrets->engine, &work->op, get_send, give_get_done);
+    op_start(work->secrets->engine, &work->job.work.op, secret_get_send, give_get_done);
 }
 
 static nod_status seal_given(struct secret_work *work, struct str value)
@@ -346,9 +315,9 @@ static nod_status seal_given(struct secret_work *work, struct str value)
     buf_init(&sealed, RECORD_MAX);
     nod_status status =
         inner_seal(work->secrets->opts.ring, STR(SECRET_KIND), work->id, value, &sealed);
-    work->secret.sealed = arena_str(&work->arena, buf_str(&sealed));
+    work->secret.sealed = arena_str(&work->job.arena, buf_str(&sealed));
     buf_finish(&sealed);
-    return work->arena.exhausted ? NOD_E_LIMIT : status;
+    return work->job.arena.exhausted ? NOD_E_LIMIT : status;
 }
 
 void secret_give(struct engine *engine, const struct secret_given *given,
@@ -364,37 +333,32 @@ void secret_give(struct engine *engine, const struct secret_given *given,
         done(data, status);
         return;
     }
-    struct secret_work *work = work_new(engine->secrets, data);
-    work->done = done;
+    struct secret_work *work = secret_work_new(engine->secrets, data);
+    work->job.done = done;
     work->keep_ms = given->keep_ms;
-    work->id = key_of(&work->arena, given->principal, given->name);
-    work->secret.row.principal = arena_str(&work->arena, given->principal);
-    work->secret.row.name = arena_str(&work->arena, given->name);
-    work->secret.ask_id = arena_str(&work->arena, given->ask_id);
-    work->secret.row.tool = arena_str(&work->arena, given->tool);
+    work->id = secret_key_of(&work->job.arena, given->principal, given->name);
+    work->secret.row.principal = arena_str(&work->job.arena, given->principal);
+    work->secret.row.name = arena_str(&work->job.arena, given->name);
+    work->secret.ask_id = arena_str(&work->job.arena, given->ask_id);
+    work->secret.row.tool = arena_str(&work->job.arena, given->tool);
     status = seal_given(work, given->value);
     if (status == NOD_OK)
         give_again(work);
     else
-        work_over(work, status);
+        secret_work_over(work, status);
 }
 
 /* --- listing and deleting --- */
 
-static void list_row(void *data, const struct store_row *row)
+static void secret_row(void *data, const struct store_row *row)
 {
     struct secret_work *work = data;
     struct secret secret;
 
-    arena_reset(&work->arena);
-    if (secret_read(&work->arena, row->value->key, row->value->value, &secret) &&
+    arena_reset(&work->job.arena);
+    if (secret_read(&work->job.arena, row->value->key, row->value->value, &secret) &&
         !is_over(work->secrets->engine, &secret))
-        work->row(work->data, &secret.row);
-}
-
-static void list_done(void *data, nod_status status, const struct store_reply *reply)
-{
-    list_over(data, status, status == NOD_OK ? reply->cursor : STR_NONE);
+        work->row(work->job.data, &secret.row);
 }
 
 void secrets_list(struct engine *engine, struct str principal, struct str cursor, size_t limit,
@@ -407,17 +371,17 @@ void secrets_list(struct engine *engine, struct str principal, struct str cursor
         done(data, NOD_OK, STR_NONE);
         return;
     }
-    struct secret_work *work = work_new(engine->secrets, data);
+    struct secret_work *work = secret_work_new(engine->secrets, data);
     struct store *store = engine->secrets->opts.store;
     work->row = row;
-    work->listed = done;
+    work->job.listed = done;
     store->ops->list(
         store,
         &(struct store_list){ .kind = STR(SECRET_KIND),
                               .prefix = principal.len ? owner_of(principal, owner) : STR_NONE,
                               .cursor = cursor,
                               .limit = limit < SECRET_PAGE_MAX ? limit : SECRET_PAGE_MAX },
-        list_row, list_done, work);
+        secret_row, engine_job_listed, work);
 }
 
 struct str secret_id(struct arena *arena, struct str principal, struct str called)
@@ -427,12 +391,12 @@ struct str secret_id(struct arena *arena, struct str principal, struct str calle
     for (size_t i = 0; is_id && i < SECRET_OWNER_LEN; i++)
         is_id = strchr("0123456789abcdef", called.at[i]) != NULL && called.at[i];
     return is_id || !secret_name_ok(called) ? arena_str(arena, called)
-                                            : key_of(arena, principal, called);
+                                            : secret_key_of(arena, principal, called);
 }
 
 static void del_send(struct op *op)
 {
-    struct secret_work *work = OP_OF(op, struct secret_work, op);
+    struct secret_work *work = OP_OF(op, struct secret_work, job.work.op);
     struct store *store = work->secrets->opts.store;
 
     store->ops->del(store, STR(SECRET_KIND), work->id, op_completed, op);
@@ -440,29 +404,29 @@ static void del_send(struct op *op)
 
 static void del_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct secret_work *work = OP_OF(op, struct secret_work, op);
+    struct secret_work *work = OP_OF(op, struct secret_work, job.work.op);
 
     (void)reply;
     if (status == NOD_OK)
         LOG_INFO("a secret was deleted", LOG_STR("name", work->secret.row.name),
                  LOG_STR("principal", work->secret.row.principal));
-    work_over(work, status);
+    secret_work_over(work, status);
 }
 
 static void delete_get_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    struct secret_work *work = OP_OF(op, struct secret_work, op);
+    struct secret_work *work = OP_OF(op, struct secret_work, job.work.op);
 
     if (status == NOD_OK &&
-        (!secret_read(&work->arena, work->id, reply->value, &work->secret) ||
+        (!secret_read(&work->job.arena, work->id, reply->value, &work->secret) ||
          is_over(work->secrets->engine, &work->secret) ||
          (work->principal.len && !str_eq(work->principal, work->secret.row.principal)) ||
          (work->ask_id.len && !str_eq(work->ask_id, work->secret.ask_id))))
         status = NOD_E_NOT_FOUND;
     if (status == NOD_OK)
-        op_start(work->secrets->engine, &work->op, del_send, del_done);
+        op_start(work->secrets->engine, &work->job.work.op, del_send, del_done);
     else
-        work_over(work, status);
+        secret_work_over(work, status);
 }
 
 void secret_delete(struct engine *engine, struct str id, struct str principal,
@@ -472,11 +436,11 @@ void secret_delete(struct engine *engine, struct str id, struct str principal,
         done(data, NOD_E_NOT_FOUND);
         return;
     }
-    struct secret_work *work = work_new(engine->secrets, data);
-    work->done = done;
-    work->id = arena_str(&work->arena, id);
-    work->principal = arena_str(&work->arena, principal);
-    op_start(engine, &work->op, get_send, delete_get_done);
+    struct secret_work *work = secret_work_new(engine->secrets, data);
+    work->job.done = done;
+    work->id = arena_str(&work->job.arena, id);
+    work->principal = arena_str(&work->job.arena, principal);
+    op_start(engine, &work->job.work.op, secret_get_send, delete_get_done);
 }
 
 void secret_take_back(struct engine *engine, struct str principal, struct str name,
@@ -484,11 +448,11 @@ void secret_take_back(struct engine *engine, struct str principal, struct str na
 {
     if (!engine->secrets)
         return;
-    struct secret_work *work = work_new(engine->secrets, NULL);
-    work->id = key_of(&work->arena, principal, name);
-    work->principal = arena_str(&work->arena, principal);
-    work->ask_id = arena_str(&work->arena, ask_id);
-    op_start(engine, &work->op, get_send, delete_get_done);
+    struct secret_work *work = secret_work_new(engine->secrets, NULL);
+    work->id = secret_key_of(&work->job.arena, principal, name);
+    work->principal = arena_str(&work->job.arena, principal);
+    work->ask_id = arena_str(&work->job.arena, ask_id);
+    op_start(engine, &work->job.work.op, secret_get_send, delete_get_done);
 }
 
 /* --- life --- */
@@ -502,7 +466,6 @@ void engine_use_secrets(struct engine *engine, const struct secrets_opts *opts)
     secrets->source = (struct need_source){ .name = SECRET_KIND,
                                             .fetch = source_fetch,
                                             .dropped = source_dropped };
-    list_init(&secrets->works);
     engine->secrets = secrets;
     engine_add_need_source(engine, &secrets->source);
 }
@@ -514,18 +477,6 @@ bool engine_secrets_last(const struct engine *engine)
 
 void secrets_drop(struct engine *engine)
 {
-    struct secrets *secrets = engine->secrets;
-    struct list *at;
-
-    if (!secrets)
-        return;
-    while ((at = list_first(&secrets->works))) {
-        struct secret_work *work = LIST_OF(at, struct secret_work, link);
-        if (work->listed)
-            list_over(work, NOD_E_STORE, STR_NONE);
-        else
-            work_over(work, NOD_E_STORE);
-    }
-    MEM_DELETE(secrets);
+    mem_free(engine->secrets);
     engine->secrets = NULL;
 }

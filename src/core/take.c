@@ -454,7 +454,7 @@ static void seen_done(struct op *op, nod_status status, const struct store_reply
     }
 }
 
-static void look_send(struct op *op)
+static void take_look_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct store *store = call->engine->store;
@@ -541,7 +541,7 @@ static void take_looked(struct call *call, nod_status status, const struct store
         runs_elsewhere(call, reply->call, orphaned);
 }
 
-static void look_done(struct op *op, nod_status status, const struct store_reply *reply)
+static void take_look_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     take_looked(OP_OF(op, struct call, op), status, reply, false);
 }
@@ -572,7 +572,7 @@ static void ended_found(struct op *op, nod_status status, const struct store_rep
 
 void call_ended_before(struct call *call)
 {
-    op_start(call->engine, &call->op, look_send, ended_found);
+    op_start(call->engine, &call->op, take_look_send, ended_found);
     if (engine_survives(call->engine))
         call->op.most = INT_MAX; /* it has ended, and the store will say how */
 }
@@ -614,7 +614,8 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
         call_unload(call);
     } else if (status == NOD_E_STALE) {
         call_enter(call, LIVE_TAKING);
-        op_start(call->engine, &call->op, look_send, orphaned ? orphan_look_done : look_done);
+        op_start(call->engine, &call->op, take_look_send,
+                 orphaned ? orphan_look_done : take_look_done);
         call->op.most = INT_MAX;
     } else {
         not_taken(call, status);
@@ -638,7 +639,7 @@ void call_take(struct call *call)
         op_start(call->engine, &call->op, take_send, take_done);
     } else {
         suspect_over(call); /* it is no trial of ours */
-        op_start(call->engine, &call->op, look_send, look_done);
+        op_start(call->engine, &call->op, take_look_send, take_look_done);
     }
     call->op.most = INT_MAX; /* only the reply tells the epoch that it may have given us */
 }
@@ -697,7 +698,7 @@ bool call_may_be_lost(struct call *call)
     if (!call->stored || call->ours_ms >= recovery_silence(call->engine))
         return false;
     call_enter(call, LIVE_SAVING);
-    op_start(call->engine, &call->op, look_send, ours_looked);
+    op_start(call->engine, &call->op, take_look_send, ours_looked);
     call->op.most = INT_MAX;
     return true;
 }
@@ -757,6 +758,6 @@ void call_known(struct call *call)
         ask_free(LIST_OF(at, struct ask, link));
     journal_finish(&call->journal);
     call_enter(call, LIVE_TAKING);
-    op_start(call->engine, &call->op, look_send, known_found);
+    op_start(call->engine, &call->op, take_look_send, known_found);
     call->op.most = INT_MAX;
 }

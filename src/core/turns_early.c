@@ -110,14 +110,13 @@ bool engine_client_refused(struct engine *engine, const struct ask_record *recor
 #define OLDER_KIND STR("turn")
 
 enum {
-    OLDER_ROWS = 256,       /* of one page */
-    OLDER_CURSOR_MAX = 256, /* bytes of where the next page begins */
+    OLDER_ROWS = 256, /* of one page */
 };
 
 struct older {
     struct engine_work work;
     size_t cursor_len;
-    char cursor[OLDER_CURSOR_MAX];
+    char cursor[JOB_CURSOR_MAX];
 };
 
 static void older_drop(struct engine_work *work)
@@ -166,7 +165,7 @@ static void older_done(struct op *op, nod_status status, const struct store_repl
 {
     struct older *older = OP_OF(op, struct older, work.op);
 
-    if (status == NOD_OK && reply->cursor.len && reply->cursor.len <= OLDER_CURSOR_MAX) {
+    if (status == NOD_OK && reply->cursor.len && reply->cursor.len <= JOB_CURSOR_MAX) {
         older->cursor_len = reply->cursor.len;
         memcpy(older->cursor, reply->cursor.at, reply->cursor.len);
         op_start(op->engine, op, older_send, older_done);

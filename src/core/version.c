@@ -63,16 +63,6 @@ bool call_is_foreign(const struct call *call)
     return target_has_changed(call->target, call->version);
 }
 
-/* The call is ours, in call->epoch: its end is stored in that epoch. */
-static void end_taken(struct call *call, const struct outcome *outcome)
-{
-    call_outcome_fail(call, &(struct fault){ .status = outcome->status,
-                                             .code = outcome->code,
-                                             .message = outcome->message,
-                                             .meta = outcome->meta });
-    flow_jump(&call->flow, "finish");
-}
-
 void call_end_changed(struct call *call, const struct call_record *waits)
 {
     const struct so_far so_far = {
@@ -85,9 +75,14 @@ void call_end_changed(struct call *call, const struct call_record *waits)
 
     arena_init(&arena, CHANGED_ARENA_MAX);
     struct outcome outcome = outcome_changed(&arena, call->target->name, &so_far);
-    if (waits)
+    if (waits) {
         call_end_as(call, &outcome);
-    else
-        end_taken(call, &outcome);
+    } else {
+        call_outcome_fail(call, &(struct fault){ .status = outcome.status,
+                                                 .code = outcome.code,
+                                                 .message = outcome.message,
+                                                 .meta = outcome.meta });
+        flow_jump(&call->flow, "finish");
+    }
     arena_finish(&arena);
 }

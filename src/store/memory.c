@@ -20,8 +20,8 @@ bool memory_id_is(const struct id *id, struct str s)
 
 /* --- records --- */
 
-static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open,
-                                    struct tally *tally)
+static struct stored_call *memory_call_add(struct memory_store *memory,
+                                           const struct call_record *open, struct tally *tally)
 {
     struct stored_call *call = memory_call_make(memory, open, tally);
 
@@ -65,8 +65,8 @@ void memory_call_drop(struct memory_store *memory, struct stored_call *call)
     memory_call_release(memory, call);
 }
 
-static void ask_add(struct memory_store *memory, struct stored_call *call,
-                    const struct ask_record *record)
+static void memory_ask_add(struct memory_store *memory, struct stored_call *call,
+                           const struct ask_record *record)
 {
     struct stored_ask *ask = memory_ask_make(memory, call, record);
 
@@ -101,8 +101,8 @@ static void erase(struct str *content)
     *content = STR_NONE;
 }
 
-static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state,
-                       struct str result, bool fetched)
+static void memory_call_close(struct memory_store *memory, struct stored_call *call,
+                              enum call_state state, struct str result, bool fetched)
 {
     int64_t until = memory_now(memory) + memory->opts.keep_ms;
 
@@ -150,7 +150,7 @@ static nod_status gone(struct memory_store *memory, struct str call_id)
 }
 
 /* A call that waits here but has gone on elsewhere is replaced by what its client has brought. */
-static bool is_behind(const struct park_spec *park, struct stored_call *call)
+static bool memory_is_behind(const struct park_spec *park, struct stored_call *call)
 {
     return park->open && call->state == CALL_STORED_WAITING &&
            !memory_id_is(&call->token, park->token) && call->entry_count < park->entry_count;
@@ -160,7 +160,7 @@ static bool is_behind(const struct park_spec *park, struct stored_call *call)
 static nod_status save_now(struct memory_store *memory, const struct park_spec *park, bool parks,
                            struct stored_call *call, struct tally *tally, enum store_quota *quota)
 {
-    bool behind = call && parks && is_behind(park, call);
+    bool behind = call && parks && memory_is_behind(park, call);
     size_t new = 0;
     uint64_t bytes = 0;
 
@@ -184,7 +184,7 @@ static nod_status save_now(struct memory_store *memory, const struct park_spec *
     if (behind)
         memory_call_drop(memory, call);
     if (!call || behind)
-        call = call_add(memory, park->open, tally);
+        call = memory_call_add(memory, park->open, tally);
     call->token = id_of(park->token);
     memory_journal_add(memory, call, park->entries, park->entry_count);
     call->notices = park->notices;
@@ -193,7 +193,7 @@ static nod_status save_now(struct memory_store *memory, const struct park_spec *
         call->deaths = 0;
     memory_keep_for(memory, call, park->keep_for_ms);
     for (size_t i = 0; i < park->ask_count; i++)
-        ask_add(memory, call, &park->asks[i]);
+        memory_ask_add(memory, call, &park->asks[i]);
     if (parks)
         call->state = CALL_STORED_WAITING;
     if (parks && call->pending == 0)
@@ -201,8 +201,8 @@ static nod_status save_now(struct memory_store *memory, const struct park_spec *
     return NOD_OK;
 }
 
-static void save(struct memory_store *memory, const struct park_spec *park, bool parks,
-                 enum memory_fault fault, store_done *done, void *data)
+static void memory_save(struct memory_store *memory, const struct park_spec *park, bool parks,
+                        enum memory_fault fault, store_done *done, void *data)
 {
     struct stored_call *call = idmap_get(&memory->calls, park->call_id);
     struct tally *tally = memory_tally_hold(memory, call         ? call->tally->name
@@ -226,7 +226,7 @@ static void memory_park(struct store *store, const struct park_spec *park, store
 
     if (memory_fails_before(memory, "park", &fault, done, data))
         return;
-    save(memory, park, true, fault, done, data);
+    memory_save(memory, park, true, fault, done, data);
     memory_sweep(memory);
 }
 
@@ -264,7 +264,7 @@ static void memory_append(struct store *store, const struct append_spec *append,
     if (append->clears)
         memory_finish_reply(memory_reply(memory, done, data, memory_clear(memory, append)), fault);
     else
-        save(memory, &park, false, fault, done, data);
+        memory_save(memory, &park, false, fault, done, data);
 }
 
 void memory_call_start(struct memory_store *memory, struct stored_call *call)
@@ -341,7 +341,7 @@ static void memory_finish(struct store *store, const struct finish_spec *finish,
         call->token = id_of(finish->token);
         memory_keep_for(memory, call, finish->keep_for_ms);
         call->handed |= finish->handed;
-        call_close(memory, call, CALL_STORED_FINISHED, finish->result, finish->fetched);
+        memory_call_close(memory, call, CALL_STORED_FINISHED, finish->result, finish->fetched);
     }
     memory_finish_reply(memory_reply(memory, done, data, status), fault);
     memory_sweep(memory);
@@ -359,7 +359,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
     struct stored_call *call = call_to_end(memory, call_id, token, &status);
     if (call) {
         call->token = id_of(token);
-        call_close(memory, call, CALL_STORED_CANCELLED, why, true);
+        memory_call_close(memory, call, CALL_STORED_CANCELLED, why, true);
     }
     memory_finish_reply(memory_reply(memory, done, data, status), fault);
     memory_sweep(memory);

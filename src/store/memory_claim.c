@@ -29,8 +29,8 @@ static void ask_journal(struct memory_store *memory, struct stored_ask *ask, str
 }
 
 /* False: the item is refused, and its ask stays pending. */
-static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
-                       const struct claim_spec *claim, const struct claim_item *item)
+static bool memory_claim_item(struct memory_store *memory, struct stored_ask *ask,
+                              const struct claim_spec *claim, const struct claim_item *item)
 {
     bool due = memory_now(memory) >= ask->expires_ms;
 
@@ -62,8 +62,8 @@ static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
 }
 
 /* The call's last question may have ended. Returns the epoch in which it is taken, or 0. */
-static uint64_t call_claimed(struct memory_store *memory, struct stored_call *call,
-                             struct str take_for)
+static uint64_t memory_call_claimed(struct memory_store *memory, struct stored_call *call,
+                                    struct str take_for)
 {
     if (call->pending > 0 || call->state != CALL_STORED_WAITING)
         return 0;
@@ -81,12 +81,12 @@ void memory_ask_expire(struct memory_store *memory, struct stored_ask *ask)
     memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"), STR_NONE);
     ask_journal(memory, ask, STR_NONE);
     ask->call->ran_out = true;
-    call_claimed(memory, ask->call, STR_NONE);
+    memory_call_claimed(memory, ask->call, STR_NONE);
 }
 
 /* The asks of the items, which must all exist and belong to one call. */
-static nod_status claim_find(struct memory_store *memory, const struct claim_spec *claim,
-                             struct reply_item *items)
+static nod_status memory_claim_find(struct memory_store *memory, const struct claim_spec *claim,
+                                    struct reply_item *items)
 {
     nod_status status = claim_check(claim);
 
@@ -117,7 +117,7 @@ static nod_status claim_now(struct memory_store *memory, const struct claim_spec
         if (ask->end) {
             items[i].won = memory_id_is(&ask->end->token, claim->token);
         } else {
-            items[i].won = claim_item(memory, ask, claim, &claim->items[i]);
+            items[i].won = memory_claim_item(memory, ask, claim, &claim->items[i]);
             refused |= !items[i].won;
             items[i].put = items[i].won && !ask->end && !claim->items[i].turn;
             last = ask->end ? ask : last;
@@ -127,7 +127,7 @@ static nod_status claim_now(struct memory_store *memory, const struct claim_spec
     if (won && !items[0].ask->call->end)
         items[0].ask->call->handed |= claim->handed;
     if (last)
-        last->end->took = call_claimed(memory, last->call, claim->take_for);
+        last->end->took = memory_call_claimed(memory, last->call, claim->take_for);
     return refused && !won ? NOD_E_STALE : NOD_OK;
 }
 
@@ -139,7 +139,7 @@ void memory_claim(struct store *store, const struct claim_spec *claim, store_don
     if (memory_fails_before(memory, "claim", &fault, done, data))
         return;
     struct reply_item *items = mem_zalloc((claim->count + 1) * sizeof(*items));
-    nod_status status = claim_find(memory, claim, items);
+    nod_status status = memory_claim_find(memory, claim, items);
     bool found = status == NOD_OK || status == NOD_E_STALE;
     if (status == NOD_OK)
         status = claim_now(memory, claim, items);

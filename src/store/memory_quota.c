@@ -118,7 +118,7 @@ void memory_fetched_remove(struct memory_store *memory, struct stored_call *call
     call->tally->spare -= spare_of(call);
 }
 
-static bool fits(uint64_t count, uint64_t more, uint64_t most)
+static bool memory_fits(uint64_t count, uint64_t more, uint64_t most)
 {
     return most == 0 || (count <= most && more <= most - count);
 }
@@ -129,12 +129,13 @@ void memory_make_room(struct memory_store *memory, struct tally *tally, uint64_t
     struct list *first;
 
     tally->holders++; /* its last record may go */
-    while (!fits(tally->bytes, more, opts->kept_bytes_per_principal) &&
+    while (!memory_fits(tally->bytes, more, opts->kept_bytes_per_principal) &&
            (first = list_first(&tally->fetched))) {
         memory_ended_drop(memory, LIST_OF(first, struct call_end, of_tally)->call);
         memory->dropped++;
     }
-    while (!fits(memory->bytes, more, opts->kept_bytes) && (first = list_first(&memory->fetched))) {
+    while (!memory_fits(memory->bytes, more, opts->kept_bytes) &&
+           (first = list_first(&memory->fetched))) {
         memory_ended_drop(memory, LIST_OF(first, struct call_end, in_all)->call);
         memory->dropped++;
     }
@@ -151,9 +152,10 @@ static enum store_quota questions_full(struct memory_store *memory, const struct
     if (more == 0)
         return STORE_QUOTA_NONE;
     memory_quota_lapse(memory, SIZE_MAX);
-    if (!fits(tally ? tally->pending : 0, more, opts->pending_asks_per_principal))
+    if (!memory_fits(tally ? tally->pending : 0, more, opts->pending_asks_per_principal))
         return STORE_QUOTA_PRINCIPAL;
-    return fits(memory->due.count, more, opts->pending_asks) ? STORE_QUOTA_NONE : STORE_QUOTA_ALL;
+    return memory_fits(memory->due.count, more, opts->pending_asks) ? STORE_QUOTA_NONE
+                                                                    : STORE_QUOTA_ALL;
 }
 
 static enum store_quota bytes_full(struct memory_store *memory, const struct tally *tally,
@@ -162,9 +164,9 @@ static enum store_quota bytes_full(struct memory_store *memory, const struct tal
     const struct memory_opts *opts = &memory->opts;
     enum store_quota quota = STORE_QUOTA_NONE;
 
-    if (!fits(tally ? tally->bytes - tally->spare : 0, more, opts->kept_bytes_per_principal))
+    if (!memory_fits(tally ? tally->bytes - tally->spare : 0, more, opts->kept_bytes_per_principal))
         quota = STORE_QUOTA_BYTES_PRINCIPAL;
-    else if (!fits(memory->bytes - memory->spare, more, opts->kept_bytes))
+    else if (!memory_fits(memory->bytes - memory->spare, more, opts->kept_bytes))
         quota = STORE_QUOTA_BYTES_ALL;
     memory->refused += quota != STORE_QUOTA_NONE;
     return quota;

@@ -89,7 +89,7 @@ static size_t scan_heap(struct reply *reply, const struct heap *heap, int64_t be
     return most;
 }
 
-static void scan_asks_due(struct reply *reply, size_t most)
+static void memory_scan_due(struct reply *reply, size_t most)
 {
     struct memory_store *memory = reply->memory;
     int64_t before = reply->scanning->scan.before;
@@ -159,7 +159,7 @@ static void scan_calls(struct reply *reply, size_t most)
     mem_free(page);
 }
 
-static void scan_asks_of_call(struct reply *reply, size_t most)
+static void memory_scan_of_call(struct reply *reply, size_t most)
 {
     struct memory_store *memory = reply->memory;
     struct stored_call *call =
@@ -189,10 +189,10 @@ void memory_scan_rows(struct reply *reply)
         scan_calls(reply, most);
         break;
     case STORE_ASKS_DUE:
-        scan_asks_due(reply, most);
+        memory_scan_due(reply, most);
         break;
     case STORE_ASKS_OF_CALL:
-        scan_asks_of_call(reply, most);
+        memory_scan_of_call(reply, most);
         break;
     case STORE_ASKS_PENDING:
     case STORE_ASKS_ENDED:

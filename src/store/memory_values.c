@@ -16,7 +16,7 @@ enum {
     LIST_ROOM = 64 << 20, /* memory of one page with its last record */
 };
 
-static struct str value_key(struct buf *buf, struct str kind, struct str key)
+static struct str memory_value_key(struct buf *buf, struct str kind, struct str key)
 {
     buf_init(buf, kind.len + key.len + 1);
     buf_add(buf, kind);
@@ -71,7 +71,7 @@ static void value_drop(struct memory_store *memory, struct stored_value *value)
     mem_free(value);
 }
 
-static bool is_over(const struct memory_store *memory, const struct stored_value *value)
+static bool value_is_over(const struct memory_store *memory, const struct stored_value *value)
 {
     return value->expires_ms && value->expires_ms <= memory_now(memory);
 }
@@ -91,7 +91,7 @@ static struct stored_value *value_find(struct memory_store *memory, struct str w
 
     if (!value || !str_eq(whole_of(value), whole))
         return NULL;
-    if (!is_over(memory, value))
+    if (!value_is_over(memory, value))
         return value;
     value_drop(memory, value);
     return NULL;
@@ -132,7 +132,7 @@ void memory_put(struct store *store, struct str kind, struct str key, struct str
 {
     struct memory_store *memory = memory_enter(store);
     struct buf buf;
-    struct str whole = value_key(&buf, kind, key);
+    struct str whole = memory_value_key(&buf, kind, key);
     struct stored_value *stored = value_find(memory, whole);
     bool if_room = version == STORE_IF_ROOM;
     uint64_t there = stored ? stored->version : STORE_NEW;
@@ -164,7 +164,7 @@ void memory_get(struct store *store, struct str kind, struct str key, store_done
 {
     struct memory_store *memory = memory_enter(store);
     struct buf buf;
-    struct stored_value *stored = value_find(memory, value_key(&buf, kind, key));
+    struct stored_value *stored = value_find(memory, memory_value_key(&buf, kind, key));
     struct reply *reply = memory_reply(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND);
 
     if (stored) {
@@ -180,7 +180,7 @@ void memory_del(struct store *store, struct str kind, struct str key, store_done
 {
     struct memory_store *memory = memory_enter(store);
     struct buf buf;
-    struct str whole = value_key(&buf, kind, key);
+    struct str whole = memory_value_key(&buf, kind, key);
     struct stored_value *stored = value_find(memory, whole);
 
     if (stored)
@@ -197,7 +197,7 @@ static bool list_add(struct memory_store *memory, struct listing *listing, struc
 {
     struct listed *listed;
 
-    if (is_over(memory, value)) {
+    if (value_is_over(memory, value)) {
         value_drop(memory, value);
         return false;
     }
@@ -219,8 +219,9 @@ static void list_page(struct memory_store *memory, const struct store_list *list
     size_t most = list->limit && list->limit < LIST_MOST ? list->limit : LIST_MOST, count = 0;
     struct listed **end = &listing->first;
     struct buf prefix, cursor;
-    struct str begins = value_key(&prefix, list->kind, list->prefix);
-    struct str last = value_key(&cursor, list->kind, str_skip(list->cursor, list->cursor.len > 0));
+    struct str begins = memory_value_key(&prefix, list->kind, list->prefix);
+    struct str last =
+        memory_value_key(&cursor, list->kind, str_skip(list->cursor, list->cursor.len > 0));
     bool first = list->cursor.len == 0;
     struct stored_value *at = value_from(memory, first ? begins : last, first);
 

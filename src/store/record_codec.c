@@ -332,8 +332,8 @@ void codec_tell(struct codec *codec, const char *record, struct str id, const ch
               LOG_CSTR("record", record), LOG_STR("id", id), LOG_CSTR("why", why));
 }
 
-static nod_status refuse(struct codec *codec, nod_status status, enum codec_kind kind,
-                         struct str id, const char *why)
+static nod_status codec_refuse(struct codec *codec, nod_status status, enum codec_kind kind,
+                               struct str id, const char *why)
 {
     codec_tell(codec, kind_names[kind], id, why);
     return status;
@@ -348,19 +348,19 @@ static nod_status open_head(struct codec *codec, enum codec_kind kind, struct st
     *scope = STR_NONE;
     *sealed = false;
     if (bytes.len < 3)
-        return refuse(codec, NOD_E_PARSE, kind, id, "it is not a record: too short");
+        return codec_refuse(codec, NOD_E_PARSE, kind, id, "it is not a record: too short");
     unsigned char version = (unsigned char)bytes.at[0];
     if (version > CODEC_VERSION)
-        return refuse(codec, NOD_E_PARSE, kind, id,
-                      "it was written by a newer nod; run that, or restore an older store");
+        return codec_refuse(codec, NOD_E_PARSE, kind, id,
+                            "it was written by a newer nod; run that, or restore an older store");
     if (version != CODEC_VERSION || bytes.at[1] != (char)kind ||
         (unsigned char)bytes.at[2] > FLAG_SEALED)
-        return refuse(codec, NOD_E_PARSE, kind, id, "it is not a record of this kind");
+        return codec_refuse(codec, NOD_E_PARSE, kind, id, "it is not a record of this kind");
     *sealed = bytes.at[2] == FLAG_SEALED;
     reader->rest = str_skip(bytes, 3);
     *scope = get_text(reader);
     if (reader->bad || scope->len > CODEC_SCOPE_MAX)
-        return refuse(codec, NOD_E_PARSE, kind, id, "it is damaged: its scope");
+        return codec_refuse(codec, NOD_E_PARSE, kind, id, "it is damaged: its scope");
     return NOD_OK;
 }
 
@@ -401,9 +401,10 @@ static nod_status refuse_foreign(struct codec *codec, enum codec_kind kind, stru
     bool again = codec->again;
 
     codec->again = true;
-    refuse(codec, NOD_E_REFUSED, kind, id,
-           codec->ring ? "it was sealed with a secret that is not set"
-                       : "it is sealed, and no secret is set: set the one it was written with");
+    codec_refuse(codec, NOD_E_REFUSED, kind, id,
+                 codec->ring
+                     ? "it was sealed with a secret that is not set"
+                     : "it is sealed, and no secret is set: set the one it was written with");
     codec->again = again;
     return NOD_E_REFUSED;
 }
@@ -431,15 +432,16 @@ static nod_status unseal(struct codec *codec, enum codec_kind kind, struct str i
         return NOD_OK;
     if (is_foreign(codec, kind, id, scope, sealed))
         return refuse_foreign(codec, kind, id);
-    return refuse(codec, NOD_E_REFUSED, kind, id,
-                  "its seal does not fit: it was changed, or moved from another record");
+    return codec_refuse(codec, NOD_E_REFUSED, kind, id,
+                        "its seal does not fit: it was changed, or moved from another record");
 }
 
 static nod_status refuse_plain(struct codec *codec, enum codec_kind kind, struct str id)
 {
-    return refuse(codec, NOD_E_REFUSED, kind, id,
-                  "it is not sealed, and a secret is set: somebody else wrote it, or it is older "
-                  "than the secret");
+    return codec_refuse(
+        codec, NOD_E_REFUSED, kind, id,
+        "it is not sealed, and a secret is set: somebody else wrote it, or it is older "
+        "than the secret");
 }
 
 /* Checks the head and opens the body. *scope is what it was written for. */
@@ -465,7 +467,7 @@ static nod_status close_body(struct codec *codec, enum codec_kind kind, struct s
                              const struct reader *reader)
 {
     if (reader->bad || reader->rest.len)
-        return refuse(codec, NOD_E_PARSE, kind, id, "it is damaged: its body");
+        return codec_refuse(codec, NOD_E_PARSE, kind, id, "it is damaged: its body");
     return NOD_OK;
 }
 
@@ -535,7 +537,7 @@ nod_status codec_read_answer(struct codec *codec, struct str bytes, struct arena
     if (status != NOD_OK)
         return status;
     if (!str_eq(scope, out->scope))
-        return refuse(codec, NOD_E_REFUSED, CODEC_ANSWER, out->id, "it is of another scope");
+        return codec_refuse(codec, NOD_E_REFUSED, CODEC_ANSWER, out->id, "it is of another scope");
     out->state = (enum ask_state)get_below(&reader, ASK_INVALID + 1);
     out->content = get_text(&reader);
     out->by = get_text(&reader);
@@ -573,10 +575,12 @@ nod_status codec_read_entries(struct codec *codec, struct str call_id, struct st
         return status;
     uint64_t most = get_number(&reader);
     if (most > CODEC_ENTRIES_MAX || most > reader.rest.len / ENTRY_LEAST)
-        return refuse(codec, NOD_E_PARSE, CODEC_ENTRIES, call_id, "it is damaged: its length");
+        return codec_refuse(codec, NOD_E_PARSE, CODEC_ENTRIES, call_id,
+                            "it is damaged: its length");
     struct entry *made = most ? arena_zalloc(arena, (size_t)most * sizeof(*made)) : NULL;
     if (most && !made)
-        return refuse(codec, NOD_E_LIMIT, CODEC_ENTRIES, call_id, "it is too large to be read");
+        return codec_refuse(codec, NOD_E_LIMIT, CODEC_ENTRIES, call_id,
+                            "it is too large to be read");
     for (size_t i = 0; i < most && !reader.bad; i++)
         get_entry(&reader, &made[i]);
     status = close_body(codec, CODEC_ENTRIES, call_id, &reader);
@@ -599,7 +603,7 @@ nod_status codec_read_text(struct codec *codec, enum codec_kind kind, struct str
     if (status != NOD_OK)
         return status;
     if (!str_eq(written, scope))
-        return refuse(codec, NOD_E_REFUSED, kind, id, "it is of another scope");
+        return codec_refuse(codec, NOD_E_REFUSED, kind, id, "it is of another scope");
     *text = get_text(&reader);
     return close_body(codec, kind, id, &reader);
 }
@@ -676,7 +680,8 @@ nod_status codec_reseal(struct codec *codec, enum codec_kind kind, struct str id
         status = reseal_inner(codec, scope, id, reader.rest, arena, &body);
     if (status != NOD_OK) {
         buf_finish(&body);
-        return refuse(codec, status, kind, id, "no secret opens the value that is sealed inside");
+        return codec_refuse(codec, status, kind, id,
+                            "no secret opens the value that is sealed inside");
     }
     if (!body.len)
         buf_add(&body, reader.rest);

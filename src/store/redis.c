@@ -25,7 +25,7 @@ enum {
 
 /* --- small records --- */
 
-static struct str value_key(struct redis_op *op)
+static struct str redis_value_key(struct redis_op *op)
 {
     return redis_key(op, op->key, "k:", redis_value_name(op, op->kind, op->key));
 }
@@ -51,7 +51,7 @@ enum { PUT_COUNT, PUT_LAPSE, PUT_NOW };
 
 static void put_say(struct redis_op *op, struct putting *putting)
 {
-    struct str keys[] = { value_key(op), redis_key(op, op->key, "l", STR_NONE) };
+    struct str keys[] = { redis_value_key(op), redis_key(op, op->key, "l", STR_NONE) };
 
     op->phase = PUT_NOW;
     putting->words[6] = putting->quota ? STR("1") : STR("0");
@@ -96,8 +96,9 @@ static void put_reply(struct redis_op *op, size_t at, const struct redis_value *
 
 static const struct redis_verb put_verb = { "put", put_reply };
 
-static void op_put(struct store *base, struct str kind, struct str key, struct str value,
-                   struct str whose, uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+static void redis_put(struct store *base, struct str kind, struct str key, struct str value,
+                      struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                      void *data)
 {
     struct redis_store *store = redis_of(base);
     struct redis_op *op = value_op(base, &put_verb, kind, key, done, data);
@@ -148,12 +149,12 @@ static void get_reply(struct redis_op *op, size_t at, const struct redis_value *
 
 static const struct redis_verb get_verb = { "get", get_reply };
 
-static void op_get(struct store *store, struct str kind, struct str key, store_done *done,
-                   void *data)
+static void redis_get(struct store *store, struct str kind, struct str key, store_done *done,
+                      void *data)
 {
     struct redis_op *op = value_op(store, &get_verb, kind, key, done, data);
 
-    redis_op_say(op, (struct str[]){ STR("HMGET"), value_key(op), STR("v"), STR("d") }, 4);
+    redis_op_say(op, (struct str[]){ STR("HMGET"), redis_value_key(op), STR("v"), STR("d") }, 4);
     redis_op_send(op);
 }
 
@@ -166,13 +167,13 @@ static void del_reply(struct redis_op *op, size_t at, const struct redis_value *
 
 static const struct redis_verb del_verb = { "del", del_reply };
 
-static void op_del(struct store *store, struct str kind, struct str key, store_done *done,
-                   void *data)
+static void redis_del(struct store *store, struct str kind, struct str key, store_done *done,
+                      void *data)
 {
     struct redis_op *op = value_op(store, &del_verb, kind, key, done, data);
 
     struct str name = redis_value_name(op, op->kind, op->key);
-    struct str keys[] = { value_key(op), redis_key(op, op->key, "l", STR_NONE) };
+    struct str keys[] = { redis_value_key(op), redis_key(op, op->key, "l", STR_NONE) };
 
     redis_op_script(op, SCRIPT_DEL, keys, 2, &name, 1);
     redis_op_send(op);
@@ -277,8 +278,8 @@ static void sweep_reply(struct redis_op *op, size_t at, const struct redis_value
 
 static const struct redis_verb sweep_verb = { "sweep", sweep_reply };
 
-static void op_beat(struct store *base, struct str node, int64_t ttl_ms, store_done *done,
-                    void *data)
+static void redis_beat(struct store *base, struct str node, int64_t ttl_ms, store_done *done,
+                       void *data)
 {
     struct redis_op *op = redis_op_new(redis_of(base), &beat_verb, done, data);
     struct str ttl = arena_fmt(&op->arena, "%lld", (long long)(ttl_ms > 0 ? ttl_ms : 1));
@@ -339,7 +340,7 @@ static bool op_ready(struct store *base, struct str *why)
     return false;
 }
 
-static void destroy(struct store *base)
+static void redis_destroy(struct store *base)
 {
     struct redis_store *store = redis_of(base);
 
@@ -382,11 +383,11 @@ static const struct store_ops redis_ops = {
     .load_with_asks = redis_load_with_asks,
     .load_ask = redis_load_ask,
     .scan = redis_scan,
-    .put = op_put,
-    .get = op_get,
-    .del = op_del,
+    .put = redis_put,
+    .get = redis_get,
+    .del = redis_del,
     .list = redis_list,
-    .beat = op_beat,
+    .beat = redis_beat,
     .watch = redis_watch,
     .watch_asks = redis_watch_asks,
     .announce = redis_announce,
@@ -394,7 +395,7 @@ static const struct store_ops redis_ops = {
     .ready = op_ready,
     .opens = redis_opens,
     .now = op_now,
-    .destroy = destroy,
+    .destroy = redis_destroy,
 };
 
 /* True: every connection is greeted, or it is known that this server cannot be used. */
@@ -486,7 +487,7 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
         store->lanes[i]->lane = i;
     }
     if (!first_greeting(store, why) || !redis_mark_check(store, why)) {
-        destroy(&store->store);
+        redis_destroy(&store->store);
         return NULL;
     }
     store->store.id = id_str(&store->lanes[0]->store_id);

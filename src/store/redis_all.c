@@ -20,7 +20,7 @@ struct all {
     struct all_call *first, **end, *at;
 };
 
-static void all_named(struct redis_op *op, struct all *all, const struct redis_value *keys)
+static void all_calls_named(struct redis_op *op, struct all *all, const struct redis_value *keys)
 {
     size_t before = strlen(op->store->url.prefix) + ALL_SHARD_TAG + strlen("c:");
 
@@ -76,7 +76,7 @@ static void all_reply(struct redis_op *op, size_t at, const struct redis_value *
     }
     if (cursor)
         op->reply.cursor = redis_copy(op, redis_text(redis_item(value, 0)));
-    all_named(op, all, redis_item(value, 1));
+    all_calls_named(op, all, redis_item(value, 1));
     if (!all->first)
         return;
     redis_op_more(op);

@@ -8,18 +8,18 @@
 #include "base/mem.h"
 #include "store/redis_inside.h"
 
-static void on_ready(struct redis_link *link)
+static void announce_ready(struct redis_link *link)
 {
     (void)link;
 }
 
-static void on_down(struct redis_link *link, const char *why)
+static void announce_down(struct redis_link *link, const char *why)
 {
     (void)link;
     (void)why;
 }
 
-static void on_value(struct redis_link *link, const struct redis_value *value)
+static void announce_value(struct redis_link *link, const struct redis_value *value)
 {
     struct redis_store *store = link->owner;
 
@@ -27,7 +27,8 @@ static void on_value(struct redis_link *link, const struct redis_value *value)
         store->announced(store->announced_data, redis_text(redis_item(value, 2)));
 }
 
-static const struct redis_link_events announce_events = { on_ready, on_down, on_value };
+static const struct redis_link_events announce_events = { announce_ready, announce_down,
+                                                          announce_value };
 
 static struct str channel(const struct redis_store *store, struct arena *arena)
 {

@@ -233,8 +233,8 @@ static const struct ending_of *copy_ending(struct redis_op *op, const struct end
     return made;
 }
 
-static void end(struct store *base, const struct redis_verb *verb, struct str call_id,
-                const struct ending_of *ending, store_done *done, void *data)
+static void redis_end(struct store *base, const struct redis_verb *verb, struct str call_id,
+                      const struct ending_of *ending, store_done *done, void *data)
 {
     struct redis_store *store = redis_of(base);
     struct redis_op *op = redis_op_new(store, verb, done, data);
@@ -268,7 +268,7 @@ void redis_finish(struct store *store, const struct finish_spec *finish, store_d
                                 .handed = finish->handed,
                                 .fetched = finish->fetched };
 
-    end(store, &finish_verb, finish->call_id, &ending, done, data);
+    redis_end(store, &finish_verb, finish->call_id, &ending, done, data);
 }
 
 void redis_cancel(struct store *store, struct str token, struct str call_id, struct str why,
@@ -276,5 +276,5 @@ void redis_cancel(struct store *store, struct str token, struct str call_id, str
 {
     struct ending_of ending = { .token = token, .result = why };
 
-    end(store, &cancel_verb, call_id, &ending, done, data);
+    redis_end(store, &cancel_verb, call_id, &ending, done, data);
 }

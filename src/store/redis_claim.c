@@ -102,7 +102,7 @@ static void item_words(struct redis_op *op, const struct claiming *claiming, siz
     words[6] = claiming->same[at] ? STR("1") : STR("0");
 }
 
-static void say_call(struct redis_op *op)
+static void claim_say_call(struct redis_op *op)
 {
     struct str call = id_str(&op->call);
 
@@ -134,7 +134,7 @@ static void claim_say(struct redis_op *op, const struct claiming *claiming)
                           redis_key(op, call, "d", STR_NONE) };
     redis_op_script(op, SCRIPT_CLAIM, keys, 3, words, count);
     if (spec->take_for.len)
-        say_call(op);
+        claim_say_call(op);
     op->phase = CLAIM_NOW;
 }
 
@@ -340,7 +340,7 @@ static void claim_heard(struct redis_op *op, struct claiming *claiming, size_t a
         return;
     if (op->reply.taken && op->phase == CLAIM_NOW && op->expected == 1) {
         redis_op_more(op); /* this claim took it when it was first sent, with a node's name */
-        say_call(op);
+        claim_say_call(op);
         op->phase = CLAIM_READ;
         return;
     }

@@ -28,7 +28,7 @@ struct step {
     unsigned which;
 };
 
-static bool refuse(struct redis_link *link, bool hopeless, const char *what, struct str said)
+static bool greet_refuse(struct redis_link *link, bool hopeless, const char *what, struct str said)
 {
     link->hopeless = hopeless;
     snprintf(link->why, sizeof(link->why), "%s%s" STR_FMT, what, said.len ? ": " : "",
@@ -70,7 +70,7 @@ static bool heard_auth(struct redis_link *link, unsigned which, const struct red
     if (value->type != REDIS_IS_ERROR)
         return true;
     bool loads = redis_error_is(value, "LOADING");
-    return refuse(link, !loads, "it does not accept the user and password", value->text);
+    return greet_refuse(link, !loads, "it does not accept the user and password", value->text);
 }
 
 static bool other_db(const struct redis_link *link)
@@ -92,7 +92,7 @@ static bool heard_select(struct redis_link *link, unsigned which, const struct r
     (void)which;
     if (value->type != REDIS_IS_ERROR)
         return true;
-    return refuse(link, true, "it does not let us select the database", value->text);
+    return greet_refuse(link, true, "it does not let us select the database", value->text);
 }
 
 /* --- what it is --- */
@@ -110,18 +110,18 @@ static bool heard_role(struct redis_link *link, unsigned which, const struct red
 
     (void)which;
     if (redis_error_is(value, "LOADING"))
-        return refuse(link, false, "it is still loading its data", STR(""));
+        return greet_refuse(link, false, "it is still loading its data", STR(""));
     if (redis_error_is(value, "NOAUTH"))
-        return refuse(link, true, "it wants a password, and the address has none", STR(""));
+        return greet_refuse(link, true, "it wants a password, and the address has none", STR(""));
     if (redis_error_is(value, "NOPERM"))
         return true; /* a replica that hides its role will refuse writes */
     if (value->type == REDIS_IS_ERROR)
-        return refuse(link, false, "it does not say what it is", value->text);
+        return greet_refuse(link, false, "it does not say what it is", value->text);
     if (str_eq(role, STR("master")))
         return true;
-    return refuse(link, true,
-                  "it is not a primary, and cannot be written to: name the primary. Its role is",
-                  role.len ? role : STR("unknown"));
+    return greet_refuse(
+        link, true, "it is not a primary, and cannot be written to: name the primary. Its role is",
+        role.len ? role : STR("unknown"));
 }
 
 static const char *const settings[] = {
@@ -161,8 +161,8 @@ static bool heard_script(struct redis_link *link, unsigned which, const struct r
     struct str sha = redis_text(value);
 
     if (sha.len != SHA_LEN)
-        return refuse(link, value->type == REDIS_IS_ERROR, "it does not take our scripts",
-                      value->type == REDIS_IS_ERROR ? value->text : STR(""));
+        return greet_refuse(link, value->type == REDIS_IS_ERROR, "it does not take our scripts",
+                            value->type == REDIS_IS_ERROR ? value->text : STR(""));
     memcpy(link->shas[which], sha.at, SHA_LEN);
     return true;
 }
@@ -181,7 +181,7 @@ static bool heard_time(struct redis_link *link, unsigned which, const struct red
 
     (void)which;
     if (seconds <= 0 || seconds > INT64_MAX / 2000 || micros < 0 || micros > 1000000)
-        return refuse(link, false, "it does not say what time it is", STR(""));
+        return greet_refuse(link, false, "it does not say what time it is", STR(""));
     int64_t theirs = seconds * 1000 + micros / 1000;
     int64_t ahead = clock_wall(clock_system()) - theirs;
     if (link->lane == 0 && (ahead > SKEW_SAID_MS || ahead < -SKEW_SAID_MS))
@@ -238,8 +238,8 @@ static bool heard_which(struct redis_link *link, unsigned which, const struct re
 
     (void)which;
     if (value->type == REDIS_IS_ERROR || id.len != ID_LEN)
-        return refuse(link, false, "it does not say which store it is",
-                      value->type == REDIS_IS_ERROR ? value->text : STR(""));
+        return greet_refuse(link, false, "it does not say which store it is",
+                            value->type == REDIS_IS_ERROR ? value->text : STR(""));
     link->store_id = id_of(id);
     return true;
 }
@@ -256,8 +256,8 @@ static bool heard_subscribe(struct redis_link *link, unsigned which,
     (void)which;
     if (str_eq(redis_text(redis_item(value, 0)), STR("subscribe")))
         return true;
-    return refuse(link, redis_error_is(value, "NOPERM"), "it does not let us subscribe",
-                  value->type == REDIS_IS_ERROR ? value->text : STR(""));
+    return greet_refuse(link, redis_error_is(value, "NOPERM"), "it does not let us subscribe",
+                        value->type == REDIS_IS_ERROR ? value->text : STR(""));
 }
 
 /* --- the table --- */
@@ -365,7 +365,7 @@ bool redis_greeting_done(struct redis_link *link)
         return true;
     const char *lacks = shortcoming(link);
     if (lacks[0] && link->strict)
-        return refuse(link, true, "strict", str_of(lacks));
+        return greet_refuse(link, true, "strict", str_of(lacks));
     say_settings(link, lacks);
     return true;
 }

@@ -12,7 +12,7 @@
 
 enum { OWNER_DIGITS = 16 };
 
-static void on_ready(struct redis_link *link)
+static void hints_ready(struct redis_link *link)
 {
     struct redis_store *store = link->owner;
 
@@ -20,7 +20,7 @@ static void on_ready(struct redis_link *link)
         store->hinted(store->hinted_data, NULL);
 }
 
-static void on_down(struct redis_link *link, const char *why)
+static void hints_down(struct redis_link *link, const char *why)
 {
     (void)link;
     (void)why; /* it connects again by itself */
@@ -40,7 +40,7 @@ static bool owner_read(struct str digits, uint64_t *owner)
 }
 
 /* The callback may destroy the store, or end the watch: then the link has no owner any more. */
-static void on_value(struct redis_link *link, const struct redis_value *value)
+static void hints_value(struct redis_link *link, const struct redis_value *value)
 {
     struct str text = redis_text(redis_item(value, 2));
     uint64_t owner;
@@ -63,7 +63,7 @@ static void on_value(struct redis_link *link, const struct redis_value *value)
     mem_free(copy);
 }
 
-static const struct redis_link_events hint_events = { on_ready, on_down, on_value };
+static const struct redis_link_events hint_events = { hints_ready, hints_down, hints_value };
 
 void redis_watch_asks(struct store *base, void (*told)(void *data, const struct ask_hint *hint),
                       void *data)

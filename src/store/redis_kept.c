@@ -103,7 +103,7 @@ static void fetched_reply(struct redis_op *op, size_t at, const struct redis_val
 
 static const struct redis_verb fetched_verb = { "fetched", fetched_reply };
 
-static void not_minded(void *data, nod_status status, const struct store_reply *reply)
+static void redis_not_minded(void *data, nod_status status, const struct store_reply *reply)
 {
     (void)data, (void)status, (void)reply;
 }
@@ -114,7 +114,7 @@ void redis_fetched(struct store *base, struct str call_id)
 
     if (!redis_is_id(call_id))
         return;
-    op = redis_op_new(redis_of(base), &fetched_verb, not_minded, NULL);
+    op = redis_op_new(redis_of(base), &fetched_verb, redis_not_minded, NULL);
     op->call = id_of(call_id);
     struct str keys[] = { redis_key(op, call_id, "c:", call_id),
                           redis_key(op, call_id, "r", STR_NONE) };

@@ -46,7 +46,7 @@ void redis_command(struct buf *out, const struct str *words, size_t count)
     }
 }
 
-static void begin(struct redis_link *link);
+static void link_begin(struct redis_link *link);
 
 static void link_release(struct redis_link *link)
 {
@@ -95,7 +95,7 @@ static void drop_stream(struct redis_link *link)
 
 static void pause_over(void *data)
 {
-    begin(data);
+    link_begin(data);
 }
 
 static void pause_begin(struct redis_link *link)
@@ -250,7 +250,7 @@ static void connected(void *data, struct stream *stream, const char *why)
     flush(link);
 }
 
-static void begin(struct redis_link *link)
+static void link_begin(struct redis_link *link)
 {
     const struct redis_url *url = link->url;
 
@@ -278,7 +278,7 @@ struct redis_link *redis_link_create(struct loop *loop, const struct redis_url *
     link->strict = url->strict;
     buf_init(&link->out, 2u * REDIS_QUEUE_BYTES);
     snprintf(link->why, sizeof(link->why), "no connection yet");
-    begin(link);
+    link_begin(link);
     return link;
 }
 

@@ -161,7 +161,7 @@ static void names_heard(struct redis_op *op, struct living *living, unsigned sha
     }
 }
 
-static bool all_named(const struct living *living)
+static bool live_all_named(const struct living *living)
 {
     for (unsigned i = 0; i < REDIS_SHARDS; i++)
         if (living->cursors[i] != UINT64_MAX)
@@ -216,7 +216,7 @@ static void calls_say(struct redis_op *op, struct living *living)
 }
 
 /* The next page begins after the last call that there was room for. */
-static void page_ends(struct redis_op *op, const struct living *living)
+static void live_page_ends(struct redis_op *op, const struct living *living)
 {
     const struct live_call *last =
         living->shown < living->count ? &living->calls[living->shown - 1] : &living->last;
@@ -226,7 +226,7 @@ static void page_ends(struct redis_op *op, const struct living *living)
         op->reply.cursor = cursor_write(text, last->shard, id_str(&last->id));
 }
 
-static bool room_left(const struct redis_op *op, const struct living *living)
+static bool live_room_left(const struct redis_op *op, const struct living *living)
 {
     return op->row_count < living->most && op->arena.used - living->left_out < REDIS_SCAN_BYTES;
 }
@@ -262,7 +262,7 @@ static void step_done(struct redis_op *op, struct living *living)
     living->learning = false;
     if (not_asked(living->nodes)) {
         nodes_say(op, living);
-    } else if (!all_named(living)) {
+    } else if (!live_all_named(living)) {
         redis_op_more(op);
         op->phase = LIVE_NAMES;
         names_say(op, living);
@@ -270,7 +270,7 @@ static void step_done(struct redis_op *op, struct living *living)
         live_sort(living);
         calls_say(op, living);
         if (!living->count)
-            page_ends(op, living);
+            live_page_ends(op, living);
     }
 }
 
@@ -294,14 +294,14 @@ static void live_reply(struct redis_op *op, size_t at, const struct redis_value 
     } else {
         size_t before = op->arena.used;
         struct str id = id_str(&living->calls[living->next++].id);
-        bool room = room_left(op, living);
+        bool room = live_room_left(op, living);
         living->shown += room;
         if (room && !call_row(op, id, value))
             living->left_out += op->arena.used - before;
-        if (last && living->next < living->count && room_left(op, living))
+        if (last && living->next < living->count && live_room_left(op, living))
             calls_say(op, living);
         else if (last)
-            page_ends(op, living);
+            live_page_ends(op, living);
     }
 }
 

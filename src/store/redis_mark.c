@@ -204,7 +204,7 @@ static void look_reply(struct redis_op *op, size_t at, const struct redis_value 
 
 static const struct redis_verb look_verb = { "look at the records", look_reply };
 
-static nod_status look_around(struct redis_store *store, struct looking *looking)
+static nod_status redis_look_around(struct redis_store *store, struct looking *looking)
 {
     struct waited waited = { 0 };
     struct redis_op *op = redis_op_new(store, &look_verb, wait_over, &waited);
@@ -227,7 +227,7 @@ bool redis_mark_check(struct redis_store *store, char why[REDIS_WHY_MAX])
     if (store->mark == MARK_IGNORED)
         return true;
     if (mark_get(store, NULL, &mark) != NOD_OK ||
-        (store->mark == MARK_CHECKED && look_around(store, &looking) != NOD_OK)) {
+        (store->mark == MARK_CHECKED && redis_look_around(store, &looking) != NOD_OK)) {
         snprintf(why, REDIS_WHY_MAX, "what it holds cannot be read");
         return false;
     }

@@ -87,7 +87,7 @@ struct redis_op *redis_op_new(struct redis_store *store, const struct redis_verb
     return op;
 }
 
-static void op_free(struct redis_op *op)
+static void redis_op_free(struct redis_op *op)
 {
     list_remove(&op->link);
     buf_finish(&op->bytes);
@@ -129,7 +129,7 @@ static void uncount(struct redis_op *op)
 }
 
 /* Calls done(), and frees the operation. The store may be gone after this. */
-static void op_tell(struct redis_op *op)
+static void redis_op_tell(struct redis_op *op)
 {
     struct redis_store *store = op->store;
     struct redis_home *home = store->home;
@@ -153,7 +153,7 @@ static void op_tell(struct redis_op *op)
         store->wake(store->wake_data, id_str(&op->call));
     if (--home->telling == 0 && !home->store && !home->turning)
         mem_free(home);
-    op_free(op);
+    redis_op_free(op);
 }
 
 static void tell_finished(void *data);
@@ -184,7 +184,7 @@ static void tell_finished(void *data)
     while (home->store && !list_empty(&store->finished)) {
         struct list *first = list_first(&store->finished);
         bool end = first == last;
-        op_tell(LIST_OF(first, struct redis_op, link));
+        redis_op_tell(LIST_OF(first, struct redis_op, link));
         if (end || loop_is_late(loop))
             break;
     }
@@ -475,7 +475,7 @@ static void heard(struct redis_op *op, const struct redis_value *value)
     }
 }
 
-static void on_value(struct redis_link *link, const struct redis_value *value)
+static void ops_value(struct redis_link *link, const struct redis_value *value)
 {
     struct redis_store *store = link->owner;
     struct list *first = list_first(&store->sent[link->lane]);
@@ -499,7 +499,7 @@ static void on_value(struct redis_link *link, const struct redis_value *value)
         if (op->status != NOD_OK)
             op->wakes = false;
         CRASH_POINT(redis_reply_after);
-        op_tell(op);
+        redis_op_tell(op);
         if (link->owner && leave)
             redis_link_fail(link, "it cannot be written to any more");
     }
@@ -507,12 +507,12 @@ static void on_value(struct redis_link *link, const struct redis_value *value)
         deadline_set(store);
 }
 
-static void on_ready(struct redis_link *link)
+static void ops_ready(struct redis_link *link)
 {
     redis_ops_flow(link->owner);
 }
 
-static void on_down(struct redis_link *link, const char *why)
+static void ops_down(struct redis_link *link, const char *why)
 {
     struct redis_store *store = link->owner;
 
@@ -522,12 +522,12 @@ static void on_down(struct redis_link *link, const char *why)
     deadline_set(store);
 }
 
-const struct redis_link_events redis_command_events = { on_ready, on_down, on_value };
+const struct redis_link_events redis_command_events = { ops_ready, ops_down, ops_value };
 
 static void queue_drop(struct list *queue)
 {
     LIST_EACH (at, queue)
-        op_free(LIST_OF(at, struct redis_op, link));
+        redis_op_free(LIST_OF(at, struct redis_op, link));
 }
 
 void redis_ops_drop(struct redis_store *store)

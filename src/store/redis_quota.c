@@ -57,7 +57,7 @@ static void tally_drop(struct redis_store *store, struct redis_tally *tally)
     mem_free(tally);
 }
 
-static struct redis_tally *tally_of(struct redis_store *store, const char *owner)
+static struct redis_tally *redis_tally_of(struct redis_store *store, const char *owner)
 {
     struct redis_tally *tally = map_get(&store->tallies, str_of(owner));
 
@@ -146,7 +146,7 @@ struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal
 
     if (each.asks || each.bytes) {
         owner_text(principal, owner);
-        tally = tally_of(store, owner);
+        tally = redis_tally_of(store, owner);
     }
     bool fits = !tally || plenty(store, tally, more, &each);
     bool fits_all = plenty(store, &store->in_all, more, &all);
@@ -202,7 +202,7 @@ void redis_count_say(struct redis_op *op, struct redis_count *count)
         arena_fmt(&op->arena, "(%lld", (long long)redis_now(op->store)); /* later than now */
 
     if (count->principal) {
-        sum_begin(op->store, tally_of(op->store, count->owner), &count->of_principal);
+        sum_begin(op->store, redis_tally_of(op->store, count->owner), &count->of_principal);
         say_shards(op, "o:", str_of(count->owner), STR("0"), str_of(count->owner));
     }
     if (count->in_all) {
@@ -285,7 +285,7 @@ static enum {
 
 enum store_quota redis_count_full(struct redis_store *store, struct redis_count *count)
 {
-    struct redis_tally *tally = count->owner[0] ? tally_of(store, count->owner) : NULL;
+    struct redis_tally *tally = count->owner[0] ? redis_tally_of(store, count->owner) : NULL;
     const struct redis_more each = bound_each(store), all = bound_all(store);
     int lacks = FITS, lacks_all = FITS;
 
@@ -323,7 +323,7 @@ uint64_t redis_count_lacks(struct redis_store *store, const struct redis_count *
 
     if (!count->principal || !most || !count->more.bytes)
         return 0;
-    const struct redis_meter *bytes = &tally_of(store, count->owner)->bytes;
+    const struct redis_meter *bytes = &redis_tally_of(store, count->owner)->bytes;
     uint64_t wanted =
         bytes->there + (bytes->passed - bytes->base); /* with what was just let pass */
     return wanted > most ? wanted - most + most / ROOM_AHEAD : 0;

@@ -268,8 +268,8 @@ static nod_status join_parts(const struct part *first, size_t count, struct aren
     return NOD_OK;
 }
 
-static nod_status read_journal(struct codec *codec, const struct fields *fields, int64_t items,
-                               struct arena *arena, struct call_record *call)
+static nod_status redis_read_journal(struct codec *codec, const struct fields *fields,
+                                     int64_t items, struct arena *arena, struct call_record *call)
 {
     struct part *first = NULL, **end = &first;
     char name[FIELD_MAX];
@@ -292,8 +292,8 @@ static nod_status read_journal(struct codec *codec, const struct fields *fields,
 
 /* --- calls --- */
 
-static nod_status read_call(struct codec *codec, struct str id, const struct fields *fields,
-                            struct head *head, struct arena *arena, struct call_record *out)
+static nod_status redis_read_fields(struct codec *codec, struct str id, const struct fields *fields,
+                                    struct head *head, struct arena *arena, struct call_record *out)
 {
     struct str result = redis_text(field(fields, STR("r")));
     nod_status status = codec_read_call(codec, id, redis_text(field(fields, STR("c"))), arena, out);
@@ -327,9 +327,9 @@ nod_status redis_read_call(struct codec *codec, struct str id, const struct redi
     if (pairs->type != REDIS_IS_LIST || pairs->count < 2)
         return NOD_E_NOT_FOUND;
     fields_init(&fields, pairs);
-    nod_status status = read_call(codec, id, &fields, &head, arena, out);
+    nod_status status = redis_read_fields(codec, id, &fields, &head, arena, out);
     if (status == NOD_OK && journal)
-        status = read_journal(codec, &fields, head.items, arena, out);
+        status = redis_read_journal(codec, &fields, head.items, arena, out);
     map_finish(&fields.map);
     return status;
 }

@@ -95,7 +95,7 @@ static struct str save_erased(struct redis_op *op, const struct saving *saving, 
                                               saving->entry_count, &op->store->record));
 }
 
-static struct str save_call(struct redis_op *op, const struct saving *saving)
+static struct str redis_save_call(struct redis_op *op, const struct saving *saving)
 {
     if (!saving->open)
         return STR_NONE;
@@ -132,7 +132,7 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
     words[3] = redis_digits(op, saving->notices);
     words[4] = saving->parks ? STR("p") : STR("a");
     words[5] = saving->open ? STR("1") : STR_NONE;
-    words[6] = save_call(op, saving);
+    words[6] = redis_save_call(op, saving);
     words[7] = save_entries(op, saving, scope);
     words[8] = redis_digits(op, (int64_t)saving->entry_count);
     words[9] = call;
@@ -244,7 +244,7 @@ static void save_reply(struct redis_op *op, size_t at, const struct redis_value 
 static const struct redis_verb park_verb = { "park", save_reply };
 static const struct redis_verb append_verb = { "append", save_reply };
 
-static const struct ask_record *copy_asks(struct redis_op *op, const struct saving *saving)
+static const struct ask_record *redis_copy_asks(struct redis_op *op, const struct saving *saving)
 {
     struct ask_record *asks =
         arena_alloc(&op->arena, (saving->ask_count + 1) * sizeof(*saving->asks));
@@ -264,7 +264,8 @@ static const struct ask_record *copy_asks(struct redis_op *op, const struct savi
     return asks;
 }
 
-static const struct call_record *copy_call(struct redis_op *op, const struct call_record *call)
+static const struct call_record *redis_copy_call(struct redis_op *op,
+                                                 const struct call_record *call)
 {
     struct call_record *made = ARENA_NEW(&op->arena, struct call_record);
 
@@ -298,8 +299,8 @@ static struct held *hold(struct redis_op *op, const struct saving *saving, struc
     held->saving.node = redis_copy(op, saving->node);
     entries_copy(entries, saving->entries, saving->entry_count, &text);
     held->saving.entries = entries;
-    held->saving.asks = copy_asks(op, saving);
-    held->saving.open = saving->open ? copy_call(op, saving->open) : NULL;
+    held->saving.asks = redis_copy_asks(op, saving);
+    held->saving.open = saving->open ? redis_copy_call(op, saving->open) : NULL;
     held->scope = redis_copy(op, scope);
     return held->saving.asks && (held->saving.open || !saving->open) ? held : NULL;
 }
@@ -326,8 +327,8 @@ static struct redis_count *counted_first(struct redis_op *op, const struct savin
         op, saving->open ? saving->open->principal : saving->asks[0].principal, &more);
 }
 
-static void save(struct store *base, const struct redis_verb *verb, struct str call_id,
-                 const struct saving *saving, store_done *done, void *data)
+static void save_send(struct store *base, const struct redis_verb *verb, struct str call_id,
+                      const struct saving *saving, store_done *done, void *data)
 {
     struct redis_store *store = redis_of(base);
     struct redis_op *op = redis_op_new(store, verb, done, data);
@@ -379,7 +380,7 @@ void redis_park(struct store *store, const struct park_spec *park, store_done *d
                              .handed = park->handed,
                              .parks = true };
 
-    save(store, &park_verb, park->call_id, &saving, done, data);
+    save_send(store, &park_verb, park->call_id, &saving, done, data);
 }
 
 void redis_append(struct store *store, const struct append_spec *append, store_done *done,
@@ -399,5 +400,5 @@ void redis_append(struct store *store, const struct append_spec *append, store_d
         redis_clear(store, append, done, data);
         return;
     }
-    save(store, &append_verb, append->call_id, &saving, done, data);
+    save_send(store, &append_verb, append->call_id, &saving, done, data);
 }

@@ -17,7 +17,7 @@ enum {
 };
 
 /* Reads the call whose id follows a shard's letter. */
-static void say_call(struct redis_op *op, struct str call)
+static void scan_say_call(struct redis_op *op, struct str call)
 {
     redis_op_say(op, (struct str[]){ STR("HGETALL"), redis_key(op, call, "c:", call) }, 2);
 }
@@ -59,7 +59,7 @@ void redis_load_call(struct store *base, struct str call_id, store_done *done, v
         return;
     }
     op->call = id_of(call_id);
-    say_call(op, call_id);
+    scan_say_call(op, call_id);
     redis_op_send(op);
 }
 
@@ -127,7 +127,7 @@ struct scanning {
     size_t left_out;      /* bytes used for what could not be read */
 };
 
-static bool room_left(const struct redis_op *op, const struct scanning *scanning)
+static bool scan_room_left(const struct redis_op *op, const struct scanning *scanning)
 {
     return op->row_count < scanning->most && op->arena.used - scanning->left_out < REDIS_SCAN_BYTES;
 }
@@ -239,7 +239,7 @@ void redis_load_with_asks(struct store *base, struct str call_id, size_t most, s
     scanning->most = most < REDIS_SCAN_MOST ? most : REDIS_SCAN_MOST;
     scanning->end = &scanning->first;
     op->call = id_of(call_id);
-    say_call(op, call_id);
+    scan_say_call(op, call_id);
     redis_op_send(op);
 }
 
@@ -298,10 +298,10 @@ static void due_reply(struct redis_op *op, size_t at, const struct redis_value *
 
     if (op->phase == DUE_ASKS) {
         size_t before = op->arena.used;
-        if (room_left(op, scanning) && !row_ask(op, scanning->at->ask, value))
+        if (scan_room_left(op, scanning) && !row_ask(op, scanning->at->ask, value))
             scanning->left_out += op->arena.used - before;
         scanning->at = scanning->at->next;
-        if (at + 1 == op->expected && scanning->full_page && room_left(op, scanning) &&
+        if (at + 1 == op->expected && scanning->full_page && scan_room_left(op, scanning) &&
             scanning->count < CANDIDATES_MOST)
             due_more(op, scanning);
         return;
@@ -340,7 +340,7 @@ static void scan_begin(struct store *base, const struct store_scan *scan, store_
     if (scan->index == STORE_ASKS_DUE)
         due_say(op, scanning);
     else
-        say_call(op, scan->key);
+        scan_say_call(op, scan->key);
     redis_op_send(op);
 }
 

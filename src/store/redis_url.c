@@ -13,7 +13,7 @@
 
 enum { PORT_DEFAULT = 6379, PORT_MOST = 65535, DB_MOST = 1 << 20, TIMEOUT_MOST_MS = 600000 };
 
-static bool refuse(char *why, const char *what, struct str which)
+static bool url_refuse(char *why, const char *what, struct str which)
 {
     snprintf(why, REDIS_WHY_MAX, "%s" STR_FMT, what, STR_ARG(which));
     return false;
@@ -109,8 +109,8 @@ static bool parse_option(struct redis_url *url, struct str option, char *why)
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (str_eq(name, options[i].name))
             return options[i].set(url, value) ||
-                   refuse(why, "its option has a value that cannot be used: ", option);
-    return refuse(why, "it has an option that is not known: ", name);
+                   url_refuse(why, "its option has a value that cannot be used: ", option);
+    return url_refuse(why, "it has an option that is not known: ", name);
 }
 
 /* --- the whole --- */
@@ -137,9 +137,9 @@ static bool parse_user(struct redis_url *url, struct str text, char *why)
     /* What cannot be decoded may be the password, so it is not repeated. */
     if (!decode(user, url->user, sizeof(url->user)) ||
         (both && !decode(password, url->password, sizeof(url->password))))
-        return refuse(why,
-                      "its user or password has more than 511 bytes, or is badly percent-encoded",
-                      STR(""));
+        return url_refuse(
+            why, "its user or password has more than 511 bytes, or is badly percent-encoded",
+            STR(""));
     return true;
 }
 
@@ -150,21 +150,21 @@ static bool parse_host(struct redis_url *url, struct str text, char *why)
 
     if (host.len && host.at[0] == '[') { /* an IPv6 address */
         if (!str_cut(str_skip(host, 1), ']', &host, &port))
-            return refuse(why, "its host has no closing bracket", STR(""));
+            return url_refuse(why, "its host has no closing bracket", STR(""));
         if (port.len && port.at[0] != ':')
-            return refuse(why, "there is something after its host: ", port);
+            return url_refuse(why, "there is something after its host: ", port);
         port = str_skip(port, 1);
     } else {
         str_cut(text, ':', &host, &port);
     }
     if (port.len) {
         if (!number(port, PORT_MOST, &n) || n == 0)
-            return refuse(why, "its port is not a port number: ", port);
+            return url_refuse(why, "its port is not a port number: ", port);
         url->port = (int)n;
     }
     if (!decode(host.len ? host : STR("127.0.0.1"), url->host, sizeof(url->host)))
-        return refuse(why, "its host has more than 255 bytes, or is badly percent-encoded",
-                      STR(""));
+        return url_refuse(why, "its host has more than 255 bytes, or is badly percent-encoded",
+                          STR(""));
     return true;
 }
 
@@ -186,16 +186,16 @@ static bool parse_place(struct redis_url *url, struct str rest, bool local, char
         return false;
     if (local) {
         if (host.len || path.len < 2)
-            return refuse(why, "it names no socket: redis+unix:///path", STR(""));
+            return url_refuse(why, "it names no socket: redis+unix:///path", STR(""));
         return decode(path, url->path, sizeof(url->path)) ||
-               refuse(why, "its path has more than 1023 bytes, or is badly percent-encoded",
-                      STR(""));
+               url_refuse(why, "its path has more than 1023 bytes, or is badly percent-encoded",
+                          STR(""));
     }
     if (!parse_host(url, host, why))
         return false;
     path = str_skip(path, 1);
     return !path.len || set_db(url, path) ||
-           refuse(why, "what follows its host is not the number of a database: ", path);
+           url_refuse(why, "what follows its host is not the number of a database: ", path);
 }
 
 static void make_shown(struct redis_url *url)
@@ -230,7 +230,7 @@ bool redis_url_parse(struct str text, struct redis_url *out, char why[REDIS_WHY_
         make_shown(out);
         return true;
     }
-    return refuse(why, "it must begin with redis://, rediss:// or redis+unix://", STR(""));
+    return url_refuse(why, "it must begin with redis://, rediss:// or redis+unix://", STR(""));
 }
 
 bool redis_address_shown(const char *url, char shown[REDIS_WHY_MAX], char why[REDIS_WHY_MAX])

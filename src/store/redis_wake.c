@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "store/redis_inside.h"
 
-static void on_ready(struct redis_link *link)
+static void wake_ready(struct redis_link *link)
 {
     struct redis_store *store = link->owner;
 
@@ -19,13 +19,13 @@ static void on_ready(struct redis_link *link)
         store->wake(store->wake_data, STR_NONE);
 }
 
-static void on_down(struct redis_link *link, const char *why)
+static void wake_down(struct redis_link *link, const char *why)
 {
     (void)link;
     (void)why; /* operations wait from now on; if one waits too long, it says why */
 }
 
-static void on_value(struct redis_link *link, const struct redis_value *value)
+static void wake_value(struct redis_link *link, const struct redis_value *value)
 {
     struct redis_store *store = link->owner;
     struct str call = redis_text(redis_item(value, 2));
@@ -37,7 +37,7 @@ static void on_value(struct redis_link *link, const struct redis_value *value)
         store->wake(store->wake_data, id_str(&id));
 }
 
-static const struct redis_link_events wake_events = { on_ready, on_down, on_value };
+static const struct redis_link_events wake_events = { wake_ready, wake_down, wake_value };
 
 bool redis_watching(const struct redis_store *store)
 {

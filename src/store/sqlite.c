@@ -41,7 +41,7 @@ static void came_back(struct sqlite_store *store)
     loop_release(store->loop);
 }
 
-static void op_free(struct sqlite_op *op)
+static void lite_op_free(struct sqlite_op *op)
 {
     list_remove(&op->link);
     arena_finish(&op->arena);
@@ -54,7 +54,7 @@ static void mailbox_unref(struct sqlite_mailbox *mailbox)
         mem_free(mailbox);
 }
 
-static void op_tell(struct sqlite_mailbox *mailbox, struct sqlite_op *op)
+static void lite_op_tell(struct sqlite_mailbox *mailbox, struct sqlite_op *op)
 {
     if (op->row && op->status == NOD_OK)
         for (struct sqlite_row *at = op->rows; at && mailbox->store; at = at->next)
@@ -80,8 +80,8 @@ static void tell_arrived(void *data)
         struct sqlite_op *op = LIST_OF(first, struct sqlite_op, link);
         if (mailbox->store)
             came_back(mailbox->store);
-        op_tell(mailbox, op);
-        op_free(op);
+        lite_op_tell(mailbox, op);
+        lite_op_free(op);
         if (!list_empty(&mailbox->arrived) && mailbox->store && loop_is_late(loop)) {
             loop_defer(loop, tell_arrived, mailbox);
             loop_spend(loop, before);
@@ -170,7 +170,8 @@ static struct str copy(struct sqlite_op *op, struct str s)
     return s.len ? arena_str(&op->arena, s) : STR_NONE;
 }
 
-static const struct call_record *copy_call(struct sqlite_op *op, const struct call_record *call)
+static const struct call_record *lite_copy_call(struct sqlite_op *op,
+                                                const struct call_record *call)
 {
     if (!call)
         return NULL;
@@ -204,7 +205,7 @@ static void copy_entries(struct sqlite_op *op, const struct entry *entries, size
     op->entry_count = count;
 }
 
-static void copy_asks(struct sqlite_op *op, const struct ask_record *asks, size_t count)
+static void lite_copy_asks(struct sqlite_op *op, const struct ask_record *asks, size_t count)
 {
     if (count == 0)
         return;
@@ -239,9 +240,9 @@ static void op_save(struct store *store, const struct sqlite_verb *verb,
     op->notices = park->notices;
     op->keep_for_ms = park->keep_for_ms;
     op->handed = park->handed;
-    op->open = copy_call(op, park->open);
+    op->open = lite_copy_call(op, park->open);
     copy_entries(op, park->entries, park->entry_count);
-    copy_asks(op, park->asks, park->ask_count);
+    lite_copy_asks(op, park->asks, park->ask_count);
     op_submit(of(store), &of(store)->writer, op);
 }
 
@@ -343,14 +344,14 @@ static void op_finish(struct store *store, const struct finish_spec *finish, sto
     op_submit(of(store), &of(store)->writer, op);
 }
 
-static void not_minded(void *data, nod_status status, const struct store_reply *reply)
+static void lite_not_minded(void *data, nod_status status, const struct store_reply *reply)
 {
     (void)data, (void)status, (void)reply;
 }
 
 static void op_fetched(struct store *store, struct str call_id)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_fetched, not_minded, NULL);
+    struct sqlite_op *op = op_new(of(store), &verb_fetched, lite_not_minded, NULL);
 
     op->id = copy(op, call_id);
     op_submit(of(store), &of(store)->writer, op);
@@ -406,8 +407,9 @@ static void op_scan(struct store *store, const struct store_scan *scan, store_ro
     op_submit(of(store), &of(store)->reader, op);
 }
 
-static void op_put(struct store *store, struct str kind, struct str key, struct str value,
-                   struct str whose, uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+static void lite_put(struct store *store, struct str kind, struct str key, struct str value,
+                     struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                     void *data)
 {
     struct sqlite_op *op = op_new(of(store), &verb_put, done, data);
 
@@ -420,8 +422,8 @@ static void op_put(struct store *store, struct str kind, struct str key, struct 
     op_submit(of(store), &of(store)->writer, op);
 }
 
-static void op_get(struct store *store, struct str kind, struct str key, store_done *done,
-                   void *data)
+static void lite_get(struct store *store, struct str kind, struct str key, store_done *done,
+                     void *data)
 {
     struct sqlite_op *op = op_new(of(store), &verb_get, done, data);
 
@@ -430,8 +432,8 @@ static void op_get(struct store *store, struct str kind, struct str key, store_d
     op_submit(of(store), &of(store)->reader, op);
 }
 
-static void op_del(struct store *store, struct str kind, struct str key, store_done *done,
-                   void *data)
+static void lite_del(struct store *store, struct str kind, struct str key, store_done *done,
+                     void *data)
 {
     struct sqlite_op *op = op_new(of(store), &verb_del, done, data);
 
@@ -453,8 +455,8 @@ static void op_list(struct store *store, const struct store_list *list, store_ro
     op_submit(of(store), &of(store)->reader, op);
 }
 
-static void op_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
-                    void *data)
+static void lite_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
+                      void *data)
 {
     struct sqlite_op *op = op_new(of(store), &verb_beat, done, data);
 
@@ -538,13 +540,13 @@ static void side_init(struct sqlite_store *store, struct sqlite_side *side, bool
 static void side_finish(struct sqlite_side *side)
 {
     LIST_EACH (at, &side->queue)
-        op_free(LIST_OF(at, struct sqlite_op, link));
+        lite_op_free(LIST_OF(at, struct sqlite_op, link));
     sqlite_disconnect(side);
     pthread_cond_destroy(&side->wake);
     pthread_mutex_destroy(&side->lock);
 }
 
-static void destroy(struct store *base)
+static void lite_destroy(struct store *base)
 {
     struct sqlite_store *store = of(base);
 
@@ -583,17 +585,17 @@ static const struct store_ops sqlite_ops = {
     .load_call = op_load_call,
     .load_ask = op_load_ask,
     .scan = op_scan,
-    .put = op_put,
-    .get = op_get,
-    .del = op_del,
+    .put = lite_put,
+    .get = lite_get,
+    .del = lite_del,
     .list = op_list,
-    .beat = op_beat,
+    .beat = lite_beat,
     .watch = set_watch,
     .watch_asks = sqlite_watch_asks,
     .ready = ready,
     .opens = sqlite_opens,
     .now = now,
-    .destroy = destroy,
+    .destroy = lite_destroy,
 };
 
 static bool begin_writer(struct sqlite_store *store, enum mark_rule mark, char *why)
@@ -602,7 +604,7 @@ static bool begin_writer(struct sqlite_store *store, enum mark_rule mark, char *
            sqlite_migrate(&store->writer, why) && sqlite_mark_check(&store->writer, mark, why);
 }
 
-static bool begin(struct sqlite_store *store, enum mark_rule mark, char *why)
+static bool lite_begin(struct sqlite_store *store, enum mark_rule mark, char *why)
 {
     if (!begin_writer(store, mark, why) || !sqlite_connect(&store->reader, why))
         return false;
@@ -650,8 +652,8 @@ struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WH
 {
     struct sqlite_store *store = make(opts, why);
 
-    if (!begin(store, opts->mark, why)) {
-        destroy(&store->store);
+    if (!lite_begin(store, opts->mark, why)) {
+        lite_destroy(&store->store);
         return NULL;
     }
     timer_set(store->loop, &store->look, LITE_LOOK_EVERY_MS, look_due, store);
@@ -665,7 +667,7 @@ struct sqlite_store *sqlite_store_offline(const struct sqlite_opts *opts, char *
     store->loop = NULL;
     if (begin_writer(store, opts->mark, why))
         return store;
-    destroy(&store->store);
+    lite_destroy(&store->store);
     return NULL;
 }
 

@@ -42,8 +42,8 @@ static bool ask_find(struct sqlite_side *side, struct sqlite_op *op, struct str 
 }
 
 /* False: op->status or side->error says why. */
-static bool claim_find(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *rows,
-                       struct sqlite_call_row *call, uint64_t *took)
+static bool lite_claim_find(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *rows,
+                            struct sqlite_call_row *call, uint64_t *took)
 {
     for (size_t i = 0; i < op->claim.count; i++) {
         struct sqlite_call_row its;
@@ -94,8 +94,8 @@ static void come_early(struct sqlite_side *side, struct ask_row *row, const stru
 }
 
 /* Claims a pending ask. False: it is refused. */
-static bool claim_item(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *row,
-                       const struct claim_item *item)
+static bool lite_claim_item(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *row,
+                            const struct claim_item *item)
 {
     struct ask_record *ask = row->record;
     bool due = op->now >= ask->expires_ms;
@@ -142,8 +142,8 @@ static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const str
 }
 
 /* The call has so many pending asks less, and may be taken. Returns the epoch, or 0. */
-static uint64_t call_claimed(struct sqlite_side *side, struct sqlite_op *op,
-                             struct sqlite_call_row *call, struct str call_id, int64_t ended)
+static uint64_t lite_call_claimed(struct sqlite_side *side, struct sqlite_op *op,
+                                  struct sqlite_call_row *call, struct str call_id, int64_t ended)
 {
     uint64_t took = 0;
 
@@ -221,7 +221,7 @@ void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op)
     op->wake = STR_NONE;
     if (claim->count == 0)
         op->status = NOD_E_USAGE;
-    if (!rows || claim->count == 0 || !claim_find(side, op, rows, &call, &took))
+    if (!rows || claim->count == 0 || !lite_claim_find(side, op, rows, &call, &took))
         return;
     if (claim_mixes(op, rows)) {
         op->status = NOD_E_STALE;
@@ -231,13 +231,13 @@ void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op)
     for (size_t i = 0; i < claim->count; i++) {
         bool before = rows[i].won;
         if (rows[i].record->state == ASK_PENDING)
-            refused |= !claim_item(side, op, &rows[i], &claim->items[i]);
+            refused |= !lite_claim_item(side, op, &rows[i], &claim->items[i]);
         won |= rows[i].won;
         had |= rows[i].won && !before;
     }
     int64_t ended = claim_end(side, op, rows, &call);
     if (had && !side->error && !side->refused) {
-        uint64_t taken = call_claimed(side, op, &call, rows[0].record->call_id, ended);
+        uint64_t taken = lite_call_claimed(side, op, &call, rows[0].record->call_id, ended);
         took = taken ? taken : took;
         for (size_t i = 0; i < claim->count; i++)
             if (rows[i].ends)

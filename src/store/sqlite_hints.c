@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 
-static void tell(struct sqlite_mailbox *mailbox, const struct ask_hint *hint)
+static void hints_tell_one(struct sqlite_mailbox *mailbox, const struct ask_hint *hint)
 {
     if (mailbox->store && mailbox->store->told)
         mailbox->store->told(mailbox->store->told_data, hint);
@@ -18,10 +18,10 @@ static void tell_ask(struct sqlite_mailbox *mailbox, const struct ask_record *as
 {
     if (!mailbox->store || !mailbox->store->told)
         return;
-    tell(mailbox, &(struct ask_hint){ .ask_id = ask->id,
-                                      .call_id = ask->call_id,
-                                      .owner = store_owner(ask->principal),
-                                      .ended = ended });
+    hints_tell_one(mailbox, &(struct ask_hint){ .ask_id = ask->id,
+                                                .call_id = ask->call_id,
+                                                .owner = store_owner(ask->principal),
+                                                .ended = ended });
 }
 
 /* The number in the file is the same digest, as this machine reads it. */
@@ -45,17 +45,17 @@ void sqlite_hints_tell(struct sqlite_mailbox *mailbox, const struct sqlite_op *o
             (op->claim.items[i].turn || op->reply.claimed[i].ask->state != ASK_PENDING))
             tell_ask(mailbox, op->reply.claimed[i].ask, !op->claim.items[i].turn);
     for (size_t i = 0; i < op->withdrawn_count; i++)
-        tell(mailbox, &(struct ask_hint){ .ask_id = op->withdrawn[i],
-                                          .call_id = op->id,
-                                          .owner = owner_of_row(op->owner),
-                                          .ended = true });
+        hints_tell_one(mailbox, &(struct ask_hint){ .ask_id = op->withdrawn[i],
+                                                    .call_id = op->id,
+                                                    .owner = owner_of_row(op->owner),
+                                                    .ended = true });
 }
 
 static void look_again(void *data)
 {
     struct sqlite_mailbox *mailbox = data;
 
-    tell(mailbox, NULL);
+    hints_tell_one(mailbox, NULL);
     if (atomic_fetch_sub(&mailbox->refs, 1) == 1)
         mem_free(mailbox);
 }

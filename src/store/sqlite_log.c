@@ -31,7 +31,7 @@ static bool is_busy(int error)
 }
 
 /* Logs each kind of failure once. */
-static void tell(struct sqlite_side *side, int error)
+static void log_tell(struct sqlite_side *side, int error)
 {
     if (is_busy(error))
         return;
@@ -43,7 +43,7 @@ static void tell(struct sqlite_side *side, int error)
 
 void sqlite_log_move(struct sqlite_side *reader)
 {
-    tell(reader, move(reader, SQLITE_CHECKPOINT_PASSIVE, LITE_BUSY_MS));
+    log_tell(reader, move(reader, SQLITE_CHECKPOINT_PASSIVE, LITE_BUSY_MS));
     atomic_store(&reader->store->log_moved, true);
 }
 
@@ -60,7 +60,7 @@ static bool begin_anew(struct sqlite_side *side, int mode, int patience_ms)
 {
     int error = move(side, mode, patience_ms);
 
-    tell(side, error);
+    log_tell(side, error);
     if (error != SQLITE_OK)
         return false;
     side->wal_pages = 0;

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-static struct str column_bytes(sqlite3_stmt *stmt, int column)
+static struct str mark_column_bytes(sqlite3_stmt *stmt, int column)
 {
     const void *at = sqlite3_column_blob(stmt, column);
     int len = sqlite3_column_bytes(stmt, column);
@@ -34,15 +34,15 @@ static const struct {
 _Static_assert(CALL_STORED_RUNNABLE == 2 && CALL_STORED_FINISHED == 3 && ASK_PENDING == 0,
                "as the statements say");
 
-static void look_around(struct sqlite_side *side, struct mark_look *look)
+static void lite_look_around(struct sqlite_side *side, struct mark_look *look)
 {
     for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
         sqlite3_stmt *stmt = NULL;
         if (sqlite3_prepare_v2(side->db, looks[i].rows, -1, &stmt, NULL) == SQLITE_OK) {
             sqlite3_bind_int(stmt, 1, MARK_LOOKS);
             while (sqlite3_step(stmt) == SQLITE_ROW)
-                mark_saw(look, side->codec.ring, looks[i].kind, column_bytes(stmt, 0),
-                         column_bytes(stmt, 1), column_bytes(stmt, 2));
+                mark_saw(look, side->codec.ring, looks[i].kind, mark_column_bytes(stmt, 0),
+                         mark_column_bytes(stmt, 1), mark_column_bytes(stmt, 2));
         }
         sqlite3_finalize(stmt);
     }
@@ -90,7 +90,7 @@ bool sqlite_mark_check(struct sqlite_side *side, enum mark_rule rule, char *why)
     bool fits = !mark.len || mark_opens(ring, mark, why);
     if (fits && rule == MARK_CHECKED) {
         struct mark_look look = { 0 };
-        look_around(side, &look);
+        lite_look_around(side, &look);
         fits = mark.len || mark_allows(&look, ring, why);
         side->codec.foreign = look.foreign;
         if (fits && ring && !mark.len)

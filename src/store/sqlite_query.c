@@ -173,7 +173,7 @@ struct query query(struct sqlite_side *side, enum sql name)
     return q;
 }
 
-static void check(struct query *q, int error)
+static void query_check(struct query *q, int error)
 {
     if (error == SQLITE_OK)
         return;
@@ -190,26 +190,27 @@ static const char *somewhere(struct str s)
 void query_text(struct query *q, struct str s)
 {
     if (q->stmt)
-        check(q, sqlite3_bind_text64(q->stmt, ++q->bound, somewhere(s), s.len, SQLITE_STATIC,
-                                     SQLITE_UTF8));
+        query_check(q, sqlite3_bind_text64(q->stmt, ++q->bound, somewhere(s), s.len, SQLITE_STATIC,
+                                           SQLITE_UTF8));
 }
 
 void query_blob(struct query *q, struct str s)
 {
     if (q->stmt)
-        check(q, sqlite3_bind_blob64(q->stmt, ++q->bound, somewhere(s), s.len, SQLITE_STATIC));
+        query_check(q,
+                    sqlite3_bind_blob64(q->stmt, ++q->bound, somewhere(s), s.len, SQLITE_STATIC));
 }
 
 void query_int(struct query *q, int64_t n)
 {
     if (q->stmt)
-        check(q, sqlite3_bind_int64(q->stmt, ++q->bound, n));
+        query_check(q, sqlite3_bind_int64(q->stmt, ++q->bound, n));
 }
 
 void query_null(struct query *q)
 {
     if (q->stmt)
-        check(q, sqlite3_bind_null(q->stmt, ++q->bound));
+        query_check(q, sqlite3_bind_null(q->stmt, ++q->bound));
 }
 
 void query_end(struct query *q)

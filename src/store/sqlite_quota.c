@@ -49,7 +49,7 @@ static struct str key_of(const int64_t *owner)
     return str_n((const char *)owner, sizeof(*owner));
 }
 
-static struct tally *tally_of(struct sqlite_side *side, int64_t owner)
+static struct tally *lite_tally_of(struct sqlite_side *side, int64_t owner)
 {
     struct tally *tally = map_get(&side->tallies, key_of(&owner));
 
@@ -89,18 +89,18 @@ bool sqlite_quota_counts(struct sqlite_side *side, int64_t expires_ms)
     return counts;
 }
 
-static bool fits(struct sqlite_side *side, int64_t owner, int64_t more, int64_t most)
+static bool lite_fits(struct sqlite_side *side, int64_t owner, int64_t more, int64_t most)
 {
-    return most <= 0 || tally_of(side, owner)->pending + more <= most;
+    return most <= 0 || lite_tally_of(side, owner)->pending + more <= most;
 }
 
 static enum store_quota full(struct sqlite_side *side, int64_t owner, int64_t more)
 {
     const struct sqlite_store *store = side->store;
 
-    if (!fits(side, owner, more, store->pending_most_each))
+    if (!lite_fits(side, owner, more, store->pending_most_each))
         return STORE_QUOTA_PRINCIPAL;
-    return fits(side, IN_ALL, more, store->pending_most) ? STORE_QUOTA_NONE : STORE_QUOTA_ALL;
+    return lite_fits(side, IN_ALL, more, store->pending_most) ? STORE_QUOTA_NONE : STORE_QUOTA_ALL;
 }
 
 enum store_quota sqlite_quota_full(struct sqlite_side *side, int64_t owner, int64_t more,
@@ -120,7 +120,7 @@ enum store_quota sqlite_quota_full(struct sqlite_side *side, int64_t owner, int6
 
 static bool bytes_fit(struct sqlite_side *side, int64_t owner, int64_t more, int64_t most)
 {
-    const struct tally *tally = most > 0 ? tally_of(side, owner) : NULL;
+    const struct tally *tally = most > 0 ? lite_tally_of(side, owner) : NULL;
 
     return !tally || tally->bytes - tally->spare + more <= most;
 }
@@ -148,12 +148,12 @@ static void tally_bytes(struct tally *tally, int64_t bytes, int64_t spare)
 
 void sqlite_quota_bytes(struct sqlite_side *side, int64_t owner, int64_t bytes, int64_t spare)
 {
-    tally_bytes(tally_of(side, IN_ALL), bytes, spare);
+    tally_bytes(lite_tally_of(side, IN_ALL), bytes, spare);
     if (owner != IN_ALL)
-        tally_bytes(tally_of(side, owner), bytes, spare);
+        tally_bytes(lite_tally_of(side, owner), bytes, spare);
 }
 
-static bool is_over(const struct tally *tally, int64_t most)
+static bool tally_is_over(const struct tally *tally, int64_t most)
 {
     return most > 0 && tally->bytes > most && tally->spare > 0;
 }
@@ -162,7 +162,7 @@ bool sqlite_quota_over(struct sqlite_side *side, int64_t owner)
 {
     int64_t most = owner == IN_ALL ? side->store->kept_most : side->store->kept_most_each;
 
-    return is_over(tally_of(side, owner), most);
+    return tally_is_over(lite_tally_of(side, owner), most);
 }
 
 int64_t sqlite_quota_next_over(struct sqlite_side *side)
@@ -185,9 +185,9 @@ static void tally_move(struct tally *tally, int64_t by)
 
 void sqlite_quota_move(struct sqlite_side *side, int64_t owner, int64_t by)
 {
-    tally_move(tally_of(side, IN_ALL), by);
+    tally_move(lite_tally_of(side, IN_ALL), by);
     if (owner != IN_ALL)
-        tally_move(tally_of(side, owner), by);
+        tally_move(lite_tally_of(side, owner), by);
 }
 
 int64_t sqlite_quota_of_call(struct sqlite_side *side, int64_t n)

@@ -75,7 +75,8 @@ void sqlite_load_ask(struct sqlite_side *side, struct sqlite_op *op)
 /* --- calls --- */
 
 /* Reads the columns of CALL_COLUMNS; the row's number goes into *n. */
-static bool read_call(struct query *q, struct arena *arena, struct call_record *out, int64_t *n)
+static bool lite_read_call(struct query *q, struct arena *arena, struct call_record *out,
+                           int64_t *n)
 {
     struct sqlite_side *side = q->side;
 
@@ -117,8 +118,8 @@ struct part { /* one record of entries */
     size_t count;
 };
 
-static bool read_journal(struct sqlite_side *side, struct arena *arena, int64_t n,
-                         struct call_record *call)
+static bool lite_read_journal(struct sqlite_side *side, struct arena *arena, int64_t n,
+                              struct call_record *call)
 {
     struct query q = query(side, SQL_JOURNAL_LOAD);
     struct part *first = NULL, **end = &first;
@@ -161,10 +162,10 @@ static const struct call_record *read_found(struct query *q, struct sqlite_op *o
     struct sqlite_side *side = q->side;
     struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
     int64_t n = 0;
-    bool read = query_row(q) && call && read_call(q, &op->arena, call, &n);
+    bool read = query_row(q) && call && lite_read_call(q, &op->arena, call, &n);
 
     query_end(q);
-    return read && read_journal(side, &op->arena, n, call) ? call : NULL;
+    return read && lite_read_journal(side, &op->arena, n, call) ? call : NULL;
 }
 
 const struct call_record *sqlite_read_call(struct sqlite_side *side, struct sqlite_op *op,
@@ -224,14 +225,14 @@ static void row_skip(struct sqlite_side *side, struct sqlite_op *op, size_t befo
     op->skipped_bytes += op->arena.used - before;
 }
 
-static bool room_left(const struct sqlite_op *op, size_t most)
+static bool lite_room_left(const struct sqlite_op *op, size_t most)
 {
     return op->row_count < most && op->arena.used - op->skipped_bytes < LITE_SCAN_BYTES;
 }
 
-static void scan_asks_due(struct query *q, struct sqlite_op *op, size_t most)
+static void lite_scan_due(struct query *q, struct sqlite_op *op, size_t most)
 {
-    while (room_left(op, most) && query_row(q)) {
+    while (lite_room_left(op, most) && query_row(q)) {
         size_t before = op->arena.used;
         struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
         if (ask && sqlite_read_ask(q, &op->arena, ask))
@@ -243,9 +244,9 @@ static void scan_asks_due(struct query *q, struct sqlite_op *op, size_t most)
 }
 
 /* The latest are read first and shown last. What waits is among them, and is never left out. */
-static void scan_asks_of_call(struct query *q, struct sqlite_op *op, size_t most)
+static void lite_scan_of_call(struct query *q, struct sqlite_op *op, size_t most)
 {
-    while ((op->row_count < STORE_CLAIM_MOST ? op->row_count < most : room_left(op, most)) &&
+    while ((op->row_count < STORE_CLAIM_MOST ? op->row_count < most : lite_room_left(op, most)) &&
            query_row(q)) {
         struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
         if (!ask || !sqlite_read_ask(q, &op->arena, ask))
@@ -271,7 +272,7 @@ static bool page_bound(struct sqlite_op *op, bool ended, int64_t *at, int64_t *n
     return true;
 }
 
-static void page_ends(struct sqlite_op *op, int64_t at, int64_t n)
+static void lite_page_ends(struct sqlite_op *op, int64_t at, int64_t n)
 {
     char *text = arena_alloc(&op->arena, CURSOR_TEXT_MAX);
     char digits[24];
@@ -286,7 +287,7 @@ static void page_rows(struct query *q, struct sqlite_op *op, size_t most)
     bool there = query_row(q);
     int64_t at = 0, n = 0;
 
-    for (; there && room_left(op, most); there = query_row(q)) {
+    for (; there && lite_room_left(op, most); there = query_row(q)) {
         size_t before = op->arena.used;
         struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
         at = query_get_int(q);
@@ -300,7 +301,7 @@ static void page_rows(struct query *q, struct sqlite_op *op, size_t most)
     }
     query_end(q);
     if (there)
-        page_ends(op, at, n);
+        lite_page_ends(op, at, n);
 }
 
 static void scan_page(struct sqlite_side *side, struct sqlite_op *op, size_t most)
@@ -335,17 +336,17 @@ static void scan_runnable(struct sqlite_side *side, struct sqlite_op *op, size_t
     query_int(&q, n);
     query_int(&q, op->now);
     bool there = query_row(&q);
-    for (; there && room_left(op, most); there = query_row(&q)) {
+    for (; there && lite_room_left(op, most); there = query_row(&q)) {
         size_t before = op->arena.used;
         struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
-        if (call && read_call(&q, &op->arena, call, &n))
+        if (call && lite_read_call(&q, &op->arena, call, &n))
             row_add(op, (struct store_row){ .call = call });
         else
             row_skip(side, op, before);
     }
     query_end(&q);
     if (there)
-        page_ends(op, 0, n);
+        lite_page_ends(op, 0, n);
 }
 
 /* What an operator is shown of a call. Its record is opened beside the rows, which keep little. */
@@ -390,12 +391,12 @@ static void scan_all_calls(struct sqlite_side *side, struct sqlite_op *op, size_
     query_int(&q, n);
     arena_init(&opened, LITE_OP_BYTES);
     bool there = query_row(&q);
-    for (; there && room_left(op, most); there = query_row(&q))
+    for (; there && lite_room_left(op, most); there = query_row(&q))
         call_shown(&q, op, &opened, &n);
     query_end(&q);
     arena_finish(&opened);
     if (there)
-        page_ends(op, 0, n);
+        lite_page_ends(op, 0, n);
 }
 
 void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
@@ -413,13 +414,13 @@ void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
     case STORE_ASKS_DUE:
         q = query(side, SQL_ASKS_DUE);
         query_int(&q, scan->before ? scan->before : op->now);
-        scan_asks_due(&q, op, most);
+        lite_scan_due(&q, op, most);
         break;
     case STORE_ASKS_OF_CALL:
         q = query(side, SQL_ASKS_OF_CALL);
         query_text(&q, op->id);
         query_int(&q, (int64_t)most);
-        scan_asks_of_call(&q, op, most);
+        lite_scan_of_call(&q, op, most);
         break;
     case STORE_ASKS_PENDING:
     case STORE_ASKS_ENDED:
@@ -492,7 +493,7 @@ void sqlite_list(struct sqlite_side *side, struct sqlite_op *op)
         size_t before = op->arena.used;
         struct str next = query_get_bytes(&q, &op->arena);
         later = str_starts(next, list->prefix);
-        if (!later || !room_left(op, most))
+        if (!later || !lite_room_left(op, most))
             break;
         later = false;
         if (list->cursor.len && str_eq(next, after))

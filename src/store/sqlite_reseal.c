@@ -49,13 +49,13 @@ struct resealing {
     struct arena arena;
 };
 
-static void check(struct resealing *work, int error)
+static void reseal_check(struct resealing *work, int error)
 {
     if (error != SQLITE_OK && error != SQLITE_DONE && error != SQLITE_ROW)
         query_fail(work->side, error);
 }
 
-static struct str column_bytes(sqlite3_stmt *stmt, int column)
+static struct str reseal_column_bytes(sqlite3_stmt *stmt, int column)
 {
     const void *at = sqlite3_column_blob(stmt, column);
     int len = sqlite3_column_bytes(stmt, column);
@@ -66,7 +66,7 @@ static struct str column_bytes(sqlite3_stmt *stmt, int column)
 static void reseal_row(struct resealing *work, enum codec_kind kind, int64_t n)
 {
     struct sqlite_side *side = work->side;
-    struct str id = column_bytes(work->rows, 1), record = column_bytes(work->rows, 2);
+    struct str id = reseal_column_bytes(work->rows, 1), record = reseal_column_bytes(work->rows, 2);
 
     arena_reset(&work->arena);
     buf_clear(&side->buf);
@@ -78,16 +78,17 @@ static void reseal_row(struct resealing *work, enum codec_kind kind, int64_t n)
     }
     if (side->buf.len == 0)
         return;
-    check(work, sqlite3_bind_blob64(work->change, 1, side->buf.at, side->buf.len, SQLITE_STATIC));
-    check(work, sqlite3_bind_int64(work->change, 2, n));
-    check(work, sqlite3_step(work->change));
-    check(work, sqlite3_reset(work->change));
+    reseal_check(work,
+                 sqlite3_bind_blob64(work->change, 1, side->buf.at, side->buf.len, SQLITE_STATIC));
+    reseal_check(work, sqlite3_bind_int64(work->change, 2, n));
+    reseal_check(work, sqlite3_step(work->change));
+    reseal_check(work, sqlite3_reset(work->change));
     work->counts->resealed++;
 }
 
-static void run(struct resealing *work, const char *sql)
+static void reseal_run(struct resealing *work, const char *sql)
 {
-    check(work, sqlite3_exec(work->side->db, sql, NULL, NULL, NULL));
+    reseal_check(work, sqlite3_exec(work->side->db, sql, NULL, NULL, NULL));
 }
 
 /* False: this was the last slice, or it failed. */
@@ -95,12 +96,12 @@ static bool reseal_slice(struct resealing *work, enum codec_kind kind, int64_t *
 {
     int count = 0;
 
-    run(work, "BEGIN IMMEDIATE");
-    check(work, sqlite3_bind_int64(work->rows, 1, *after));
-    check(work, sqlite3_bind_int(work->rows, 2, LITE_RESEAL_MOST));
+    reseal_run(work, "BEGIN IMMEDIATE");
+    reseal_check(work, sqlite3_bind_int64(work->rows, 1, *after));
+    reseal_check(work, sqlite3_bind_int(work->rows, 2, LITE_RESEAL_MOST));
     while (!work->side->error) {
         int step = sqlite3_step(work->rows);
-        check(work, step);
+        reseal_check(work, step);
         if (step != SQLITE_ROW)
             break;
         *after = sqlite3_column_int64(work->rows, 0);
@@ -109,10 +110,10 @@ static bool reseal_slice(struct resealing *work, enum codec_kind kind, int64_t *
     }
     sqlite3_reset(work->rows);
     if (!work->side->error)
-        run(work, "COMMIT");
+        reseal_run(work, "COMMIT");
     if (work->side->wal_pages >= LITE_LOG_PAGES) /* nobody else moves the log into the file */
-        check(work, sqlite3_wal_checkpoint_v2(work->side->db, NULL, SQLITE_CHECKPOINT_TRUNCATE,
-                                              NULL, NULL));
+        reseal_check(work, sqlite3_wal_checkpoint_v2(work->side->db, NULL,
+                                                     SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL));
     return count == LITE_RESEAL_MOST && !work->side->error;
 }
 
@@ -121,8 +122,8 @@ static void reseal_column(struct resealing *work, const struct column *column)
     sqlite3 *db = work->side->db;
     int64_t after = INT64_MIN;
 
-    check(work, sqlite3_prepare_v2(db, column->rows, -1, &work->rows, NULL));
-    check(work, sqlite3_prepare_v2(db, column->change, -1, &work->change, NULL));
+    reseal_check(work, sqlite3_prepare_v2(db, column->rows, -1, &work->rows, NULL));
+    reseal_check(work, sqlite3_prepare_v2(db, column->change, -1, &work->change, NULL));
     while (!work->side->error && reseal_slice(work, column->kind, &after))
         continue;
     sqlite3_finalize(work->rows);

@@ -116,7 +116,7 @@ static const struct migration steps[LITE_SCHEMA] = {
 
 /* --- connections --- */
 
-static bool run(struct sqlite_side *side, const char *sql, char *why)
+static bool schema_run(struct sqlite_side *side, const char *sql, char *why)
 {
     if (sqlite3_exec(side->db, sql, NULL, NULL, NULL) == SQLITE_OK)
         return true;
@@ -180,16 +180,16 @@ bool sqlite_connect(struct sqlite_side *side, char *why)
     char limit[64];
 
     snprintf(limit, sizeof(limit), "PRAGMA journal_size_limit = %d", LITE_LOG_BYTES);
-    if (!run(side,
-             "PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON;"
-             "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;"
-             "PRAGMA wal_autocheckpoint = 0; PRAGMA trusted_schema = OFF;",
-             why) ||
-        !run(side,
-             store->synchronous == LITE_SYNC_NORMAL ? "PRAGMA synchronous = NORMAL"
-                                                    : "PRAGMA synchronous = FULL",
-             why) ||
-        !run(side, limit, why) || !has_log(side, why))
+    if (!schema_run(side,
+                    "PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON;"
+                    "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;"
+                    "PRAGMA wal_autocheckpoint = 0; PRAGMA trusted_schema = OFF;",
+                    why) ||
+        !schema_run(side,
+                    store->synchronous == LITE_SYNC_NORMAL ? "PRAGMA synchronous = NORMAL"
+                                                           : "PRAGMA synchronous = FULL",
+                    why) ||
+        !schema_run(side, limit, why) || !has_log(side, why))
         return false;
     sqlite3_wal_hook(side->db, wal_grew, side);
     return true;
@@ -204,11 +204,12 @@ static bool step_up(struct sqlite_side *side, int version, char *why)
              "PRAGMA application_id = %d; COMMIT",
              version + 1, (long long)clock_wall(side->store->clock), steps[version].what,
              version + 1, APPLICATION_ID);
-    if (run(side,
+    if (schema_run(
+            side,
             "BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS migrations"
             " (version INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, what TEXT NOT NULL) STRICT;",
             why) &&
-        run(side, steps[version].sql, why) && run(side, note, why))
+        schema_run(side, steps[version].sql, why) && schema_run(side, note, why))
         return true;
     sqlite3_exec(side->db, "ROLLBACK", NULL, NULL, NULL);
     return false;
@@ -218,7 +219,7 @@ static bool step_up(struct sqlite_side *side, int version, char *why)
  * run again. */
 static bool forget_nodes(struct sqlite_side *side, char *why)
 {
-    return run(side, "DELETE FROM nodes", why);
+    return schema_run(side, "DELETE FROM nodes", why);
 }
 
 /* Which store this is: made once, and kept in the file. */
@@ -251,8 +252,8 @@ bool sqlite_settle(struct sqlite_side *side)
 /* SQLITE_OK: it is done. */
 static int settle_now(struct sqlite_side *side, char *why)
 {
-    side->settled =
-        run(side, "BEGIN IMMEDIATE", why) && forget_nodes(side, why) && run(side, "COMMIT", why);
+    side->settled = schema_run(side, "BEGIN IMMEDIATE", why) && forget_nodes(side, why) &&
+                    schema_run(side, "COMMIT", why);
     if (side->settled)
         return SQLITE_OK;
     int error = sqlite3_extended_errcode(side->db);

@@ -117,7 +117,8 @@ static int64_t bytes_of(const struct sqlite_op *op)
 }
 
 /* False, with row->n 0 and no error: the call is stored already. */
-static bool call_add(struct sqlite_side *side, struct sqlite_op *op, struct sqlite_call_row *row)
+static bool lite_call_add(struct sqlite_side *side, struct sqlite_op *op,
+                          struct sqlite_call_row *row)
 {
     const struct call_record *open = op->open;
 
@@ -180,8 +181,8 @@ void sqlite_journal_add(struct sqlite_side *side, const struct sqlite_call_row *
     query_run(&q);
 }
 
-static void ask_add(struct sqlite_side *side, const struct sqlite_call_row *row,
-                    struct ask_record *ask)
+static void lite_ask_add(struct sqlite_side *side, const struct sqlite_call_row *row,
+                         struct ask_record *ask)
 {
     ask->scope = row->scope;
     buf_clear(&side->buf);
@@ -211,8 +212,8 @@ static void asks_set_times(struct sqlite_op *op)
 }
 
 /* A call that waits here but has gone on elsewhere is replaced by what its client has brought. */
-static bool is_behind(struct sqlite_side *side, struct sqlite_op *op,
-                      const struct sqlite_call_row *row)
+static bool lite_is_behind(struct sqlite_side *side, struct sqlite_op *op,
+                           const struct sqlite_call_row *row)
 {
     if (!op->open || row->state != CALL_STORED_WAITING || op->entry_count == 0 ||
         op->verb->run != sqlite_park)
@@ -252,7 +253,7 @@ static void add_parts(struct sqlite_side *side, struct sqlite_op *op,
     side->moved_owner = row->owner;
     side->moved_bytes += bytes_of(op);
     for (size_t i = 0; i < op->ask_count; i++) {
-        ask_add(side, row, &op->asks[i]);
+        lite_ask_add(side, row, &op->asks[i]);
         side->moved += sqlite_quota_counts(side, op->asks[i].expires_ms);
     }
 }
@@ -302,14 +303,14 @@ static bool open_call(struct sqlite_side *side, struct sqlite_op *op, bool behin
         return true;
     }
     row_set(side, op, &row);
-    if (!call_add(side, op, &row))
+    if (!lite_call_add(side, op, &row))
         return side->error || side->refused;
     add_parts(side, op, &row);
     return true;
 }
 
 /* A call that was stored before. */
-static void save_call(struct sqlite_side *side, struct sqlite_op *op)
+static void lite_save_call(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct sqlite_call_row row;
 
@@ -320,7 +321,7 @@ static void save_call(struct sqlite_side *side, struct sqlite_op *op)
     }
     if (str_eq(row.token, op->token))
         return; /* this very operation has happened already */
-    if (is_behind(side, op, &row)) {
+    if (lite_is_behind(side, op, &row)) {
         if (!room_for(side, op, row.owner, true)) {
             op->status = NOD_E_LIMIT; /* the call that waits is not replaced */
             return;
@@ -346,13 +347,13 @@ static void save_call(struct sqlite_side *side, struct sqlite_op *op)
 void sqlite_park(struct sqlite_side *side, struct sqlite_op *op)
 {
     if (!op->open || !open_call(side, op, false))
-        save_call(side, op);
+        lite_save_call(side, op);
 }
 
 void sqlite_append(struct sqlite_side *side, struct sqlite_op *op)
 {
     if (!op->open || !open_call(side, op, false))
-        save_call(side, op);
+        lite_save_call(side, op);
 }
 
 /* The run is no longer on probation. */
@@ -501,8 +502,8 @@ static void note_withdrawn(struct sqlite_side *side, struct sqlite_op *op,
     query_end(&q);
 }
 
-static void call_close(struct sqlite_side *side, struct sqlite_op *op,
-                       const struct sqlite_call_row *row, enum call_state state)
+static void lite_call_close(struct sqlite_side *side, struct sqlite_op *op,
+                            const struct sqlite_call_row *row, enum call_state state)
 {
     struct sqlite_call_row kept = *row;
     int64_t until = op->now + side->store->keep_ms;
@@ -560,7 +561,7 @@ void sqlite_fetched(struct sqlite_side *side, struct sqlite_op *op)
     side->moved_spare = kept_spare(row.bytes);
 }
 
-static void end(struct sqlite_side *side, struct sqlite_op *op, enum call_state state)
+static void lite_end(struct sqlite_side *side, struct sqlite_op *op, enum call_state state)
 {
     struct sqlite_call_row row;
 
@@ -574,17 +575,17 @@ static void end(struct sqlite_side *side, struct sqlite_op *op, enum call_state 
         op->status = NOD_E_STALE;
         return;
     }
-    call_close(side, op, &row, state);
+    lite_call_close(side, op, &row, state);
 }
 
 void sqlite_finish(struct sqlite_side *side, struct sqlite_op *op)
 {
-    end(side, op, CALL_STORED_FINISHED);
+    lite_end(side, op, CALL_STORED_FINISHED);
 }
 
 void sqlite_cancel(struct sqlite_side *side, struct sqlite_op *op)
 {
-    end(side, op, CALL_STORED_CANCELLED);
+    lite_end(side, op, CALL_STORED_CANCELLED);
 }
 
 /* --- small records, nodes --- */
