@@ -18,7 +18,7 @@ struct outcome {
     const char *code;   /* failures: "ELICITATION_TIMEOUT", "INVALID_INPUT", ... */
     struct str message; /* failures: a sentence */
     struct str details; /* failures: JSON or empty: see problems.h */
-    /* failures: JSON object of further facts, or empty: {"elicitationId":..., "ttl":...} */
+    /* failures: JSON object of further facts, or empty: {"askId":..., "ttl":...} */
     struct str meta;
     struct str error_id; /* failures: to find it in the log */
     /* Failures: the request itself was wrong. It is told as an error even where a failure is a

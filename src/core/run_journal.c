@@ -202,7 +202,7 @@ static nod_status entry_status(struct run *run, const struct entry *entry,
     case ASK_EXPIRED:
         run_fail_fmt(run, NOD_E_TIMEOUT, "Nobody answered within " STR_FMT,
                      STR_ARG(arena_time(&run->arena, entry->number)));
-        run->fault.meta = arena_fmt(&run->arena, "{\"elicitationId\":\"" STR_FMT "\",\"ttl\":%lld}",
+        run->fault.meta = arena_fmt(&run->arena, "{\"askId\":\"" STR_FMT "\",\"ttl\":%lld}",
                                     STR_ARG(entry->ask_id), (long long)entry->number);
         return NOD_E_TIMEOUT;
     case ASK_UNSUPPORTED:
@@ -220,7 +220,7 @@ static nod_status entry_status(struct run *run, const struct entry *entry,
                      said.len ? ": " : "", STR_ARG(said));
         run->fault.details = arena_str(&run->arena, entry->content);
         run->fault.meta =
-            arena_fmt(&run->arena, "{\"elicitationId\":\"" STR_FMT "\"}", STR_ARG(entry->ask_id));
+            arena_fmt(&run->arena, "{\"askId\":\"" STR_FMT "\"}", STR_ARG(entry->ask_id));
         return NOD_E_INVALID;
     default:
         return NOD_OK;

@@ -61,9 +61,12 @@ static void write_facts(struct json_writer *w, const struct outcome *outcome, bo
     struct arena arena;
     arena_init(&arena, FACTS_TREE_MAX);
     const struct json *meta = json_parse(&arena, outcome->meta, NULL, NULL);
-    JSON_EACH (member, json_is(meta, JSON_OBJECT) ? meta : NULL)
-        if (with_ask || !str_eq(member->key, STR("elicitationId")))
-            jw_key_value(w, member->key, member);
+    JSON_EACH (member, json_is(meta, JSON_OBJECT) ? meta : NULL) {
+        /* What an older nod has stored has the second name. */
+        bool ask = str_eq(member->key, STR("askId")) || str_eq(member->key, STR("elicitationId"));
+        if (with_ask || !ask)
+            jw_key_value(w, ask ? STR("elicitationId") : member->key, member);
+    }
     arena_finish(&arena);
 }
 
