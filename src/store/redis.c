@@ -246,14 +246,6 @@ static void sweep_orphans(struct redis_op *op, const struct sweeping *sweeping)
     }
 }
 
-/* There is more to do: in small steps, so that other operations come in between. */
-static void sweep_again(struct redis_op *op, const struct sweeping *sweeping)
-{
-    redis_op_more(op);
-    op->phase = SWEEP_SHARD;
-    sweep_say(op, sweeping->shard);
-}
-
 static void sweep_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
     struct sweeping *sweeping = (struct sweeping *)(uintptr_t)op->with;
@@ -269,10 +261,13 @@ static void sweep_reply(struct redis_op *op, size_t at, const struct redis_value
         redis_op_more(op);
         sweep_say(op, sweeping->shard);
     } else {
-        if (redis_number(redis_item(value, 3)) && ++sweeping->again < SWEEPS_MOST)
-            sweep_again(op, sweeping);
-        else
+        if (redis_number(redis_item(value, 3)) && ++sweeping->again < SWEEPS_MOST) {
+            redis_op_more(op);
+            op->phase = SWEEP_SHARD;
+            sweep_say(op, sweeping->shard);
+        } else {
             sweep_runs(op, sweeping, redis_item(value, 2));
+        }
     }
 }
 

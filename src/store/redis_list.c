@@ -390,13 +390,6 @@ static void value_row(struct redis_op *op, const struct page *page, const struct
         redis_row_add(op, (struct store_row){ .value = value });
 }
 
-static void values_end(struct redis_op *op, const struct page *page)
-{
-    if (page->more || page->next < page->count)
-        op->reply.cursor =
-            marked(op, '.', str_skip(page->found[page->next - 1].name, before_key(op, page)));
-}
-
 static void values_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
     struct page *page = page_of(op);
@@ -417,8 +410,9 @@ static void values_reply(struct redis_op *op, size_t at, const struct redis_valu
         value_row(op, page, value);
         page->next++;
     }
-    if (at + 1 == op->expected)
-        values_end(op, page);
+    if (at + 1 == op->expected && (page->more || page->next < page->count))
+        op->reply.cursor =
+            marked(op, '.', str_skip(page->found[page->next - 1].name, before_key(op, page)));
 }
 
 static const struct redis_verb values_verb = { "list", values_reply };

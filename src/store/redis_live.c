@@ -56,11 +56,6 @@ struct living {
     size_t left_out; /* bytes used for what could not be read */
 };
 
-static struct living *living_of(const struct redis_op *op)
-{
-    return (struct living *)(uintptr_t)op->with;
-}
-
 /* --- names --- */
 
 static void names_say(struct redis_op *op, struct living *living)
@@ -276,7 +271,7 @@ static void step_done(struct redis_op *op, struct living *living)
 
 static void live_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
-    struct living *living = living_of(op);
+    struct living *living = (struct living *)(uintptr_t)op->with;
     bool last = at + 1 == op->expected;
 
     if (op->phase == LIVE_NAMES) {

@@ -195,20 +195,15 @@ static void tell_finished(void *data)
         mem_free(home);
 }
 
-static void finish_later(struct redis_op *op)
-{
-    list_remove(&op->link);
-    list_append(&op->store->finished, &op->link);
-    tell_later(op->store->home);
-}
-
 void redis_op_end(struct redis_op *op, nod_status status)
 {
     op->status = status;
     op->reply.won = op->reply.taken = false;
     op->reply.call = NULL;
     op->reply.ask = NULL;
-    finish_later(op);
+    list_remove(&op->link);
+    list_append(&op->store->finished, &op->link);
+    tell_later(op->store->home);
 }
 
 static void op_fail(struct redis_op *op)
@@ -239,13 +234,6 @@ static const struct {
     { STR_INIT("NOREPLICAS"), "it has too few replicas, and takes no writes (NOREPLICAS)" },
 };
 
-static void note_refusal(struct redis_store *store, struct str said)
-{
-    for (size_t i = 0; i < sizeof(lasting) / sizeof(lasting[0]); i++)
-        if (str_find(said, lasting[i].text) >= 0)
-            store->refusing = lasting[i].why;
-}
-
 void redis_writes(struct redis_store *store)
 {
     if (store->refusing)
@@ -262,7 +250,9 @@ void redis_op_refused(struct redis_op *op, const struct redis_value *value)
     struct str said = value->type == REDIS_IS_ERROR ? value->text : STR("a reply of another kind");
 
     op->status = NOD_E_STORE;
-    note_refusal(store, said);
+    for (size_t i = 0; i < sizeof(lasting) / sizeof(lasting[0]); i++)
+        if (str_find(said, lasting[i].text) >= 0)
+            store->refusing = lasting[i].why;
     for (size_t i = 0; i < sizeof(turned) / sizeof(turned[0]); i++)
         if (redis_error_is(value, turned[i]))
             op->leave = true;

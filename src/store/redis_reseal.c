@@ -76,13 +76,6 @@ static struct visit *visit_of(const struct redis_op *op)
 
 /* --- one record --- */
 
-static void replace(struct redis_op *op, struct str field, struct str old, struct str new)
-{
-    if (op->expected == 0 || op->bytes.len + old.len + new.len <= RESEAL_BYTES)
-        redis_op_script(op, SCRIPT_RESEAL, &visit_of(op)->item->key, 1,
-                        (struct str[]){ field, old, new }, 3);
-}
-
 static nod_status reseal_record(struct redis_op *op, struct codec *codec, enum codec_kind kind,
                                 struct str id, struct str field, struct str record)
 {
@@ -92,8 +85,10 @@ static nod_status reseal_record(struct redis_op *op, struct codec *codec, enum c
     arena_reset(&work->opened);
     buf_clear(made);
     nod_status status = codec_reseal(codec, kind, id, record, work->plain, &work->opened, made);
-    if (status == NOD_OK && made->len)
-        replace(op, field, record, buf_str(made));
+    if (status == NOD_OK && made->len &&
+        (op->expected == 0 || op->bytes.len + record.len + made->len <= RESEAL_BYTES))
+        redis_op_script(op, SCRIPT_RESEAL, &visit_of(op)->item->key, 1,
+                        (struct str[]){ field, record, buf_str(made) }, 3);
     buf_clear(made);
     return status;
 }
@@ -196,13 +191,6 @@ static void value_found(struct redis_op *op, const struct redis_value *value)
     visit->seen = value->type == REDIS_IS_TEXT;
     visit->refused = visit->seen && reseal_record(op, codec_for(visit->work, true), CODEC_VALUE, id,
                                                   field, record) != NOD_OK;
-}
-
-static void item_add(struct resealing *work, struct item *item)
-{
-    item->next = NULL;
-    *work->end = item;
-    work->end = &item->next;
 }
 
 static const struct walk walks[] = {
@@ -316,8 +304,10 @@ static void names_reply(struct redis_op *op, size_t at, const struct redis_value
         if (!made || key.len < before)
             continue;
         *made = (struct item){ .walk = walk, .key = key };
-        if (walk->named(work, made, str_skip(key, before)))
-            item_add(work, made);
+        if (!walk->named(work, made, str_skip(key, before)))
+            continue;
+        *work->end = made;
+        work->end = &made->next;
     }
     if (work->naming.exhausted)
         op->status = NOD_E_LIMIT;

@@ -64,15 +64,6 @@ static void ask_words(struct redis_op *op, const struct ask_record *given, struc
     redis_know(op->store, ask.id, ask.call_id, scope, ask.sensitive);
 }
 
-static struct str save_entries(struct redis_op *op, const struct saving *saving, struct str scope)
-{
-    if (!saving->entry_count)
-        return STR_NONE;
-    return redis_kept(op, codec_write_entries(&op->store->codec, scope, id_str(&op->call),
-                                              saving->entries, saving->entry_count,
-                                              &op->store->record));
-}
-
 /* The same without sensitive content; nothing if there is none. */
 static struct str save_erased(struct redis_op *op, const struct saving *saving, struct str scope)
 {
@@ -93,13 +84,6 @@ static struct str save_erased(struct redis_op *op, const struct saving *saving, 
         return STR_NONE;
     return redis_kept(op, codec_write_entries(&op->store->codec, scope, id_str(&op->call), entries,
                                               saving->entry_count, &op->store->record));
-}
-
-static struct str redis_save_call(struct redis_op *op, const struct saving *saving)
-{
-    if (!saving->open)
-        return STR_NONE;
-    return redis_kept(op, codec_write_call(&op->store->codec, saving->open, &op->store->record));
 }
 
 /* What stays of a call when its content goes; nothing if that would be the same. */
@@ -132,8 +116,12 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
     words[3] = redis_digits(op, saving->notices);
     words[4] = saving->parks ? STR("p") : STR("a");
     words[5] = saving->open ? STR("1") : STR_NONE;
-    words[6] = redis_save_call(op, saving);
-    words[7] = save_entries(op, saving, scope);
+    words[6] = words[7] = STR_NONE;
+    if (saving->open)
+        words[6] = redis_kept(op, codec_write_call(&store->codec, saving->open, &store->record));
+    if (saving->entry_count)
+        words[7] = redis_kept(op, codec_write_entries(&store->codec, scope, call, saving->entries,
+                                                      saving->entry_count, &store->record));
     words[8] = redis_digits(op, (int64_t)saving->entry_count);
     words[9] = call;
     words[10] = store->node;
@@ -249,18 +237,8 @@ static const struct ask_record *redis_copy_asks(struct redis_op *op, const struc
     struct ask_record *asks =
         arena_alloc(&op->arena, (saving->ask_count + 1) * sizeof(*saving->asks));
 
-    for (size_t i = 0; asks && i < saving->ask_count; i++) {
-        const struct ask_record *ask = &saving->asks[i];
-        asks[i] = *ask;
-        asks[i].id = redis_copy(op, ask->id);
-        asks[i].key = redis_copy(op, ask->key);
-        asks[i].principal = redis_copy(op, ask->principal);
-        asks[i].target = redis_copy(op, ask->target);
-        asks[i].message = redis_copy(op, ask->message);
-        asks[i].detail = redis_copy(op, ask->detail);
-        asks[i].url = redis_copy(op, ask->url);
-        asks[i].remember = redis_copy(op, ask->remember);
-    }
+    for (size_t i = 0; asks && i < saving->ask_count; i++)
+        asks[i] = ask_record_copy(&op->arena, &saving->asks[i]);
     return asks;
 }
 
@@ -269,16 +247,8 @@ static const struct call_record *redis_copy_call(struct redis_op *op,
 {
     struct call_record *made = ARENA_NEW(&op->arena, struct call_record);
 
-    if (!made)
-        return NULL;
-    *made = *call;
-    made->id = redis_copy(op, call->id);
-    made->principal = redis_copy(op, call->principal);
-    made->scope = redis_copy(op, call->scope);
-    made->target = redis_copy(op, call->target);
-    made->args = redis_copy(op, call->args);
-    made->uri = redis_copy(op, call->uri);
-    made->caller = redis_copy(op, call->caller);
+    if (made)
+        *made = call_record_copy(&op->arena, call);
     return made;
 }
 

@@ -178,18 +178,7 @@ static const struct call_record *lite_copy_call(struct sqlite_op *op,
     struct call_record *made = ARENA_NEW(&op->arena, struct call_record);
     if (!made)
         return NULL;
-    *made = (struct call_record){
-        .id = copy(op, call->id),
-        .principal = copy(op, call->principal),
-        .scope = copy(op, call->scope),
-        .kind = call->kind,
-        .version = call->version,
-        .target = copy(op, call->target),
-        .args = copy(op, call->args),
-        .uri = copy(op, call->uri),
-        .caller = copy(op, call->caller),
-        .client = copy(op, call->client),
-    };
+    *made = call_record_copy(&op->arena, call);
     return made;
 }
 
@@ -212,18 +201,9 @@ static void lite_copy_asks(struct sqlite_op *op, const struct ask_record *asks, 
     op->asks = arena_alloc(&op->arena, count * sizeof(*asks));
     for (size_t i = 0; op->asks && i < count; i++) {
         struct ask_record *ask = &op->asks[i];
-        *ask = asks[i];
-        op->new_asks += asks[i].expires_ms == 0;
-        ask->id = copy(op, asks[i].id);
+        *ask = ask_record_copy(&op->arena, &asks[i]);
         ask->call_id = op->id;
-        ask->key = copy(op, asks[i].key);
-        ask->principal = copy(op, asks[i].principal);
-        ask->target = copy(op, asks[i].target);
-        ask->message = copy(op, asks[i].message);
-        ask->detail = copy(op, asks[i].detail);
-        ask->url = copy(op, asks[i].url);
-        ask->remember = copy(op, asks[i].remember);
-        ask->scope = ask->content = ask->by = ask->via = ask->note = STR_NONE;
+        op->new_asks += asks[i].expires_ms == 0;
     }
     op->ask_count = count;
 }

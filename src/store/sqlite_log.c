@@ -25,16 +25,11 @@ static int move(struct sqlite_side *side, int mode, int patience_ms)
     return error;
 }
 
-static bool is_busy(int error)
-{
-    return (error & 0xff) == SQLITE_BUSY || (error & 0xff) == SQLITE_LOCKED;
-}
-
 /* Logs each kind of failure once. */
 static void log_tell(struct sqlite_side *side, int error)
 {
-    if (is_busy(error))
-        return;
+    if ((error & 0xff) == SQLITE_BUSY || (error & 0xff) == SQLITE_LOCKED)
+        return; /* somebody reads: it is tried again */
     if (error != SQLITE_OK && side->log_told != error)
         LOG_ERROR("the store's log cannot be moved into its file", LOG_CSTR("store", "sqlite"),
                   LOG_CSTR("file", side->store->path), LOG_CSTR("why", sqlite3_errmsg(side->db)));

@@ -146,13 +146,6 @@ static enum batch_end run_guarded(struct sqlite_side *side, struct sqlite_op *op
     return side->error ? BATCH_LOST : BATCH_WHOLE;
 }
 
-static void sweep_when_due(struct sqlite_side *side)
-{
-    if (side->now < side->swept_ms + LITE_SWEEP_EVERY_MS && !side->sweep_on)
-        return;
-    sqlite_sweep(side);
-}
-
 static enum batch_end run_batch(struct sqlite_side *side, struct list *ops, bool guarded)
 {
     LIST_EACH (at, ops) {
@@ -275,7 +268,8 @@ static void write_batch(struct sqlite_side *side, struct list *ops)
     }
     if (end == BATCH_LOST)
         return;
-    sweep_when_due(side);
+    if (side->now >= side->swept_ms + LITE_SWEEP_EVERY_MS || side->sweep_on)
+        sqlite_sweep(side);
     sqlite_make_room(side);
     sqlite_quota_save(side);
     CRASH_POINT(sqlite_commit_before);
@@ -338,11 +332,6 @@ static void read_batch(struct sqlite_side *side, struct list *ops)
 
 /* --- the thread --- */
 
-static bool has_work(const struct sqlite_side *side)
-{
-    return !list_empty(&side->queue) || side->checkpoint || side->sweep_on;
-}
-
 /*
  * With the lock held. The callers of the last commit are about to send their next operations. If a
  * commit waits for most of them, for a fraction of the time that it takes itself, it serves them
@@ -399,7 +388,7 @@ static void *side_main(void *data)
 
     pthread_mutex_lock(&side->lock);
     for (;;) {
-        while (!side->stopping && !has_work(side))
+        while (!side->stopping && list_empty(&side->queue) && !side->checkpoint && !side->sweep_on)
             pthread_cond_wait(&side->wake, &side->lock);
         if (side->stopping && (!side->writes || list_empty(&side->queue)))
             break;

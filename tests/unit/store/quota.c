@@ -44,6 +44,22 @@ static void past_its_bound_a_principal_asks_nothing_and_others_do(void **state)
     assert_int_equal(ask_of("grace", &other, &fine), NOD_OK);
 }
 
+/* Where the questions are counted first, a call is stored as it was given, whole. */
+static void a_call_at_a_bound_keeps_the_name_of_its_client(void **state)
+{
+    struct question question = { .key = "#1" };
+    struct parking parking = { .call = suite_id(),
+                               .open = true,
+                               .questions = &question,
+                               .count = 1,
+                               .client = "{\"name\":\"Inspector\"}" };
+    (void)state;
+
+    bounded(FEW, FEW);
+    assert_int_equal(suite_park(&parking)->status, NOD_OK);
+    assert_str(suite_load_call(&parking.call)->reply.call->client, parking.client);
+}
+
 static void past_the_bound_in_all_nobody_asks(void **state)
 {
     struct question questions[FEW] = { 0 }, other = { 0 };
@@ -184,6 +200,7 @@ static void the_bounds_hold_after_a_restart(void **state)
 const struct CMUnitTest suite_quota[] = {
     TEST(past_its_bound_a_principal_asks_nothing_and_others_do),
     TEST(past_the_bound_in_all_nobody_asks),
+    TEST(a_call_at_a_bound_keeps_the_name_of_its_client),
     TEST(every_end_of_a_question_makes_room_for_one),
     TEST(all_the_questions_of_a_park_have_room_or_none),
     TEST(a_second_round_is_bounded_as_the_first),

@@ -69,6 +69,7 @@ static struct call_record keep_call(struct got *got, const struct call_record *c
 
     copy.id = keep(got, call->id);
     copy.principal = keep(got, call->principal);
+    copy.client = keep(got, call->client);
     copy.scope = keep(got, call->scope);
     copy.target = keep(got, call->target);
     copy.args = keep(got, call->args);
@@ -226,7 +227,9 @@ struct got *suite_park(const struct parking *parking)
     struct got *got = got_new();
     struct id fresh;
 
-    assert_non_null(asks);
+    char *client = strdup(parking->client ? parking->client : "");
+    assert_true(asks && client);
+    open.client = str_of(client);
     for (size_t i = 0; i < parking->count; i++)
         asks[i] = question_of(parking, &parking->questions[i]);
     suite_store->ops->park(
@@ -245,7 +248,9 @@ struct got *suite_park(const struct parking *parking)
                              .handed = !parking->alone && !parking->unhanded },
         got_done, got);
     memset(asks, 0x5a, (parking->count + 1) * sizeof(*asks)); /* it was copied */
+    memset(client, 0x5a, strlen(client));
     free(asks);
+    free(client);
     return begun(got);
 }
 

@@ -105,6 +105,7 @@ struct parking {
     int64_t keep_for_ms;
     const char *principal; /* NULL: ada */
     struct str args;       /* JSON; empty: a few */
+    const char *client;    /* JSON, or NULL */
     bool unhanded;         /* not handed, though its record names a caller */
     bool alone;            /* not handed, and its record names no caller */
 };
