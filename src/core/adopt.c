@@ -300,15 +300,24 @@ void engine_end_later(struct engine *engine, struct str call_id, struct str why)
                       NULL, NULL);
 }
 
-void engine_cancel(struct engine *engine, struct str call_id, struct str why)
+void engine_cancel(struct engine *engine, struct str call_id, struct str why,
+                   void (*done)(void *data, nod_status status), void *data)
 {
     struct call *live = engine_call_at(engine, call_id);
 
-    if (live) {
+    if (!live) {
+        engine_end_stored(engine, call_id,
+                          &(struct outcome){ .status = NOD_E_CANCELLED,
+                                             .code = outcome_code(NOD_E_CANCELLED),
+                                             .message = why },
+                          done, data);
+    } else if (call_can_be_cancelled(live)) {
+        call_ending(live)->told = done;
+        call_ending(live)->told_data = data;
         call_cancel(live, why);
-        return;
+    } else if (done) {
+        done(data, NOD_PENDING);
     }
-    engine_end_later(engine, call_id, why);
 }
 
 void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome,

@@ -600,9 +600,14 @@ void call_cancel_later(struct call *call)
     call_later(call, call_end_cancelled);
 }
 
+bool call_can_be_cancelled(const struct call *call)
+{
+    return !call->cancel_wanted && call->state != LIVE_FINISHING && call->state != LIVE_CANCELLING;
+}
+
 void call_cancel(struct call *call, struct str why)
 {
-    if (call->cancel_wanted || call->state == LIVE_FINISHING || call->state == LIVE_CANCELLING)
+    if (!call_can_be_cancelled(call))
         return;
     call->cancel_wanted = true;
     call_ending(call)->cancel_why = arena_str(&call_ending(call)->arena, why);

@@ -373,8 +373,11 @@ void call_step_on(struct call *call);
  * before this returns. */
 void call_cancel(struct call *call, struct str why);
 
-/* The same by its id, wherever the call is. Nothing happens if it has ended or is unknown. */
-void engine_cancel(struct engine *engine, struct str call_id, struct str why);
+/* The same by its id, wherever the call is. Nothing happens if it has ended or is unknown. `done`,
+ * which may be NULL, is called when its end is stored, with what engine_end says; NOD_PENDING, at
+ * once: it comes to its end already. */
+void engine_cancel(struct engine *engine, struct str call_id, struct str why,
+                   void (*done)(void *data, nod_status status), void *data);
 
 /*
  * Ends a call that waits, or that no node runs, with this failure. `done`, which may be NULL, is

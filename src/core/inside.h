@@ -545,6 +545,8 @@ void call_end_as(struct call *call, const struct outcome *outcome);
 /* Ends a call in the store, whatever it is doing. If it is live here, it finds that out. */
 void engine_end_stored(struct engine *engine, struct str call_id, const struct outcome *outcome,
                        void (*done)(void *data, nod_status status), void *data);
+/* It does not come to its end yet. */
+bool call_can_be_cancelled(const struct call *call);
 /* Tells whoever waits for the end to be stored. */
 void call_end_told(struct call *call, nod_status status);
 /* There is no target of that name, and no other node can have one. */

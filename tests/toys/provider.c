@@ -184,7 +184,7 @@ static void it_hears_of_the_end_of_a_call_that_is_live_nowhere(void **state)
     begin(CALLER_LEAVES, false);
     assert_int_equal(engine_calls(world.engine), 0);
     assert_int_equal(toy_keeps(&toy), 1);
-    engine_cancel(world.engine, str_of(call_name), STR("enough"));
+    engine_cancel(world.engine, str_of(call_name), STR("enough"), NULL, NULL);
     world_settle(&world);
     heard("CANCELLED");
 }

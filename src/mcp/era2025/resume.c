@@ -368,7 +368,8 @@ static void cancel_handles(void *data, nod_status status, const struct handle *h
 
     (void)handles;
     if (server && status == NOD_OK && !count)
-        engine_cancel(server->opts.engine, id_str(&cancelling->call), str_of(cancelling->why));
+        engine_cancel(server->opts.engine, id_str(&cancelling->call), str_of(cancelling->why), NULL,
+                      NULL);
     cancelling_free(cancelling);
 }
 

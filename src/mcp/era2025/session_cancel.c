@@ -72,7 +72,8 @@ static void handle_looked(void *data, nod_status status, const struct handle *ha
         return;
     }
     if (!count || handles[0].collected_ms)
-        engine_cancel(server->opts.engine, id_str(&ending->calls[ending->at]), str_of(ending->why));
+        engine_cancel(server->opts.engine, id_str(&ending->calls[ending->at]), str_of(ending->why),
+                      NULL, NULL);
     ending->at++;
     next_call(ending);
 }

@@ -64,7 +64,8 @@ static void left_found(void *data, nod_status status, const struct store_reply *
          at += ID_LEN) {
         struct str id = str_n(reply->value.at + at, ID_LEN);
         if (!engine_find(server->opts.engine, id)) /* otherwise it is one of our own calls */
-            engine_cancel(server->opts.engine, id, STR("the client that was asked is gone"));
+            engine_cancel(server->opts.engine, id, STR("the client that was asked is gone"), NULL,
+                          NULL);
     }
     server_work_done(work);
     mem_free(work);

@@ -34,7 +34,8 @@ static void drop(struct task *task)
     if (task->caller.call)
         call_cancel(task->caller.call, STR("the client has gone"));
     else
-        engine_cancel(server->opts.engine, id_str(&id), STR("the task was not given out"));
+        engine_cancel(server->opts.engine, id_str(&id), STR("the task was not given out"), NULL,
+                      NULL);
     task = task_by_id(server, id_str(&id));
     if (task)
         task_forget(task);

@@ -93,6 +93,10 @@ void tasks_missing(struct request *request)
 
 const struct str task_unknown = STR_INIT("There is no such task, or it is no longer kept.");
 
+static const struct str store_away = STR_INIT(
+    "The store cannot be reached, and nothing was done for this request; the task goes on. "
+    "Try again later.");
+
 static void wait_loaded(void *data, struct task *task, nod_status status)
 {
     struct task_wait *wait = data;
@@ -106,10 +110,7 @@ static void wait_loaded(void *data, struct task *task, nod_status status)
     else if (status == NOD_E_NOT_FOUND)
         task_wait_fail(wait, 200, RPC_INVALID_PARAMS, task_unknown, STR_NONE);
     else
-        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR,
-                       STR(STORE_AWAY ", and nothing was done for this request; the task "
-                                      "goes on. Try again later."),
-                       STR_NONE);
+        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR, store_away, STR_NONE);
 }
 
 /* Does this node know everything there is to know of the task? */
@@ -170,13 +171,28 @@ void tasks_get(struct request *request)
 
 /* --- tasks/cancel --- */
 
+/* Who is told that a task is cancelled can rely on it: the store has it. */
+static void cancel_stored(void *data, nod_status status)
+{
+    struct task_wait *wait = data;
+
+    if (!wait->work.server) {
+        task_wait_free(wait);
+    } else if (status == NOD_E_STORE) {
+        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR, store_away, STR_NONE);
+    } else {
+        task_write_done(wait->work.server, wait->request_id);
+        task_wait_end(wait, 200);
+    }
+}
+
 static void cancel_loaded(struct task_wait *wait, struct task *task)
 {
-    if (!task_over(task))
+    if (task_over(task))
+        cancel_stored(wait, NOD_OK);
+    else
         engine_cancel(task->server->opts.engine, id_str(&task->id),
-                      STR("The client has cancelled the task."));
-    task_write_done(wait->work.server, wait->request_id);
-    task_wait_end(wait, 200);
+                      STR("The client has cancelled the task."), cancel_stored, wait);
 }
 
 void tasks_cancel(struct request *request)

@@ -169,7 +169,7 @@ static void for_who_has_left_nothing_is_done(void **state)
 static void a_call_that_has_ended_gives_its_end(void **state)
 {
     (void)state;
-    engine_cancel(world.engine, id_str(&name), STR("Enough"));
+    engine_cancel(world.engine, id_str(&name), STR("Enough"), NULL, NULL);
     world_settle(&world);
     struct visit visit = come("ann", (struct visit){ 0 });
     assert_int_equal(visit.as, BACK_ENDED);

@@ -337,7 +337,7 @@ static void line09_a_cancel_of_a_call_that_is_not_here_outlasts_a_store_that_is_
     world.fail_verb = "cancel";
     world.fail_how = MEMORY_FAIL_BEFORE;
     world.fail_times = AWAY_TRIES;
-    engine_cancel(world.engine, str_of(call_name), STR("enough"));
+    engine_cancel(world.engine, str_of(call_name), STR("enough"), NULL, NULL);
     world_settle(&world);
     for (int i = 0; i < 60; i++)
         world_advance(&world, 1000);

@@ -293,8 +293,8 @@ static void a_call_ends_while_it_is_looked_at(void **state)
     world.provider.ops = &ops;
     call_handed_out(CALLER_LEAVES);
     assert_int_equal(engine_calls(world.engine), 0);
-    engine_cancel(world.engine, str_of(call_name), STR("enough")); /* is on its way */
-    world_advance(&world, 5000);                                   /* a look is sent behind it */
+    engine_cancel(world.engine, str_of(call_name), STR("enough"), NULL, NULL); /* is on its way */
+    world_advance(&world, 5000); /* a look is sent behind it */
     world_settle(&world);
     assert_int_equal(ends, 1);
     nothing_left();

@@ -743,7 +743,7 @@ static void a_call_that_is_not_live_is_cancelled_by_its_id(void **state)
     call(CALLER_LEAVES);
     char ask[ID_LEN + 1];
     snprintf(ask, sizeof(ask), "%s", stored_ask());
-    engine_cancel(world.engine, str_of(call_name), STR("enough"));
+    engine_cancel(world.engine, str_of(call_name), STR("enough"), NULL, NULL);
     world_settle(&world);
     world_answer(&world, ask, ASK_ACCEPTED, "{\"n\":1}", "ann", 0);
     assert_int_equal(world.last.status, NOD_E_STALE);

@@ -500,7 +500,7 @@ static void a_resting_call_expires_is_cancelled_and_is_taken_down(void **state)
         leave_with(asks, true);
         assert_true(world.second_shown[0].up);
         if (cancels)
-            engine_cancel(world.engine, str_of(call_name), STR("enough"));
+            engine_cancel(world.engine, str_of(call_name), STR("enough"), NULL, NULL);
         world_settle(&world);
         world_advance(&world, ENGINE_ASK_TTL_MS + 1);
         assert_false(world.second_shown[0].up);

@@ -216,6 +216,28 @@ static void an_end_is_final_when_the_record_of_the_task_lags_and_its_time_is_ove
     get(id, CANCELLED);
 }
 
+/* Whoever was told so comes back later, and finds it cancelled, also after a crash. */
+static void a_cancel_is_acknowledged_when_it_is_stored(void **state)
+{
+    struct talk talk;
+    char params[128];
+
+    (void)state;
+    begin("form", NULL, id);
+    get(id, ASKS);
+    survivor.cancel = cancel_fails;
+    failures = 3;
+    snprintf(params, sizeof(params), "\"taskId\":\"%s\"", id);
+    post(&talk, &(struct exchange){ "tasks/cancel", id, params });
+    let_pass(1);
+    assert_false(talk_has(&talk, ACK));
+    let_pass(6);
+    assert_int_equal(failures, 0);
+    talk_await(&talk, ACK);
+    talk_close(&talk);
+    get(id, CANCELLED);
+}
+
 /* --- line 12 --- */
 
 static void retry_state(const char *responses, int status, const char *has)
@@ -457,6 +479,7 @@ SUBJECT(tasks_hiccup)
         FAILING(line09_the_opening_of_a_task_is_sent_again_with_its_token),
         FAILING(line09_not_found_at_the_late_end_of_a_task_is_no_new_beginning),
         FAILING(an_end_is_final_when_the_record_of_the_task_lags_and_its_time_is_over),
+        FAILING(a_cancel_is_acknowledged_when_it_is_stored),
         FAILING(line12_a_call_that_asks_first_waits_for_the_store_and_becomes_its_task),
         FAILING(line12_a_task_waits_for_a_store_that_does_not_take_its_question),
         FAILING(line12_an_end_is_told_after_it_is_stored),
