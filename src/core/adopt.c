@@ -311,12 +311,9 @@ void engine_cancel(struct engine *engine, struct str call_id, struct str why,
                                              .code = outcome_code(NOD_E_CANCELLED),
                                              .message = why },
                           done, data);
-    } else if (call_can_be_cancelled(live)) {
-        call_ending(live)->told = done;
-        call_ending(live)->told_data = data;
+    } else {
+        call_end_tell(live, done, data);
         call_cancel(live, why);
-    } else if (done) {
-        done(data, NOD_PENDING);
     }
 }
 
@@ -330,8 +327,7 @@ void engine_end(struct engine *engine, struct str call_id, const struct outcome 
         return;
     }
     if (call_waiting(live) && !live->cancel_wanted) {
-        call_ending(live)->told = done;
-        call_ending(live)->told_data = data;
+        call_end_tell(live, done, data);
         call_end_as(live, outcome);
     } else if (done) {
         done(data, NOD_PENDING);
@@ -397,7 +393,7 @@ static void end_without_target(struct due *due)
     const struct target *target = call->target;
     struct caller *caller = call->caller;
 
-    if (!call_waiting(call))
+    if (!call_waiting(call) || !call->engine->catalog)
         return;
     if (catalog_named(call->engine->catalog, target->kind, target->name)) {
         call_take_later(call, 0);

@@ -488,15 +488,33 @@ void call_flow_done(struct flow *flow, void *subject, nod_status status)
     }
 }
 
+struct end_told {
+    struct end_told *next;
+    void (*done)(void *data, nod_status status);
+    void *data;
+};
+
+void call_end_tell(struct call *call, void (*done)(void *data, nod_status status), void *data)
+{
+    if (!done)
+        return;
+    struct end_told *told = MEM_NEW(struct end_told);
+    *told = (struct end_told){ call_ending(call)->told, done, data };
+    call_ending(call)->told = told;
+}
+
 void call_end_told(struct call *call, nod_status status)
 {
-    struct ending *ending = call->ending;
+    struct end_told *told = call->ending ? call->ending->told : NULL;
 
-    if (!ending || !ending->told)
-        return;
-    void (*told)(void *data, nod_status status) = ending->told;
-    ending->told = NULL;
-    told(ending->told_data, status);
+    if (told)
+        call->ending->told = NULL;
+    while (told) {
+        struct end_told one = *told;
+        mem_free(told);
+        told = one.next;
+        one.done(one.data, status);
+    }
 }
 
 /* Unless it has ended elsewhere, or goes on there. */
@@ -600,14 +618,9 @@ void call_cancel_later(struct call *call)
     call_later(call, call_end_cancelled);
 }
 
-bool call_can_be_cancelled(const struct call *call)
-{
-    return !call->cancel_wanted && call->state != LIVE_FINISHING && call->state != LIVE_CANCELLING;
-}
-
 void call_cancel(struct call *call, struct str why)
 {
-    if (!call_can_be_cancelled(call))
+    if (call->cancel_wanted || call->state == LIVE_FINISHING || call->state == LIVE_CANCELLING)
         return;
     call->cancel_wanted = true;
     call_ending(call)->cancel_why = arena_str(&call_ending(call)->arena, why);

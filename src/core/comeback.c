@@ -143,7 +143,7 @@ static void comeback_has_not_ended(struct comeback *back, const struct call_reco
     struct target *target =
         engine->catalog ? catalog_named(engine->catalog, record->kind, record->target) : NULL;
 
-    if (target || engine_find(engine, record->id)) {
+    if (!back->gone && (target || engine_find(engine, record->id))) {
         comeback_waits(back, record, target);
     } else if (!engine->catalog || back->gone || back->comer->spares ||
                !gone_for_good(engine, record)) {
@@ -303,6 +303,6 @@ void comer_goes_on(struct comer *comer, bool means)
     comer->kept = NULL;
     if (!means)
         comeback_free(back);
-    else if (comeback_goes_on(back, NOD_OK))
+    else if (comeback_goes_on(back, back->arena.exhausted ? NOD_E_LIMIT : NOD_OK))
         comeback_met(back, &back->record);
 }

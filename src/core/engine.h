@@ -374,8 +374,8 @@ void call_step_on(struct call *call);
 void call_cancel(struct call *call, struct str why);
 
 /* The same by its id, wherever the call is. Nothing happens if it has ended or is unknown. `done`,
- * which may be NULL, is called when its end is stored, with what engine_end says; NOD_PENDING, at
- * once: it comes to its end already. */
+ * which may be NULL, is called when its end is stored, whatever it is. NOD_E_STALE, NOD_E_STORE:
+ * see engine_end. */
 void engine_cancel(struct engine *engine, struct str call_id, struct str why,
                    void (*done)(void *data, nod_status status), void *data);
 

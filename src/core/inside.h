@@ -100,7 +100,7 @@ struct engine {
     struct list homes_order;  /* the same, least recently looked at first */
     struct due homes_look;    /* the next look at those that are not live here */
     struct counts counts;
-    struct list watches;  /* struct ask_watch: see watch.c */
+    struct list watches;  /* struct ask_watch: see ask_watch.c */
     struct caller nobody; /* the caller of calls whose caller is gone */
     enum store_quota (*also_full)(void *data, struct str principal, uint64_t *most);
     void *also_full_data;
@@ -333,9 +333,8 @@ struct ending {         /* what a call needs at its end, but not while it waits 
     bool store_away;  /* it fails because the store is away, and its client may be told at once */
     bool found;       /* it ended elsewhere or before, and the store has told how */
     bool not_the_end; /* only the caller is told this end: the call may go on elsewhere */
-    void (*told)(void *data, nod_status status); /* told when the end is stored; may be NULL */
-    void *told_data;
-    nod_status stored; /* the status of storing the end */
+    struct end_told *told; /* who is told when the end is stored */
+    nod_status stored;     /* the status of storing the end */
 };
 
 struct later { /* something a call does when the stack is clear; outlives the call */
@@ -545,9 +544,9 @@ void call_end_as(struct call *call, const struct outcome *outcome);
 /* Ends a call in the store, whatever it is doing. If it is live here, it finds that out. */
 void engine_end_stored(struct engine *engine, struct str call_id, const struct outcome *outcome,
                        void (*done)(void *data, nod_status status), void *data);
-/* It does not come to its end yet. */
-bool call_can_be_cancelled(const struct call *call);
-/* Tells whoever waits for the end to be stored. */
+/* done(), which may be NULL, is told when the end of this call is stored. */
+void call_end_tell(struct call *call, void (*done)(void *data, nod_status status), void *data);
+/* Tells all of these. */
 void call_end_told(struct call *call, nod_status status);
 /* There is no target of that name, and no other node can have one. */
 bool target_is_gone(const struct engine *engine, struct str name);

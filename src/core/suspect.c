@@ -126,8 +126,7 @@ void suspect_end(struct call *call)
     struct outcome outcome =
         outcome_crashed(&arena, call->target->name, CRASHED_IN_RUN,
                         steps_are_open(call->journal.entries, call->journal.count));
-    call_ending(call)->told = suspect_ended;
-    call_ending(call)->told_data = call;
+    call_end_tell(call, suspect_ended, call);
     call_enter(call, LIVE_WAITING);
     call_end_as(call, &outcome);
     arena_finish(&arena);

@@ -5,13 +5,12 @@
  *      that era are answered (era2026_drain).
  *   2. Running calls may end, within the time of the drain.
  *   3. Calls that wait for a person are cancelled: their clients hold a connection to this process.
- *      With a durable or shared store they are unloaded instead, and the clients come back for
- * them.
+ *      With a durable or shared store they are unloaded instead, and the clients come back.
  *   4. When no call is left, or the time is up, stdio and the sessions are closed, and the front
  *      door sends its last bytes.
  *   5. Operations of the store are awaited, unless the store is away. Then done() is called.
  *
- * Holds always: done() is called once, and never from inside the engine.
+ * Holds always: done() is called once. It may be called from a completion of the store.
  */
 #include "mcp/drain.h"
 

@@ -17,7 +17,7 @@ struct mcp_server;
 struct keyring;
 struct front; /* front/front.h: the listeners and the routes */
 
-/* What each principal has a share of: mcp/shares. */
+/* What each principal has a share of: mcp/shared/shares. */
 enum mcp_share {
     MCP_SHARE_SESSIONS,
     MCP_SHARE_CALLS,         /* live calls: requests in flight */

@@ -400,9 +400,12 @@ static void call_stepping(struct caller *caller, struct call *engine_call_)
 {
     struct caller2025 *call = (struct caller2025 *)(void *)caller;
 
-    if (call_prime(call))
+    if (call_prime(call)) {
+        /* A process that dies takes along what it has not sent, and the store may be quick. */
+        if (call->session->server->front)
+            front_flush(call->session->server->front);
         call_handed(engine_call_);
-    else if (call->session && call->stream->lost) {
+    } else if (call->session && call->stream->lost) {
         /* the client is gone, and can come back only by sending the request again */
         caller2025_leave(call);
         return;

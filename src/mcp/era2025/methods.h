@@ -7,7 +7,7 @@
  * subject, declare it in mcp/shared/request.h, and add a row to the table in methods.c. When the
  * function is called, the session has begun, and request->session says whose it is, which revision
  * it speaks and what its client can do. The function writes the response at once (reply_begin,
- * reply_end, reply_error), or starts a call with caller2025_start, which sets request->later. If
+ * reply_end, reply_error), or starts a call with request->era->start, which sets request->later. If
  * the 2026 era has the method too, the same function serves both: see mcp/era2026/methods.h.
  */
 #ifndef NOD_MCP_ERA2025_METHODS_H

@@ -616,7 +616,7 @@ static bool waits_on_pipe(const struct caller2026 *caller)
     return first && LIST_OF(first, struct waiter, link)->response.pipe;
 }
 
-/* Over HTTP it is known later: mcp/delivery. */
+/* Over HTTP it is known later: mcp/shared/delivery. */
 static bool caller_is_awaited(const struct caller *base)
 {
     const struct caller2026 *caller = (const struct caller2026 *)(const void *)base;

@@ -19,7 +19,7 @@
  *   registers with pipe_add() (mcp/era2026/pipe.h) so that notifications/cancelled finds it. It
  * copies what it needs of the message (id, params): the message is freed when the function returns.
  *
- * A method whose work is a call of the engine starts it with caller2026_start
+ * A method whose work is a call of the engine starts it with request->era->start
  * (mcp/era2026/caller.h).
  */
 #ifndef NOD_MCP_ERA2026_METHODS_H

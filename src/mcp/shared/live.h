@@ -1,8 +1,10 @@
 /*
  * mcp/shared/live: which calls are live here, and whether new ones are taken.
  *
- * Every live call is counted, by its caller, and so is every call that waits for a person. Whoever
- * drains the server (mcp/drain) needs to know nothing else of them.
+ * Every call that a drain waits for is counted, by its caller, and so is every one of them that
+ * waits for a person. Whoever drains the server (mcp/drain) needs to know nothing else of them.
+ *
+ * Holds always: no more of them wait than there are.
  */
 #ifndef NOD_MCP_SHARED_LIVE_H
 #define NOD_MCP_SHARED_LIVE_H

@@ -60,7 +60,7 @@ struct request {
     enum revision revision;
     struct session *session; /* era 2025 */
     const struct meta *meta; /* era 2026: what the request says of itself; NULL in era 2025 */
-    struct str principal;    /* over HTTP: the principal, as verified */
+    struct str principal;    /* as the transport knows it; empty in the 2025 era on stdio */
     role_set roles;          /* of the token that it came with; the local user has all */
     const struct http_request *http; /* era 2026 over HTTP: for headers that depend on the target */
     int status;                      /* era 2026 over HTTP: of the response; 0: 200 */

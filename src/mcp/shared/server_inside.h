@@ -63,11 +63,11 @@ struct mcp_server {
     /* Era 2025. */
     struct sessions *sessions;           /* mcp/era2025/session */
     struct ended_streams *ended_streams; /* mcp/era2025/ended_streams */
-    struct subjects *subjects;           /* mcp/offered/resources: who subscribes to what */
+    struct subjects *subjects;           /* mcp/era2025/subscribers */
     struct surface *client;              /* mcp/era2025/ask */
 
     /* Era 2026. */
-    struct rounds2026 *rounds;   /* mcp/era2026/caller: requests, and what seals requestState */
+    struct rounds2026 *rounds;   /* mcp/era2026/round: requests, and what seals requestState */
     struct listeners *listeners; /* mcp/era2026/subscriptions */
     struct tasks *tasks;         /* mcp/tasks/tasks */
     struct pipe2026 *pipe2026;   /* mcp/era2026/pipe */

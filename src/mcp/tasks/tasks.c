@@ -125,7 +125,8 @@ static void lost_count(struct task *task, bool lost)
 
 void tasks_fetched(struct mcp_server *server, struct str id)
 {
-    struct task *task = map_get(&server->tasks->by_id, id);
+    /* the last results may arrive when the tasks are gone */
+    struct task *task = server->tasks ? map_get(&server->tasks->by_id, id) : NULL;
 
     if (task)
         lost_count(task, false);
@@ -133,6 +134,8 @@ void tasks_fetched(struct mcp_server *server, struct str id)
 
 size_t tasks_lost(const struct mcp_server *server, struct str principal)
 {
+    if (!server->tasks)
+        return 0;
     const struct task_owner *owner =
         principal.len ? map_get(&server->tasks->owners, principal) : NULL;
 

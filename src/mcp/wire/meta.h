@@ -2,7 +2,7 @@
  * mcp/wire/meta: what a request of the 2026 era says about itself.
  *
  * Every request carries its version and its client's capabilities in params._meta. (Over HTTP,
- * headers repeat some of it: mcp/headers.) Pure functions.
+ * headers repeat some of it: mcp/wire/headers.) Pure functions.
  */
 #ifndef NOD_MCP_WIRE_META_H
 #define NOD_MCP_WIRE_META_H

@@ -400,34 +400,59 @@ struct spell {
     struct loop *loop;
     enum turn_work work;
     int ms;
+    int64_t took_ns; /* by the clock on the wall */
 };
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 * MS_NS + now.tv_nsec;
+}
+
+static void figures_of(struct loop *loop, struct turn_figures figures[TURN_WORKS])
+{
+    for (int work = 0; work < TURN_WORKS; work++)
+        figures[work] = loop_figures(loop, (enum turn_work)work);
+}
 
 static void spend_a_spell(void *data)
 {
-    const struct spell *spell = data;
+    struct spell *spell = data;
     enum turn_work before = loop_spend(spell->loop, spell->work);
+    int64_t began = now_ns();
 
     spin(spell->ms);
+    spell->took_ns = now_ns() - began;
     loop_spend(spell->loop, before);
 }
 
 static void a_turn_counts_for_what_took_most_of_it(void **state)
 {
     struct log *log = *state;
-    struct spell mostly = { log->loop, TURN_WEBHOOKS, LONG_MS };
-    struct spell little = { log->loop, TURN_HANDLERS, 1 };
+    struct spell mostly = { log->loop, TURN_WEBHOOKS, LONG_MS, 0 };
+    struct spell little = { log->loop, TURN_HANDLERS, 1, 0 };
+    struct turn_figures before[TURN_WORKS], after[TURN_WORKS];
+    int64_t began, all;
 
-    loop_defer(log->loop, spend_a_spell, &little);
-    loop_defer(log->loop, spend_a_spell, &mostly);
-    for (int i = 0; i < 4; i++)
+    /* Until other processes leave it alone: what they take counts for whatever was under way. */
+    do {
+        figures_of(log->loop, before);
+        began = now_ns();
+        loop_defer(log->loop, spend_a_spell, &little);
+        loop_defer(log->loop, spend_a_spell, &mostly);
+        for (int i = 0; i < 4; i++)
+            loop_turn(log->loop, 0);
+        all = now_ns() - began;
+        usleep(LONG_MS * 1000); /* a wait is no work */
         loop_turn(log->loop, 0);
-    usleep(LONG_MS * 1000); /* a wait is no work */
-    loop_turn(log->loop, 0);
-    struct turn_figures webhooks = loop_figures(log->loop, TURN_WEBHOOKS);
-    assert_true(webhooks.longest_ns >= (int64_t)LONG_MS * MS_NS);
-    assert_int_equal(webhooks.too_long, 1);
-    assert_int_equal(loop_figures(log->loop, TURN_HANDLERS).too_long, 0);
-    assert_int_equal(loop_figures(log->loop, TURN_REQUESTS).too_long, 0);
+        figures_of(log->loop, after);
+    } while (all - mostly.took_ns > LONG_MS / 4 * MS_NS);
+    assert_true(after[TURN_WEBHOOKS].longest_ns >= (int64_t)LONG_MS * MS_NS);
+    assert_int_equal(after[TURN_WEBHOOKS].too_long - before[TURN_WEBHOOKS].too_long, 1);
+    assert_int_equal(after[TURN_HANDLERS].too_long - before[TURN_HANDLERS].too_long, 0);
+    assert_int_equal(after[TURN_REQUESTS].too_long - before[TURN_REQUESTS].too_long, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
