@@ -388,6 +388,25 @@ static void a_cancelled_request_that_comes_again_is_told_which_steps_were_done(v
     assert_int_equal(world.deeds, 1);
 }
 
+/* Also if the store is so quick that all of it happens in one turn of the loop. */
+static void the_client_has_an_event_id_before_anything_is_done(void **state)
+{
+    struct wire_client client = { 0 };
+    struct talk talk;
+    char ask[64];
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    client_post(&client, &talk, CALL("5", "deed", "{\"first\":true}"));
+    world.watched = &talk;
+    WORLD_AWAIT(&world, world.deeds == 1);
+    assert_true(world.sent);
+    asked_id(&talk, ask);
+    client_answer(&client, ask, SEVEN);
+    talk_await_end(&talk);
+    talk_close(&talk);
+}
+
 SUBJECT(repeat)
 {
 #define BOTH(name)                                                                                 \
@@ -410,6 +429,7 @@ SUBJECT(repeat)
         SURVIVING(line13_a_template_that_asked_is_found_after_a_restart),
         SURVIVING(line13_an_end_that_is_no_longer_kept_is_not_called_another_request),
         SURVIVING(a_request_is_cancelled_after_a_restart),
+        SURVIVING(the_client_has_an_event_id_before_anything_is_done),
         SURVIVING(a_cancelled_request_that_comes_again_is_told_which_steps_were_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -186,7 +186,10 @@ static nod_status do_deed(struct run *run)
                                  json_true(json_get(run->args, STR("idempotent"))), &entry, &go);
 
     if (status == NOD_PENDING && go) {
+        char byte;
         world_now->deeds++;
+        world_now->sent = world_now->watched &&
+                          recv(world_now->watched->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
         status = run_step_done(run, STR("deed"), NOD_OK, STR("1"));
     }
     return status;

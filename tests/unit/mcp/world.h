@@ -41,6 +41,8 @@ struct world_opts {
     bool portable_states;
 };
 
+struct talk;
+
 struct world {
     struct world_opts opts;
     struct loop *loop;
@@ -58,7 +60,9 @@ struct world {
     size_t target_count;
     struct run *held; /* of the tool "hold", until world_let_go */
     int runs;
-    int deeds; /* of the tool "deed" */
+    int deeds;                  /* of the tool "deed" */
+    const struct talk *watched; /* at a deed, what its client has been sent is looked at */
+    bool sent;                  /* it had something */
     bool draining, ended;
 };
 
