@@ -140,9 +140,10 @@ export class AuthorizationServer {
     return id === this.client.id && secret === this.client.secret;
   }
 
-  // Until the newest access token is worth nothing.
+  // Until the newest access token is worth nothing, also to whoever has it by now, and counts from when it came.
   async expired() {
-    const { until } = [...this.accesses.values()].at(-1);
+    const { lasts } = [...this.accesses.values()].at(-1);
+    const until = Date.now() + lasts * 1000;
     while (Date.now() <= until) await pause(until - Date.now() + 1);
   }
 
@@ -150,7 +151,7 @@ export class AuthorizationServer {
     const access = fresh('access');
     const refresh = fresh('refresh');
     this.given.push(access, refresh);
-    this.accesses.set(access, { grant, until: Date.now() + this.lasts * 1000 });
+    this.accesses.set(access, { grant, lasts: this.lasts, until: Date.now() + this.lasts * 1000 });
     this.refreshes.set(refresh, grant);
     return { access_token: access, token_type: 'Bearer', expires_in: this.lasts, refresh_token: refresh, ...(grant.scope === null ? {} : { scope: grant.scope }) };
   }
