@@ -168,18 +168,17 @@ static void rest(struct loop *loop)
     uv_idle_stop(&loop->busy);
 }
 
-/* As one batch, while the slice lasts, but so many calls at least. False: the slice is over. */
-static bool run_deferred(struct loop *loop, size_t least)
+/* As one batch, while the slice lasts, but so many calls at least. */
+static void run_deferred(struct loop *loop, size_t least)
 {
     size_t count = tasks_count(&loop->deferred);
 
     for (size_t done = 0; done < count; done++) {
         if (done >= least && slice_is_over(loop))
-            return false;
+            break;
         struct task task = tasks_take(&loop->deferred);
         task.fn(task.data);
     }
-    return true;
 }
 
 /* As one batch: a call that asks again has its turn after I/O was served. */
@@ -315,8 +314,7 @@ void loop_settle(struct loop *loop)
         return;
     loop->settling = true;
     for (int i = 0; i < LOOP_SETTLE_BATCHES && tasks_count(&loop->deferred); i++)
-        if (!run_deferred(loop, 0))
-            break;
+        run_deferred(loop, 0);
     loop->settling = false;
 }
 

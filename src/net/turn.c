@@ -8,8 +8,6 @@
  * at most TURN_UNREAD_NS longer than it was, and never shorter.
  *
  * Of a turn that was spent on several kinds of work, all of it counts for the one that took most.
- * For that, and for slices, the time of the system's last tick is exact enough. It is asked for
- * more than ten times for each call of a tool, and to read it costs a third of the exact time.
  */
 #include "net/turn.h"
 
@@ -19,12 +17,6 @@ enum {
     TURN_UNREAD_NS = 4 * 1000 * 1000, /* between two readings of the CPU clock */
     TURN_NS_OF_MS = 1000 * 1000,
 };
-
-#ifdef CLOCK_MONOTONIC_COARSE
-enum { TURN_CLOCK = CLOCK_MONOTONIC_COARSE };
-#else
-enum { TURN_CLOCK = CLOCK_MONOTONIC };
-#endif
 
 static int64_t turn_read_ns(clockid_t clock)
 {
@@ -36,7 +28,7 @@ static int64_t turn_read_ns(clockid_t clock)
 
 int64_t turn_now_ns(void)
 {
-    return turn_read_ns(TURN_CLOCK);
+    return turn_read_ns(CLOCK_MONOTONIC);
 }
 
 const char *turn_work_name(enum turn_work work)
@@ -52,8 +44,7 @@ const char *turn_work_name(enum turn_work work)
 void turns_init(struct turns *turns)
 {
     *turns = (struct turns){ 0 };
-    turns->since_ns = turn_now_ns();
-    turns->ended_ns = turn_read_ns(CLOCK_MONOTONIC);
+    turns->ended_ns = turns->since_ns = turn_now_ns();
     turns->cpu_ns = turn_read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
@@ -63,22 +54,15 @@ void turn_began(struct turns *turns, int64_t now_ns)
         turns->since_ns = now_ns;
 }
 
-/* Counts what was worked on until now. */
-static void turn_note(struct turns *turns)
-{
-    int64_t now = turn_now_ns();
-
-    turns->spent_ns[turns->work] += now - turns->since_ns;
-    turns->since_ns = now;
-}
-
 enum turn_work turn_spend(struct turns *turns, enum turn_work work)
 {
     enum turn_work before = turns->work;
 
     if (work == before)
         return before;
-    turn_note(turns);
+    int64_t now = turn_now_ns();
+    turns->spent_ns[before] += now - turns->since_ns;
+    turns->since_ns = now;
     turns->work = work;
     return before;
 }
@@ -105,9 +89,9 @@ static void turn_count(struct turns *turns, int64_t cpu_ns)
 
 void turn_ended(struct turns *turns)
 {
-    int64_t now = turn_read_ns(CLOCK_MONOTONIC), took = now - turns->ended_ns;
+    int64_t now = turn_now_ns(), took = now - turns->ended_ns;
 
-    turn_note(turns);
+    turns->spent_ns[turns->work] += now - turns->since_ns;
     turns->unread_ns += took;
     if (turns->unread_ns > TURN_UNREAD_NS) {
         int64_t cpu = turn_read_ns(CLOCK_THREAD_CPUTIME_ID), used = cpu - turns->cpu_ns;
@@ -117,5 +101,5 @@ void turn_ended(struct turns *turns)
     }
     for (enum turn_work work = TURN_REQUESTS; work < TURN_WORKS; work++)
         turns->spent_ns[work] = 0;
-    turns->ended_ns = now;
+    turns->ended_ns = turns->since_ns = now;
 }

@@ -35,7 +35,7 @@ struct turn_figures {
 
 struct turns {
     enum turn_work work;          /* what is worked on now */
-    int64_t since_ns;             /* since then, by turn_now_ns */
+    int64_t since_ns;             /* since then, as monotonic time */
     int64_t spent_ns[TURN_WORKS]; /* of the turn so far, before that */
     int64_t ended_ns;             /* when the last turn ended */
     int64_t unread_ns;            /* from the last reading of the CPU clock to that */
@@ -50,7 +50,7 @@ void turn_began(struct turns *turns, int64_t now_ns);
 enum turn_work turn_spend(struct turns *turns, enum turn_work work);
 void turn_ended(struct turns *turns);
 
-/* Monotonic time, a few milliseconds behind: that of the system's last tick. */
+/* Monotonic time. */
 int64_t turn_now_ns(void);
 
 #endif
