@@ -6,8 +6,6 @@
  *   <node> d <id>         the page of this elicitation is done
  *   <node> c <session> <id>   the same, and whose it was: for the node where that session listens
  *   <node> r <ask> <attempt>  the client has refused this question: for the node that asks it
- *   <node> t <ask> ...    a question has its next turn before its time (core/turns_early.c says
- * this)
  *
  * A client may subscribe at one node and listen at another, and the resource may change at a third.
  * So what a session subscribes to is in its record (mcp/era2025/session_store), and a change is

@@ -18,7 +18,7 @@ void server_work_add(struct mcp_server *server, struct server_work *work)
 void server_work_done(struct server_work *work)
 {
     list_remove(&work->link);
-    if (work->server)
+    if (work->server && server_draining(work->server))
         server_check_drained(work->server);
 }
 
