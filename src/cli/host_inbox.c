@@ -103,7 +103,7 @@ bool host_open_inbox_beside_stdio(nod_server *server, const struct options *opti
 {
     struct str host = options->inbox.host.len ? options->inbox.host : STR("127.0.0.1");
 
-    if (!options->has_inbox)
+    if (!options->inbox.given)
         return without_inbox(server, ASK_PEOPLE " (--inbox)" OR_MODEL);
     if (!all_private(options, &options->inbox, 1))
         return without_inbox(server, is_not_private);

@@ -1,21 +1,26 @@
 /*
  * cli/options: the command line that every server has.
  *
- * One table of options, each with the function that takes its value. `--name value` and
+ * One table of options, each with how its value is taken, and where to. `--name value` and
  * `--name=value` mean the same. Nothing is guessed: an option that is not in the table is an error.
  */
 #include "cli/options.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "base/similar.h"
+
+/* How a value is taken: `to` is the member of the options that the row names. */
+typedef bool take_fn(struct options *options, void *to, const char *value);
 
 struct option {
     const char *name;
     const char *value; /* what it takes, for messages; NULL: nothing */
     bool http_only;
-    bool (*take)(struct options *options, const char *value);
+    take_fn *take;
+    size_t to; /* where in struct options */
 };
 
 /* A problem of its own, instead of the one that every wrong value has. */
@@ -25,54 +30,27 @@ static bool too_many(struct options *options, int most)
     return false;
 }
 
-static bool take_http(struct options *options, const char *value)
-{
-    if (options->listen_count == OPTIONS_LISTEN_MAX)
-        return too_many(options, OPTIONS_LISTEN_MAX);
-    struct options_listen *listen = &options->listen[options->listen_count++];
-    return options_address(str_of(value), &listen->host, &listen->port);
-}
+/* --- values of each kind --- */
 
-static bool take_no_inbox(struct options *options, const char *value)
+static bool take_flag(struct options *options, void *to, const char *value)
 {
-    (void)value;
-    options->no_inbox = true;
+    (void)options, (void)value;
+    *(bool *)to = true;
     return true;
 }
 
-static bool take_demo(struct options *options, const char *value)
+static bool take_text(struct options *options, void *to, const char *value)
 {
-    (void)value;
-    options->demo = true;
-    return true;
-}
-
-static bool take_inbox(struct options *options, const char *value)
-{
-    options->has_inbox = true;
-    return options_address(str_of(value), &options->inbox.host, &options->inbox.port);
-}
-
-static bool take_token_file(struct options *options, const char *value)
-{
-    options->token_file = value;
+    (void)options;
+    *(const char **)to = value;
     return *value != '\0';
 }
 
-static bool take_tls_cert(struct options *options, const char *value)
+/* One of several texts. */
+static bool take_name(struct options *options, void *to, const char *value)
 {
-    options->tls_cert = value;
-    return *value != '\0';
-}
+    const char **names = to;
 
-static bool take_tls_key(struct options *options, const char *value)
-{
-    options->tls_key = value;
-    return *value != '\0';
-}
-
-static bool add_name(struct options *options, const char **names, const char *value)
-{
     for (size_t i = 0; i < OPTIONS_NAMES_MAX; i++) {
         if (!names[i]) {
             names[i] = value;
@@ -82,139 +60,13 @@ static bool add_name(struct options *options, const char **names, const char *va
     return too_many(options, OPTIONS_NAMES_MAX);
 }
 
-static bool take_public_url(struct options *options, const char *value)
+static bool take_address(struct options *options, void *to, const char *value)
 {
-    options->public_url = value;
-    return strstr(value, "://") != NULL;
-}
+    struct options_listen *listen = to;
 
-static bool take_trusted_proxy(struct options *options, const char *value)
-{
-    return add_name(options, options->trusted_proxies, value);
-}
-
-static bool take_allow_host(struct options *options, const char *value)
-{
-    return add_name(options, options->allow_hosts, value);
-}
-
-static bool take_allow_origin(struct options *options, const char *value)
-{
-    return add_name(options, options->allow_origins, value);
-}
-
-static bool take_allow_field(struct options *options, const char *value)
-{
-    return strchr(value, '.') != NULL && add_name(options, options->allow_fields, value);
-}
-
-static bool take_metrics(struct options *options, const char *value)
-{
-    options->has_metrics = true;
-    return options_address(str_of(value), &options->metrics.host, &options->metrics.port);
-}
-
-static bool take_webhook(struct options *options, const char *value)
-{
-    return (str_starts(str_of(value), STR("http://")) ||
-            str_starts(str_of(value), STR("https://"))) &&
-           add_name(options, options->webhooks, value);
-}
-
-static bool take_webhook_allow(struct options *options, const char *value)
-{
-    return strchr(value, ':') != NULL && add_name(options, options->webhook_allow, value);
-}
-
-static bool take_webhook_secret(struct options *options, const char *value)
-{
-    options->webhook_secret = value;
-    return *value != '\0';
-}
-
-static bool take_oauth(struct options *options, const char *value)
-{
-    options->oauth = value;
-    return *value != '\0';
-}
-
-static bool take_webhook_content(struct options *options, const char *value)
-{
-    (void)value;
-    options->webhook_content = true;
-    return true;
-}
-
-static bool take_remember(struct options *options, const char *value)
-{
-    return add_name(options, options->remember, value);
-}
-
-static bool take_confirm_destructive(struct options *options, const char *value)
-{
-    (void)value;
-    options->confirm_destructive = true;
-    return true;
-}
-
-static bool take_no_model(struct options *options, const char *value)
-{
-    (void)value;
-    options->no_model = true;
-    return true;
-}
-
-static bool take_model_may_consent(struct options *options, const char *value)
-{
-    (void)value;
-    options->model_may_consent = true;
-    return true;
-}
-
-static bool take_view_consent(struct options *options, const char *value)
-{
-    (void)value;
-    options->view_consent = true;
-    return true;
-}
-
-static bool take_no_view_consent(struct options *options, const char *value)
-{
-    return *value && add_name(options, options->no_view_consent, value);
-}
-
-static bool take_surfaces(struct options *options, const char *value)
-{
-    options->surfaces = value;
-    return *value != '\0';
-}
-
-static bool take_consent(struct options *options, const char *value)
-{
-    struct str word = str_of(value);
-
-    options->consent = value;
-    return str_eq(word, STR("roles")) || str_eq(word, STR("inbox")) || str_eq(word, STR("any"));
-}
-
-static bool take_store(struct options *options, const char *value)
-{
-    options->store = value;
-    return strchr(value, ':') != NULL;
-}
-
-static bool take_ephemeral(struct options *options, const char *value)
-{
-    (void)value;
-    options->ephemeral = true;
-    return true;
-}
-
-static bool take_portable(struct options *options, const char *value)
-{
-    (void)value;
-    options->portable_states = true;
-    return true;
+    (void)options;
+    listen->given = true;
+    return options_address(str_of(value), &listen->host, &listen->port);
 }
 
 bool options_duration(struct str text, int64_t *ms)
@@ -239,29 +91,77 @@ bool options_duration(struct str text, int64_t *ms)
     return false;
 }
 
-static bool take_keep(struct options *options, const char *value)
+static bool take_time(struct options *options, void *to, const char *value)
 {
-    return options_duration(str_of(value), &options->keep_ms);
+    (void)options;
+    return options_duration(str_of(value), to);
 }
 
-static bool take_ask_ttl(struct options *options, const char *value)
+static bool take_count(struct options *options, void *to, const char *value)
 {
-    return options_duration(str_of(value), &options->ask_ttl_ms);
+    struct str text = str_of(value);
+    int64_t n;
+
+    (void)options;
+    if (text.len == 0 || text.at[0] < '0' || text.at[0] > '9' || !str_to_i64(text, &n) || n <= 0 ||
+        n > OPTIONS_COUNT_MAX)
+        return false;
+    *(size_t *)to = (size_t)n;
+    return true;
 }
 
-static bool take_next_surface(struct options *options, const char *value)
+/* --- values of one option --- */
+
+static bool take_http(struct options *options, void *to, const char *value)
 {
-    return options_duration(str_of(value), &options->next_surface_ms);
+    if (options->listen_count == OPTIONS_LISTEN_MAX)
+        return too_many(options, OPTIONS_LISTEN_MAX);
+    return take_address(options, (struct options_listen *)to + options->listen_count++, value);
+}
+
+static bool take_public_url(struct options *options, void *to, const char *value)
+{
+    return take_text(options, to, value) && strstr(value, "://");
+}
+
+static bool take_store(struct options *options, void *to, const char *value)
+{
+    return take_text(options, to, value) && strchr(value, ':');
+}
+
+static bool take_allow_field(struct options *options, void *to, const char *value)
+{
+    return strchr(value, '.') && take_name(options, to, value);
+}
+
+static bool take_webhook(struct options *options, void *to, const char *value)
+{
+    return (str_starts(str_of(value), STR("http://")) ||
+            str_starts(str_of(value), STR("https://"))) &&
+           take_name(options, to, value);
+}
+
+static bool take_webhook_allow(struct options *options, void *to, const char *value)
+{
+    return strchr(value, ':') && take_name(options, to, value);
+}
+
+static bool take_consent(struct options *options, void *to, const char *value)
+{
+    struct str word = str_of(value);
+
+    return take_text(options, to, value) &&
+           (str_eq(word, STR("roles")) || str_eq(word, STR("inbox")) || str_eq(word, STR("any")));
 }
 
 /* "50s", "client:NAME=10m" or "tool:NAME=10m". */
-static bool take_soft_deadline(struct options *options, const char *value)
+static bool take_soft_deadline(struct options *options, void *to, const char *value)
 {
     struct str text = str_of(value), name, time;
     bool client = str_starts(text, STR("client:")), tool = str_starts(text, STR("tool:"));
 
     if (!client && !tool)
-        return options_duration(text, &options->soft_deadline_ms);
+        return options_duration(text, to);
     if (options->soft_count == OPTIONS_NAMES_MAX)
         return too_many(options, OPTIONS_NAMES_MAX);
     if (!str_cut(text, '=', &name, &time))
@@ -272,82 +172,18 @@ static bool take_soft_deadline(struct options *options, const char *value)
     return soft->name.len && options_duration(time, &soft->ms);
 }
 
-static bool read_count(struct str text, size_t *count)
+static bool take_log(struct options *options, void *to, const char *value)
 {
-    int64_t n;
-
-    if (text.len == 0 || text.at[0] < '0' || text.at[0] > '9' || !str_to_i64(text, &n) || n <= 0 ||
-        n > OPTIONS_COUNT_MAX)
-        return false;
-    *count = (size_t)n;
-    return true;
+    (void)options;
+    return log_level_parse(str_of(value), to);
 }
 
-static bool take_pending(struct options *options, const char *value)
-{
-    return read_count(str_of(value), &options->pending_asks);
-}
-
-static bool take_pending_each(struct options *options, const char *value)
-{
-    return read_count(str_of(value), &options->pending_asks_per_principal);
-}
-
-static bool take_kept(struct options *options, const char *value)
-{
-    return read_count(str_of(value), &options->kept_mib);
-}
-
-static bool take_kept_each(struct options *options, const char *value)
-{
-    return read_count(str_of(value), &options->kept_mib_per_principal);
-}
-
-static bool take_journal_entries(struct options *options, const char *value)
-{
-    return read_count(str_of(value), &options->journal_entries);
-}
-
-static bool take_journal_bytes(struct options *options, const char *value)
-{
-    return read_count(str_of(value), &options->journal_bytes);
-}
-
-static bool take_sessions(struct options *options, const char *value)
-{
-    return read_count(str_of(value), &options->per_principal[OPTIONS_SESSIONS]);
-}
-
-static bool take_calls(struct options *options, const char *value)
-{
-    return read_count(str_of(value), &options->per_principal[OPTIONS_CALLS]);
-}
-
-static bool take_listeners(struct options *options, const char *value)
-{
-    return read_count(str_of(value), &options->per_principal[OPTIONS_LISTENERS]);
-}
-
-static bool take_subscriptions(struct options *options, const char *value)
-{
-    return read_count(str_of(value), &options->per_principal[OPTIONS_SUBSCRIPTIONS]);
-}
-
-static bool take_tasks(struct options *options, const char *value)
-{
-    return read_count(str_of(value), &options->per_principal[OPTIONS_TASKS]);
-}
-
-static bool take_log(struct options *options, const char *value)
-{
-    return log_level_parse(str_of(value), &options->log.level);
-}
-
-static bool take_log_format(struct options *options, const char *value)
+static bool take_log_format(struct options *options, void *to, const char *value)
 {
     bool json = str_eq(str_of(value), STR("json"));
 
-    options->log.format = json ? LOG_FORMAT_JSON : LOG_FORMAT_LOGFMT;
+    (void)options;
+    *(enum log_format *)to = json ? LOG_FORMAT_JSON : LOG_FORMAT_LOGFMT;
     return json || str_eq(str_of(value), STR("logfmt"));
 }
 
@@ -355,56 +191,75 @@ static bool take_log_format(struct options *options, const char *value)
 #define COUNT_RANGE "from 1 to 1000000000"
 _Static_assert(OPTIONS_DAYS_MAX == 3650 && OPTIONS_COUNT_MAX == 1000000000, "as the texts say");
 
+#define TO(member) offsetof(struct options, member)
+
 static const struct option table[] = {
-    { "--http", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_http },
-    { "--no-inbox", NULL, false, take_no_inbox },
-    { "--demo", NULL, false, take_demo },
-    { "--inbox", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_inbox },
-    { "--token-file", "the name of a file", true, take_token_file },
-    { "--public-url", "a URL such as https://nod.example.org", true, take_public_url },
-    { "--trusted-proxy", "an address or a net such as 10.0.0.0/8", true, take_trusted_proxy },
-    { "--tls-cert", "the name of a file", true, take_tls_cert },
-    { "--tls-key", "the name of a file", true, take_tls_key },
-    { "--allow-host", "a name such as nod.example.org", true, take_allow_host },
-    { "--allow-origin", "an origin such as https://app.example", true, take_allow_origin },
-    { "--allow-field", "TOOL.FIELD, such as login.password", false, take_allow_field },
-    { "--remember", "TOOL=WHAT or WHAT, such as session,8h,tool", false, take_remember },
-    { "--confirm-destructive", NULL, false, take_confirm_destructive },
-    { "--surfaces", "names such as client, with commas or > between them", false, take_surfaces },
-    { "--next-surface", TIME_RANGE, false, take_next_surface },
-    { "--soft-deadline", TIME_RANGE ", client:NAME=10m or tool:NAME=10m", false,
-      take_soft_deadline },
-    { "--consent", "roles, inbox or any", false, take_consent },
-    { "--view-consent", NULL, false, take_view_consent },
-    { "--no-view-consent", "a principal of the token file", false, take_no_view_consent },
-    { "--no-model", NULL, false, take_no_model },
-    { "--model-may-consent", NULL, false, take_model_may_consent },
-    { "--metrics", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_metrics },
-    { "--oauth", "the name of a file", false, take_oauth },
-    { "--webhook", "a URL that begins with http:// or https://", false, take_webhook },
-    { "--webhook-secret", "the name of a file", false, take_webhook_secret },
-    { "--webhook-allow", "ADDRESS:PORT, such as 10.0.0.7:8080", false, take_webhook_allow },
-    { "--webhook-content", NULL, false, take_webhook_content },
-    { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
-    { "--ephemeral", NULL, false, take_ephemeral },
-    { "--portable-states", NULL, false, take_portable },
-    { "--ask-ttl", TIME_RANGE, false, take_ask_ttl },
-    { "--keep", TIME_RANGE, false, take_keep },
-    { "--pending", "a number of questions, " COUNT_RANGE, false, take_pending },
-    { "--pending-per-principal", "a number of questions, " COUNT_RANGE, false, take_pending_each },
-    { "--kept-mib", "a number of MiB, " COUNT_RANGE, false, take_kept },
-    { "--kept-mib-per-principal", "a number of MiB, " COUNT_RANGE, false, take_kept_each },
-    { "--journal-entries", "a number of questions and steps, from 1 to 4096", false,
-      take_journal_entries },
-    { "--journal-bytes", "a number of bytes, from 4096 to 4194304", false, take_journal_bytes },
-    { "--sessions-per-principal", "a number of sessions, " COUNT_RANGE, true, take_sessions },
-    { "--calls-per-principal", "a number of requests in flight, " COUNT_RANGE, true, take_calls },
-    { "--listeners-per-principal", "a number of streams, " COUNT_RANGE, true, take_listeners },
-    { "--subscriptions-per-principal", "a number of subscriptions, " COUNT_RANGE, true,
-      take_subscriptions },
-    { "--tasks-per-principal", "a number of tasks, " COUNT_RANGE, false, take_tasks },
-    { "--log", "error, warn, info or debug", false, take_log },
-    { "--log-format", "logfmt or json", false, take_log_format },
+    { "--http", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_http,
+      TO(listen) },
+    { "--no-inbox", NULL, false, take_flag, TO(no_inbox) },
+    { "--demo", NULL, false, take_flag, TO(demo) },
+    { "--inbox", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_address,
+      TO(inbox) },
+    { "--token-file", "the name of a file", true, take_text, TO(token_file) },
+    { "--public-url", "a URL such as https://nod.example.org", true, take_public_url,
+      TO(public_url) },
+    { "--trusted-proxy", "an address or a net such as 10.0.0.0/8", true, take_name,
+      TO(trusted_proxies) },
+    { "--tls-cert", "the name of a file", true, take_text, TO(tls_cert) },
+    { "--tls-key", "the name of a file", true, take_text, TO(tls_key) },
+    { "--allow-host", "a name such as nod.example.org", true, take_name, TO(allow_hosts) },
+    { "--allow-origin", "an origin such as https://app.example", true, take_name,
+      TO(allow_origins) },
+    { "--allow-field", "TOOL.FIELD, such as login.password", false, take_allow_field,
+      TO(allow_fields) },
+    { "--remember", "TOOL=WHAT or WHAT, such as session,8h,tool", false, take_name, TO(remember) },
+    { "--confirm-destructive", NULL, false, take_flag, TO(confirm_destructive) },
+    { "--surfaces", "names such as client, with commas or > between them", false, take_text,
+      TO(surfaces) },
+    { "--next-surface", TIME_RANGE, false, take_time, TO(next_surface_ms) },
+    { "--soft-deadline", TIME_RANGE ", client:NAME=10m or tool:NAME=10m", false, take_soft_deadline,
+      TO(soft_deadline_ms) },
+    { "--consent", "roles, inbox or any", false, take_consent, TO(consent) },
+    { "--view-consent", NULL, false, take_flag, TO(view_consent) },
+    { "--no-view-consent", "a principal of the token file", false, take_name, TO(no_view_consent) },
+    { "--no-model", NULL, false, take_flag, TO(no_model) },
+    { "--model-may-consent", NULL, false, take_flag, TO(model_may_consent) },
+    { "--metrics", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_address,
+      TO(metrics) },
+    { "--oauth", "the name of a file", false, take_text, TO(oauth) },
+    { "--webhook", "a URL that begins with http:// or https://", false, take_webhook,
+      TO(webhooks) },
+    { "--webhook-secret", "the name of a file", false, take_text, TO(webhook_secret) },
+    { "--webhook-allow", "ADDRESS:PORT, such as 10.0.0.7:8080", false, take_webhook_allow,
+      TO(webhook_allow) },
+    { "--webhook-content", NULL, false, take_flag, TO(webhook_content) },
+    { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store, TO(store) },
+    { "--ephemeral", NULL, false, take_flag, TO(ephemeral) },
+    { "--portable-states", NULL, false, take_flag, TO(portable_states) },
+    { "--ask-ttl", TIME_RANGE, false, take_time, TO(ask_ttl_ms) },
+    { "--keep", TIME_RANGE, false, take_time, TO(keep_ms) },
+    { "--pending", "a number of questions, " COUNT_RANGE, false, take_count, TO(pending_asks) },
+    { "--pending-per-principal", "a number of questions, " COUNT_RANGE, false, take_count,
+      TO(pending_asks_per_principal) },
+    { "--kept-mib", "a number of MiB, " COUNT_RANGE, false, take_count, TO(kept_mib) },
+    { "--kept-mib-per-principal", "a number of MiB, " COUNT_RANGE, false, take_count,
+      TO(kept_mib_per_principal) },
+    { "--journal-entries", "a number of questions and steps, from 1 to 4096", false, take_count,
+      TO(journal_entries) },
+    { "--journal-bytes", "a number of bytes, from 4096 to 4194304", false, take_count,
+      TO(journal_bytes) },
+    { "--sessions-per-principal", "a number of sessions, " COUNT_RANGE, true, take_count,
+      TO(per_principal[OPTIONS_SESSIONS]) },
+    { "--calls-per-principal", "a number of requests in flight, " COUNT_RANGE, true, take_count,
+      TO(per_principal[OPTIONS_CALLS]) },
+    { "--listeners-per-principal", "a number of streams, " COUNT_RANGE, true, take_count,
+      TO(per_principal[OPTIONS_LISTENERS]) },
+    { "--subscriptions-per-principal", "a number of subscriptions, " COUNT_RANGE, true, take_count,
+      TO(per_principal[OPTIONS_SUBSCRIPTIONS]) },
+    { "--tasks-per-principal", "a number of tasks, " COUNT_RANGE, false, take_count,
+      TO(per_principal[OPTIONS_TASKS]) },
+    { "--log", "error, warn, info or debug", false, take_log, TO(log.level) },
+    { "--log-format", "logfmt or json", false, take_log_format, TO(log.format) },
 };
 
 const char *options_help(void)
@@ -603,17 +458,17 @@ enum options_do options_read(struct options *options, int argc, char **argv)
         if (option->value && !joined && i + 1 >= argc)
             return wrong(options, "%s needs a value: %s", option->name, option->value);
         const char *given = !option->value ? "" : joined ? value.at : argv[++i];
-        if (!option->take(options, given))
+        if (!option->take(options, (char *)options + option->to, given))
             return wrong_value(options, option, given);
         if (option->http_only)
             needs_http = option->name;
     }
-    if (options->has_inbox && options->listen_count)
+    if (options->inbox.given && options->listen_count)
         return wrong(options, "--inbox is for a server on standard input and output; with --http "
                               "the inbox is at / already");
-    if (options->has_inbox && options->no_inbox)
+    if (options->inbox.given && options->no_inbox)
         return wrong(options, "--inbox and --no-inbox do not go together");
-    if (needs_http && !options->listen_count && !options->has_inbox)
+    if (needs_http && !options->listen_count && !options->inbox.given)
         return wrong(options, "%s needs --http or --inbox", needs_http);
     if ((options->webhook_secret || options->webhook_allow[0] || options->webhook_content) &&
         !options->webhooks[0])

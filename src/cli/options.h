@@ -34,6 +34,7 @@ enum options_do { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
 struct options_listen {
     struct str host; /* empty: loopback; "unix:PATH": a Unix socket */
     int port;
+    bool given;
 };
 
 /* The soft deadline of a client or a tool. */
@@ -48,8 +49,7 @@ struct options {
     size_t listen_count;
     bool no_inbox;
     bool demo;                   /* the page has a button that makes a call */
-    bool has_inbox;              /* of a server on stdio: */
-    struct options_listen inbox; /* where its inbox is */
+    struct options_listen inbox; /* of a server on stdio: where its inbox is */
     const char *token_file;
     const char *public_url;
     const char *trusted_proxies[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
@@ -58,8 +58,7 @@ struct options {
     const char *allow_hosts[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
     const char *allow_origins[OPTIONS_NAMES_MAX + 1];
     const char *allow_fields[OPTIONS_NAMES_MAX + 1];
-    struct options_listen metrics; /* of --metrics */
-    bool has_metrics;
+    struct options_listen metrics;               /* of --metrics */
     const char *webhooks[OPTIONS_NAMES_MAX + 1]; /* URLs */
     const char *webhook_allow[OPTIONS_NAMES_MAX + 1];
     const char *webhook_secret; /* a file; NULL: NOD_WEBHOOK_SECRET */

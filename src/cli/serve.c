@@ -415,7 +415,7 @@ bool host_open_metrics(nod_server *server, const struct options *options)
 {
     struct str host = listen_host(&options->metrics);
 
-    if (!options->has_metrics)
+    if (!options->metrics.given)
         return true;
     server->metrics = metrics_listen(&(struct metrics_opts){ .loop = server->loop,
                                                              .engine = server->engine,
