@@ -1,8 +1,6 @@
 /* base/similar: the distance of Damerau and Levenshtein, with two rows and the one before. */
 #include "base/similar.h"
 
-#include <stdio.h>
-
 enum { OFF_MOST = 2 };
 
 static size_t least(size_t a, size_t b)
@@ -44,15 +42,4 @@ void similar_try(struct similar *similar, const char *name)
         return;
     similar->meant = name;
     similar->off = off;
-}
-
-const char *similar_option(struct str word, const char *const *names, char text[SIMILAR_TEXT])
-{
-    struct similar similar = { .to = word };
-
-    for (; *names; names++)
-        similar_try(&similar, *names);
-    snprintf(text, SIMILAR_TEXT, "is not an option%s%s%s", similar.meant ? "; did you mean " : "",
-             similar.meant ? similar.meant : "", similar.meant ? "?" : "");
-    return text;
 }

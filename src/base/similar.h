@@ -24,7 +24,4 @@ struct similar {
 /* Tries one more name, which has to outlive the struct. */
 void similar_try(struct similar *similar, const char *name);
 
-/* "is not an option", and which was meant, if one of the names is similar; they end with a NULL. */
-const char *similar_option(struct str word, const char *const *names, char text[SIMILAR_TEXT]);
-
 #endif

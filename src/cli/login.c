@@ -7,7 +7,6 @@
  */
 #include <stdio.h>
 
-#include "base/similar.h"
 #include "cli/command.h"
 #include "cli/terminal_safe.h"
 #include "cli/visit.h"
@@ -29,43 +28,14 @@ enum {
     LOGIN_REPLY_MAX = 64 << 10,  /* bytes of a reply */
 };
 
-static bool wrong(const char *what, const char *arg)
+static bool take_address(void *data, char *arg)
 {
-    fputs("nod login: ", stderr);
-    safe_text(stderr, str_of(arg), 0);
-    fprintf(stderr, " %s\nTry --help.\n", what);
-    return false;
-}
+    struct visit *visit = data;
 
-static bool not_an_option(const char *arg, struct str name)
-{
-    static const char *const names[] = { "--token-file", "--ca-file", "--help", NULL };
-    char what[SIMILAR_TEXT];
-
-    return wrong(similar_option(name, names, what), arg);
-}
-
-static bool read_args(struct visit *visit, int argc, char **argv, bool *help_wanted)
-{
-    for (int i = 0; i < argc; i++) {
-        struct str name, value;
-        bool joined = str_cut(str_of(argv[i]), '=', &name, &value);
-        const char **place = visit_place(visit, name);
-
-        if (str_eq(str_of(argv[i]), STR("--help")))
-            *help_wanted = true;
-        else if (place && !joined && i + 1 >= argc)
-            return wrong("needs a value: FILE", argv[i]);
-        else if (place)
-            *place = joined ? value.at : argv[++i];
-        else if (argv[i][0] == '-')
-            return not_an_option(argv[i], name);
-        else if (visit->address)
-            return wrong("is one address too many", argv[i]);
-        else
-            visit->address = argv[i];
-    }
-    return *help_wanted || visit_check(visit);
+    if (visit->address)
+        return command_wrong(visit->command, arg, "is one address too many");
+    visit->address = arg;
+    return true;
 }
 
 /* Whatever a server sends, only what is visible reaches the terminal. */
@@ -123,16 +93,20 @@ static int ask(const struct visit *visit)
 int command_login(int argc, char **argv)
 {
     struct visit visit = { .command = "nod login" };
-    bool help_wanted = false;
+    const struct command_option options[] = { VISIT_OPTIONS(visit), { 0 } };
+    int code;
 
     safe_setup();
-    if (!read_args(&visit, argc, argv, &help_wanted))
+    if (!command_read(&(struct command_line){ .command = visit.command,
+                                              .help = help,
+                                              .options = options,
+                                              .word = take_address,
+                                              .data = &visit },
+                      argc, argv, &code))
+        return code;
+    if (!visit_check(&visit))
         return COMMAND_WRONG_USAGE;
-    if (help_wanted) {
-        fputs(help, stdout);
-        return COMMAND_FINE;
-    }
-    int code = visit_begin(&visit, NULL) ? ask(&visit) : COMMAND_FAILED;
+    code = visit_begin(&visit, NULL) ? ask(&visit) : COMMAND_FAILED;
     visit_end(&visit);
     return code;
 }

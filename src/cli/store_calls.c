@@ -15,7 +15,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/similar.h"
 #include "cli/command.h"
 #include "cli/operator_keys.h"
 #include "cli/storage.h"
@@ -66,63 +65,39 @@ struct wanted {
     const char *store;
     const char *reason;
     const char *call;
-    bool ended, json, help;
+    bool ended, json;
 };
 
-static bool wrong(const struct wanted *wanted, const char *arg, const char *what)
+/* An id may begin with a dash. */
+static bool is_id(const void *data, const char *arg)
 {
-    fprintf(stderr, "%s: ", wanted->command);
-    safe_text(stderr, str_of(arg), 0);
-    fprintf(stderr, " %s\nTry %s --help.\n", what, wanted->command);
-    return false;
+    const struct wanted *wanted = data;
+
+    return !wanted->call && strlen(arg) == ID_LEN;
 }
 
-/* The flag or the value that an option sets; NULL: there is no such option. */
-struct command_option {
-    const char *name;
-    bool *flag;
-    const char **value;
-};
-
-static bool not_an_option(const struct wanted *wanted, const struct command_option *options,
-                          const char *arg, struct str name)
+static bool take_id(void *data, char *arg)
 {
-    const char *names[8] = { NULL };
-    char what[SIMILAR_TEXT];
+    struct wanted *wanted = data;
 
-    for (size_t i = 0; i < 7 && options[i].name; i++)
-        names[i] = options[i].name;
-    return wrong(wanted, arg, similar_option(name, names, what));
-}
-
-static bool read_args(struct wanted *wanted, const struct command_option *options, int argc,
-                      char **argv)
-{
-    for (int i = 0; i < argc; i++) {
-        const struct command_option *option = options;
-        struct str name, value;
-        bool joined = str_cut(str_of(argv[i]), '=', &name, &value);
-
-        while (option->name && !str_eq(name, str_of(option->name)))
-            option++;
-        if (!option->name && !wanted->call && strlen(argv[i]) == ID_LEN)
-            wanted->call = argv[i]; /* an id may begin with a - */
-        else if (!option->name && argv[i][0] != '-')
-            return wrong(wanted, argv[i],
-                         wanted->call ? "is one word too many"
-                                      : "is not the id of a call: an id has 22 characters");
-        else if (!option->name)
-            return not_an_option(wanted, options, argv[i], name);
-        else if (option->flag && joined)
-            return wrong(wanted, option->name, "takes no value");
-        else if (option->flag)
-            *option->flag = true;
-        else if (!joined && i + 1 >= argc)
-            return wrong(wanted, option->name, "needs a value");
-        else
-            *option->value = joined ? value.at : argv[++i];
-    }
+    if (!is_id(wanted, arg))
+        return command_wrong(wanted->command, arg,
+                             wanted->call ? "is one word too many"
+                                          : "is not the id of a call: an id has 22 characters");
+    wanted->call = arg;
     return true;
+}
+
+static bool read_args(struct wanted *wanted, const struct command_option *options, const char *help,
+                      int argc, char **argv, int *code)
+{
+    return command_read(&(struct command_line){ .command = wanted->command,
+                                                .help = help,
+                                                .options = options,
+                                                .word = take_id,
+                                                .awaits = is_id,
+                                                .data = wanted },
+                        argc, argv, code);
 }
 
 /* --- the store --- */
@@ -362,21 +337,18 @@ static int list_calls(const struct wanted *wanted, struct store *store, struct l
 int command_store_list(int argc, char **argv)
 {
     struct wanted wanted = { .command = "nod store list" };
-    const struct command_option options[] = { { "--help", &wanted.help, NULL },
-                                              { "--ended", &wanted.ended, NULL },
-                                              { "--json", &wanted.json, NULL },
-                                              { "--store", NULL, &wanted.store },
-                                              { NULL, NULL, NULL } };
+    const struct command_option options[] = { { "--ended", .flag = &wanted.ended },
+                                              { "--json", .flag = &wanted.json },
+                                              { "--store", .value = &wanted.store },
+                                              { 0 } };
+    int code;
 
     wanted.call = ""; /* it takes none */
-    if (!read_args(&wanted, options, argc, argv))
-        return COMMAND_WRONG_USAGE;
-    if (wanted.help) {
-        fputs(list_help, stdout);
-        return COMMAND_FINE;
-    }
+    if (!read_args(&wanted, options, list_help, argc, argv, &code))
+        return code;
     if (!wanted.store) {
-        wrong(&wanted, "--store", "has to be given: sqlite:PATH or redis://HOST:PORT");
+        command_wrong(wanted.command, "--store",
+                      "has to be given: sqlite:PATH or redis://HOST:PORT");
         return COMMAND_WRONG_USAGE;
     }
     return with_store(&wanted, MARK_IGNORED, list_calls);
@@ -423,7 +395,7 @@ static int end_call(const struct wanted *wanted, struct store *store, struct loo
     struct outcome outcome = outcome_ended_by_operator(&arena, str_of(wanted->reason));
     bool written = outcome_write(&result, &outcome);
     if (!written)
-        wrong(wanted, "--reason", "is not UTF-8");
+        command_wrong(wanted->command, "--reason", "is not UTF-8");
     for (int i = 0; written && i < END_TRIES && (i == 0 || waiting.status == NOD_E_STORE); i++) {
         waiting = (struct waiting){ 0 };
         store->ops->cancel(store, id_str(&token), str_of(wanted->call), buf_str(&result), end_done,
@@ -447,28 +419,26 @@ static bool has_controls(const char *text)
 int command_store_end(int argc, char **argv)
 {
     struct wanted wanted = { .command = "nod store end" };
-    const struct command_option options[] = { { "--help", &wanted.help, NULL },
-                                              { "--reason", NULL, &wanted.reason },
-                                              { "--store", NULL, &wanted.store },
-                                              { NULL, NULL, NULL } };
+    const struct command_option options[] = { { "--reason", .value = &wanted.reason },
+                                              { "--store", .value = &wanted.store },
+                                              { 0 } };
+    int code;
 
-    if (!read_args(&wanted, options, argc, argv))
-        return COMMAND_WRONG_USAGE;
-    if (wanted.help) {
-        fputs(end_help, stdout);
-        return COMMAND_FINE;
-    }
+    if (!read_args(&wanted, options, end_help, argc, argv, &code))
+        return code;
     if (!wanted.call)
-        wrong(&wanted, "CALL", "has to be given: the id of a call, as nod store list shows it");
+        command_wrong(wanted.command, "CALL",
+                      "has to be given: the id of a call, as nod store list shows it");
     else if (!wanted.reason || !str_trim(str_of(wanted.reason)).len)
-        wrong(&wanted, "--reason", "has to be given: it is what the caller reads");
+        command_wrong(wanted.command, "--reason", "has to be given: it is what the caller reads");
     else if (strlen(wanted.reason) > END_REASON_MAX)
-        wrong(&wanted, "--reason", "takes at most 500 bytes");
+        command_wrong(wanted.command, "--reason", "takes at most 500 bytes");
     else if (has_controls(wanted.reason))
-        wrong(&wanted, "--reason",
-              "has a line break or another control character: give it as one line of text");
+        command_wrong(wanted.command, "--reason",
+                      "has a line break or another control character: give it as one line of text");
     else if (!wanted.store)
-        wrong(&wanted, "--store", "has to be given: sqlite:PATH or redis://HOST:PORT");
+        command_wrong(wanted.command, "--store",
+                      "has to be given: sqlite:PATH or redis://HOST:PORT");
     else
         return with_store(&wanted, MARK_RESEALS, end_call);
     _Static_assert(END_REASON_MAX == 500 && ID_LEN == 22, "as the messages say");

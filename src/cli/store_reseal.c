@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "base/similar.h"
 #include "cli/command.h"
 #include "cli/operator_keys.h"
 #include "cli/storage.h"
@@ -33,42 +32,7 @@ static const char help[] =
 struct wanted {
     const char *store;
     bool plain;
-    bool help;
 };
-
-static bool wrong(const char *what, const char *arg)
-{
-    fprintf(stderr, "nod store reseal: %s %s\nTry --help.\n", arg, what);
-    return false;
-}
-
-static bool not_an_option(const char *arg, struct str name)
-{
-    static const char *const names[] = { "--store", "--plain", "--help", NULL };
-    char what[SIMILAR_TEXT];
-
-    return wrong(similar_option(name, names, what), arg);
-}
-
-static bool read_args(struct wanted *wanted, int argc, char **argv)
-{
-    for (int i = 0; i < argc; i++) {
-        struct str name, value;
-        bool joined = str_cut(str_of(argv[i]), '=', &name, &value);
-
-        if (str_eq(str_of(argv[i]), STR("--help")))
-            wanted->help = true;
-        else if (str_eq(str_of(argv[i]), STR("--plain")))
-            wanted->plain = true;
-        else if (!str_eq(name, STR("--store")))
-            return not_an_option(argv[i], name);
-        else if (!joined && i + 1 >= argc)
-            return wrong("needs a value: sqlite:PATH or redis://HOST:PORT", argv[i]);
-        else
-            wanted->store = joined ? value.at : argv[++i];
-    }
-    return wanted->help || wanted->store || wrong("has to be given", "--store");
-}
 
 static int reseal(const struct wanted *wanted, struct keyring *ring)
 {
@@ -90,18 +54,25 @@ static int reseal(const struct wanted *wanted, struct keyring *ring)
 int command_store_reseal(int argc, char **argv)
 {
     struct wanted wanted = { 0 };
+    const struct command_option options[] = { { "--store", .value = &wanted.store },
+                                              { "--plain", .flag = &wanted.plain },
+                                              { 0 } };
+    const struct command_line line = { .command = "nod store reseal",
+                                       .help = help,
+                                       .options = options };
     struct keyring *ring = NULL;
+    int code;
 
-    if (!read_args(&wanted, argc, argv))
+    if (!command_read(&line, argc, argv, &code))
+        return code;
+    if (!wanted.store) {
+        command_wrong(line.command, "--store", "has to be given");
         return COMMAND_WRONG_USAGE;
-    if (wanted.help) {
-        fputs(help, stdout);
-        return COMMAND_FINE;
     }
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_INFO, .fd = 2 });
     if (!operator_keyring(&ring))
         return COMMAND_FAILED;
-    int code = reseal(&wanted, ring);
+    code = reseal(&wanted, ring);
     keyring_destroy(ring);
     return code;
 }

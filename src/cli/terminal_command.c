@@ -53,30 +53,39 @@ enum {
 struct wanted {
     struct visit visit;
     const char *command, *id;
-    const char *state, *tool, *principal, *search, *limit, *remember;
+    const char *state, *tool, *principal, *search, *limit, *remember, *action;
     int64_t most; /* items of a list */
     char *values[TERMINAL_WORDS_MAX];
     struct answer_words answer;
-    bool json, help;
+    bool json;
 };
 
 static bool wrong(const char *what, const char *arg)
 {
-    fputs("nod inbox: ", stderr);
-    safe_text(stderr, str_of(arg), 0);
-    fprintf(stderr, " %s\nTry --help.\n", what);
-    return false;
+    return command_wrong("nod inbox", arg, what);
 }
 
 /* --- the command line --- */
 
+/* A command may list what is kept at a path, or remove one of it by its id. */
 static const struct command_word {
     const char *name;
     bool takes_id;
+    const char *path;
+    const char *said; /* if there is nothing; or when it was removed */
+    void (*row)(const struct terminal *terminal, const struct json *item); /* it lists */
 } words[] = {
-    { "list", false },       { "show", true },      { "answer", true },     { "watch", false },
-    { "remembered", false }, { "grants", false },   { "revoke", true },     { "secrets", false },
-    { "delete", true },      { "accounts", false }, { "disconnect", true },
+    { "list" },
+    { "show", .takes_id = true },
+    { "answer", .takes_id = true },
+    { "watch" },
+    { "remembered", false, "/api/grants?", "No approval is remembered.\n", draw_grant },
+    { "grants", false, "/api/grants?", "No approval is remembered.\n", draw_grant },
+    { "revoke", true, "/api/grants/", "Revoked.\n" },
+    { "secrets", false, "/api/secrets?", "No secret is stored.\n", draw_secret },
+    { "delete", true, "/api/secrets/", "Deleted.\n" },
+    { "accounts", false, "/api/credentials?", "No account is connected.\n", draw_account },
+    { "disconnect", true, "/api/credentials/", "Disconnected.\n" },
 };
 
 static const struct command_word *word_of(const char *name)
@@ -90,43 +99,6 @@ static const struct command_word *word_of(const char *name)
 static bool is_command(const struct wanted *wanted, const char *name)
 {
     return strcmp(wanted->command ? wanted->command : "list", name) == 0;
-}
-
-static bool take_action(struct wanted *wanted, const char *arg)
-{
-    static const struct {
-        const char *option;
-        struct str action;
-    } actions[] = {
-        { "--accept", STR_INIT("accept") },
-        { "--decline", STR_INIT("decline") },
-        { "--dismiss", STR_INIT("cancel") },
-    };
-
-    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
-        if (strcmp(arg, actions[i].option) == 0) {
-            wanted->answer.action = actions[i].action;
-            return true;
-        }
-    return false;
-}
-
-static const char **place_of(struct wanted *wanted, struct str name)
-{
-    const struct {
-        struct str name;
-        const char **place;
-    } options[] = {
-        { STR("--state"), &wanted->state },          { STR("--tool"), &wanted->tool },
-        { STR("--principal"), &wanted->principal },  { STR("--search"), &wanted->search },
-        { STR("--limit"), &wanted->limit },          { STR("--remember"), &wanted->remember },
-        { STR("--reason"), &wanted->answer.reason },
-    };
-
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-        if (str_eq(name, options[i].name))
-            return options[i].place;
-    return visit_place(&wanted->visit, name);
 }
 
 /* A mistyped command is not taken for an address: one without a scheme has a port. What is still
@@ -150,8 +122,9 @@ static bool not_a_command(const struct wanted *wanted, const char *arg)
     return wrong(what, arg);
 }
 
-static bool take_word(struct wanted *wanted, char *arg)
+static bool take_word(void *data, char *arg)
 {
+    struct wanted *wanted = data;
     const struct command_word *command = word_of(wanted->command);
 
     if (!wanted->command && word_of(arg))
@@ -174,10 +147,12 @@ static bool take_word(struct wanted *wanted, char *arg)
 }
 
 /* An id may begin with a dash. */
-static bool awaits_id(const struct wanted *wanted)
+static bool awaits_id(const void *data, const char *arg)
 {
+    const struct wanted *wanted = data;
     const struct command_word *command = word_of(wanted->command);
 
+    (void)arg;
     return command && command->takes_id && !wanted->id;
 }
 
@@ -211,41 +186,36 @@ static bool check(struct wanted *wanted)
     return true;
 }
 
-static bool not_an_option(const char *arg, struct str name)
+static bool read_args(struct wanted *wanted, int argc, char **argv, int *code)
 {
-    static const char *const names[] = { "--accept",     "--ca-file",  "--decline", "--dismiss",
-                                         "--help",       "--json",     "--limit",   "--principal",
-                                         "--reason",     "--remember", "--search",  "--state",
-                                         "--token-file", "--tool",     NULL };
-    char what[SIMILAR_TEXT];
+    const struct command_option options[] = {
+        { "--accept", .value = &wanted->action, .text = "accept" },
+        { "--decline", .value = &wanted->action, .text = "decline" },
+        { "--dismiss", .value = &wanted->action, .text = "cancel" },
+        { "--json", .flag = &wanted->json },
+        { "--limit", .value = &wanted->limit },
+        { "--principal", .value = &wanted->principal },
+        { "--reason", .value = &wanted->answer.reason },
+        { "--remember", .value = &wanted->remember },
+        { "--search", .value = &wanted->search },
+        { "--state", .value = &wanted->state },
+        { "--tool", .value = &wanted->tool },
+        VISIT_OPTIONS(wanted->visit),
+        { 0 },
+    };
 
-    return wrong(similar_option(name, names, what), arg);
-}
-
-static bool read_args(struct wanted *wanted, int argc, char **argv)
-{
-    for (int i = 0; i < argc; i++) {
-        struct str name, value;
-        bool joined = str_cut(str_of(argv[i]), '=', &name, &value);
-        const char **place = place_of(wanted, name);
-
-        if (strcmp(argv[i], "--help") == 0)
-            wanted->help = true;
-        else if (strcmp(argv[i], "--json") == 0)
-            wanted->json = true;
-        else if (place && !joined && i + 1 >= argc)
-            return wrong("needs a value", argv[i]);
-        else if (place)
-            *place = joined ? value.at : argv[++i];
-        else if (take_action(wanted, argv[i]))
-            continue;
-        else if (argv[i][0] == '-' && argv[i][1] && !awaits_id(wanted))
-            return not_an_option(argv[i], name);
-        else if (!take_word(wanted, argv[i]))
-            return false;
-    }
+    if (!command_read(&(struct command_line){ .command = wanted->visit.command,
+                                              .help = help,
+                                              .options = options,
+                                              .word = take_word,
+                                              .awaits = awaits_id,
+                                              .data = wanted },
+                      argc, argv, code))
+        return false;
     wanted->answer.values = wanted->values;
-    return wanted->help || check(wanted);
+    wanted->answer.action = str_of(wanted->action);
+    *code = COMMAND_WRONG_USAGE;
+    return check(wanted);
 }
 
 /* --- lists --- */
@@ -355,33 +325,6 @@ static int list_items(struct terminal *terminal, const struct wanted *wanted)
     return list_all(&list);
 }
 
-static int list_grants(struct terminal *terminal, const struct wanted *wanted)
-{
-    return list_all(&(struct list){ .terminal = terminal,
-                                    .path = "/api/grants?",
-                                    .empty = "No approval is remembered.\n",
-                                    .row = draw_grant,
-                                    .most = wanted->most });
-}
-
-static int list_accounts(struct terminal *terminal, const struct wanted *wanted)
-{
-    return list_all(&(struct list){ .terminal = terminal,
-                                    .path = "/api/credentials?",
-                                    .empty = "No account is connected.\n",
-                                    .row = draw_account,
-                                    .most = wanted->most });
-}
-
-static int list_secrets(struct terminal *terminal, const struct wanted *wanted)
-{
-    return list_all(&(struct list){ .terminal = terminal,
-                                    .path = "/api/secrets?",
-                                    .empty = "No secret is stored.\n",
-                                    .row = draw_secret,
-                                    .most = wanted->most });
-}
-
 /* --- one --- */
 
 static int show(struct terminal *terminal, struct str id)
@@ -413,7 +356,7 @@ static int remove_one(struct terminal *terminal, const char *below, struct str i
     if (request_send(terminal, "DELETE", path, STR_NONE, &reply))
         code = reply.status == 204 ? COMMAND_FINE : reply_refused(terminal, &reply);
     if (code == COMMAND_FINE && !terminal->json)
-        fprintf(terminal->out, "%s\n", removed);
+        fputs(removed, terminal->out);
     reply_finish(&reply);
     return code;
 }
@@ -444,24 +387,21 @@ static bool is_live(const struct terminal *terminal, const struct wanted *wanted
 
 static int run(struct terminal *terminal, const struct wanted *wanted)
 {
+    const struct command_word *command = word_of(wanted->command);
     struct str id = str_of(wanted->id);
 
     if (is_command(wanted, "show"))
         return show(terminal, id);
     if (is_command(wanted, "answer"))
         return answer_item(terminal, id, &wanted->answer);
-    if (is_command(wanted, "remembered") || is_command(wanted, "grants"))
-        return list_grants(terminal, wanted);
-    if (is_command(wanted, "revoke"))
-        return remove_one(terminal, "/api/grants/", id, "Revoked.");
-    if (is_command(wanted, "accounts"))
-        return list_accounts(terminal, wanted);
-    if (is_command(wanted, "disconnect"))
-        return remove_one(terminal, "/api/credentials/", id, "Disconnected.");
-    if (is_command(wanted, "secrets"))
-        return list_secrets(terminal, wanted);
-    if (is_command(wanted, "delete"))
-        return remove_one(terminal, "/api/secrets/", id, "Deleted.");
+    if (command && command->row)
+        return list_all(&(struct list){ .terminal = terminal,
+                                        .path = command->path,
+                                        .empty = command->said,
+                                        .row = command->row,
+                                        .most = wanted->most });
+    if (command && command->path)
+        return remove_one(terminal, command->path, id, command->said);
     if (is_command(wanted, "watch"))
         return watch_inbox(terminal);
     return is_live(terminal, wanted) ? live_inbox(terminal) : list_items(terminal, wanted);
@@ -487,13 +427,10 @@ static int open_and_run(struct wanted *wanted)
 int command_inbox(int argc, char **argv)
 {
     struct wanted wanted = { .visit.command = "nod inbox" };
+    int code;
 
     safe_setup();
-    if (!read_args(&wanted, argc, argv))
-        return COMMAND_WRONG_USAGE;
-    if (wanted.help) {
-        fputs(help, stdout);
-        return COMMAND_FINE;
-    }
+    if (!read_args(&wanted, argc, argv, &code))
+        return code;
     return open_and_run(&wanted);
 }

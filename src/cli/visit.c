@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/command.h"
 #include "cli/terminal_safe.h"
 
 void visit_say(const struct visit *visit, struct str text, const char *rest)
@@ -15,17 +16,8 @@ void visit_say(const struct visit *visit, struct str text, const char *rest)
     fprintf(stderr, "%s\n", rest);
 }
 
-const char **visit_place(struct visit *visit, struct str option)
-{
-    if (str_eq(option, STR("--token-file")))
-        return &visit->token_file;
-    return str_eq(option, STR("--ca-file")) ? &visit->ca_file : NULL;
-}
-
 bool visit_check(struct visit *visit)
 {
-    const char *wrong = NULL;
-
     if (!visit->address)
         visit->address = getenv("NOD_SERVER");
     if (!visit->address || !*visit->address) {
@@ -34,13 +26,8 @@ bool visit_check(struct visit *visit)
                   "https://HOST or unix:PATH\nTry --help.");
         return false;
     }
-    wrong = remote_address_wrong(str_of(visit->address));
-    if (wrong) {
-        fprintf(stderr, "%s: ", visit->command);
-        safe_text(stderr, str_of(visit->address), 0);
-        fprintf(stderr, " %s\nTry --help.\n", wrong);
-    }
-    return !wrong;
+    const char *wrong = remote_address_wrong(str_of(visit->address));
+    return !wrong || command_wrong(visit->command, visit->address, wrong);
 }
 
 bool visit_begin(struct visit *visit, const char *header)

@@ -20,8 +20,13 @@ struct visit {
     struct remote *remote;
 };
 
-/* Where the value of --token-file or --ca-file belongs; NULL: it is neither. */
-const char **visit_place(struct visit *visit, struct str option);
+/* What the command line of each of them takes (struct command_option). */
+#define VISIT_OPTIONS(visit)                                                                       \
+    { "--token-file", .value = &(visit).token_file },                                              \
+    {                                                                                              \
+        "--ca-file", .value = &(visit).ca_file                                                     \
+    }
+
 /* False, after a word about it: the command line is wrong. */
 bool visit_check(struct visit *visit);
 /* False, after a word about it: it cannot be gone to. Call visit_end in any case. `header` as in
