@@ -18,27 +18,8 @@
 #include <limits.h>
 
 #include "base/mem.h"
-#include "core/catalog.h"
 
 /* --- leaving and unloading: docs/inside/core.md explains the words --- */
-
-static enum caller_way nobody_asked(struct caller *caller, struct call *call)
-{
-    (void)caller;
-    (void)call;
-    return CALLER_LEAVES;
-}
-
-static void nobody_finished(struct caller *caller, struct call *call, const struct outcome *outcome)
-{
-    (void)caller;
-    (void)call;
-    (void)outcome;
-}
-
-static const struct caller_ops nobody_ops = { .away = true,
-                                              .asked = nobody_asked,
-                                              .finished = nobody_finished };
 
 void call_unload(struct call *call)
 {
@@ -48,16 +29,22 @@ void call_unload(struct call *call)
     call_free(call);
 }
 
+void call_leave(struct call *call)
+{
+    struct caller *caller = call->caller;
+
+    call_unload(call);
+    if (caller->ops->unloaded)
+        caller->ops->unloaded(caller);
+}
+
 /* It was about to do its first step, and its client can come back only by sending the request
  * again. */
 static void call_unload_held(struct call *call)
 {
-    struct call_record record = call_record_of(call);
-
-    record.notices = call->notices;
     if (call->steps != STEPS_HELD || call->cancel_wanted)
         return; /* it is already decided otherwise */
-    call_give_back(call->engine, &record, call->epoch);
+    call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices);
     call_unload(call);
 }
 
@@ -85,21 +72,6 @@ void call_change_caller(struct call *call, struct caller *to)
     call_brought_unheard(call);
     call->carries = to->ops->carries;
     to->call = call;
-}
-
-bool call_is_alone(const struct call *call)
-{
-    return call->caller == &call->engine->nobody;
-}
-
-role_set call_roles(const struct call *call)
-{
-    return call_is_alone(call) ? call->roles : call->caller->roles;
-}
-
-void nobody_init(struct caller *nobody)
-{
-    nobody->ops = &nobody_ops;
 }
 
 /* --- coming back --- */
@@ -332,94 +304,4 @@ void engine_end(struct engine *engine, struct str call_id, const struct outcome 
     } else if (done) {
         done(data, NOD_PENDING);
     }
-}
-
-/* --- targets that are gone --- */
-
-enum { GONE_ARENA_MAX = 64 << 10 }; /* memory of the message that a target is gone */
-
-void engine_use_catalog(struct engine *engine, const struct catalog *catalog)
-{
-    engine->catalog = catalog;
-}
-
-bool target_is_gone(const struct engine *engine, struct str name)
-{
-    return engine->catalog && !engine->store->ops->shared && !catalog_has(engine->catalog, name);
-}
-
-/* Other nodes share the store and may have the target, and the client can go there. */
-static bool may_go_on_elsewhere(const struct call *call)
-{
-    return call->engine->store->ops->shared && call->stored && call->caller->ops->unloaded &&
-           (call->handed || call->carries);
-}
-
-static void gone_send(struct op *op)
-{
-    struct call *call = OP_OF(op, struct call, op);
-    struct store *store = call->engine->store;
-
-    store->ops->load_call(store, id_str(&call->id), op_completed, op);
-}
-
-/* A waiting call has no journal here, and its end says what was done. */
-static void gone_seen(struct op *op, nod_status status, const struct store_reply *reply)
-{
-    struct call *call = OP_OF(op, struct call, op);
-    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
-    struct so_far so_far = { 0 };
-    struct arena arena;
-
-    if (call_decided(call))
-        return;
-    if (record && record->state != CALL_STORED_WAITING) {
-        call_take_later(call, 0); /* it was answered meanwhile, and keeps its target */
-        return;
-    }
-    if (record)
-        so_far = (struct so_far){ .entries = record->entries, .count = record->entry_count };
-    arena_init(&arena, GONE_ARENA_MAX);
-    struct outcome outcome = outcome_gone(&arena, call->target->name, &so_far);
-    call_end_as(call, &outcome);
-    arena_finish(&arena);
-}
-
-/* If the target was only replaced, the waiting call goes on with the one it began with, and is
- * looked up in the store, which this had delayed. */
-static void end_without_target(struct due *due)
-{
-    struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
-    const struct target *target = call->target;
-    struct caller *caller = call->caller;
-
-    if (!call_waiting(call) || !call->engine->catalog)
-        return;
-    if (catalog_named(call->engine->catalog, target->kind, target->name)) {
-        call_take_later(call, 0);
-        return;
-    }
-    if (call_is_resting(call) && call->engine->store->ops->shared) {
-        call_unload(call);
-        return;
-    }
-    if (may_go_on_elsewhere(call)) {
-        call_unload(call);
-        caller->ops->unloaded(caller);
-        return;
-    }
-    call_enter(call, LIVE_TAKING);
-    op_start(call->engine, &call->op, gone_send, gone_seen);
-    call->op.most = INT_MAX; /* without the record nobody could say what was done */
-}
-
-void engine_targets_changed(struct engine *engine)
-{
-    struct call *call;
-
-    node_targets_changed(engine);
-    for (struct idmap_walk walk = { 0 };
-         engine->catalog && (call = idmap_next(&engine->calls, &walk));)
-        if (call->target->removed && call_waiting(call))
-            due_set(engine, &call->timeout, 0, end_without_target);
 }

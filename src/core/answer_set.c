@@ -16,24 +16,12 @@
 #include "base/mem.h"
 
 struct answer_set {
-    struct engine *engine;
     struct engine_work work;
     size_t open;        /* answers that are still to come; answers_end counts as one */
     size_t count;       /* answers that are ready */
     nod_status spoiled; /* not NOD_OK: one answer cannot count, so none does */
     struct claim *claims[STORE_CLAIM_MOST]; /* the answers that are ready */
 };
-
-static void set_free(struct answer_set *set)
-{
-    engine_work_end(&set->work);
-    mem_free(set);
-}
-
-static void set_drop(struct engine_work *work)
-{
-    set_free(OP_OF(work, struct answer_set, work));
-}
 
 void answer_set_more(struct answer_set *set)
 {
@@ -48,7 +36,7 @@ void answer_set_spoil(struct answer_set *set, nod_status status)
 static void set_send(struct op *op)
 {
     struct answer_set *set = OP_OF(op, struct answer_set, work.op);
-    struct engine *engine = set->engine;
+    struct engine *engine = op->engine;
     struct claim_item items[STORE_CLAIM_MOST];
     struct claim_spec spec = { .token = id_str(&op->token),
                                .items = items,
@@ -73,7 +61,7 @@ static void set_send(struct op *op)
 static void set_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct answer_set *set = OP_OF(op, struct answer_set, work.op);
-    struct engine *engine = set->engine;
+    struct engine *engine = op->engine;
     struct claim *claims[STORE_CLAIM_MOST];
     size_t count = set->count;
     int64_t asked_ms = op->sent_ms;
@@ -81,7 +69,7 @@ static void set_done(struct op *op, nod_status status, const struct store_reply 
 
     CRASH_POINT(answer_after);
     memcpy(claims, set->claims, count * sizeof(struct claim *));
-    set_free(set);
+    engine_work_free(&set->work);
     for (size_t i = 0; i < count; i++) {
         const struct claimed *now = known ? &reply->claimed[i] : NULL;
         if (!now)
@@ -103,7 +91,7 @@ static void set_spoiled(struct answer_set *set)
     size_t count = set->count;
 
     memcpy(claims, set->claims, count * sizeof(struct claim *));
-    set_free(set);
+    engine_work_free(&set->work);
     for (size_t i = 0; i < count; i++) {
         claims[i]->result.pending = true;
         claim_reject(claims[i], status);
@@ -122,10 +110,10 @@ void answer_set_less(struct answer_set *set)
     if (set->count < 2) { /* none, or only one: there is nothing to claim together */
         for (size_t i = 0; i < set->count; i++)
             claim_publish(set->claims[i]);
-        set_free(set);
+        engine_work_free(&set->work);
         return;
     }
-    op_start(set->engine, &set->work.op, set_send, set_done);
+    op_start(set->work.op.engine, &set->work.op, set_send, set_done);
 }
 
 void answer_set_join(struct claim *claim)
@@ -143,11 +131,9 @@ void answer_set_join(struct claim *claim)
 
 struct answer_set *answers_begin(struct engine *engine)
 {
-    struct answer_set *set = MEM_NEW(struct answer_set);
+    struct answer_set *set = engine_work_new(engine, sizeof(*set));
 
-    set->engine = engine;
     set->open = 1;
-    engine_work_begin(engine, &set->work, set_drop);
     return set;
 }
 

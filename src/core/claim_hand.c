@@ -308,9 +308,8 @@ struct letting_go {
 
 static void letting_go_free(struct letting_go *letting)
 {
-    engine_work_end(&letting->work);
     buf_finish(&letting->hands);
-    mem_free(letting);
+    engine_work_free(&letting->work);
 }
 
 static void letting_go_drop(struct engine_work *work)
@@ -414,7 +413,6 @@ void claim_let_go(struct claim *claim)
     if (hand_is_held(engine, claim->ask_id))
         return;
     struct letting_go *letting = MEM_NEW(struct letting_go);
-    letting->work.op.engine = engine;
     letting->ask = id_of(claim->ask_id);
     letting->version = claim->hand_version;
     buf_init(&letting->hands, HANDS_MAX);

@@ -8,6 +8,43 @@
  */
 #include "core/inside.h"
 
+/* --- the caller of a call whose caller is gone --- */
+
+static enum caller_way nobody_asked(struct caller *caller, struct call *call)
+{
+    (void)caller;
+    (void)call;
+    return CALLER_LEAVES;
+}
+
+static void nobody_finished(struct caller *caller, struct call *call, const struct outcome *outcome)
+{
+    (void)caller;
+    (void)call;
+    (void)outcome;
+}
+
+static const struct caller_ops nobody_ops = { .away = true,
+                                              .asked = nobody_asked,
+                                              .finished = nobody_finished };
+
+bool call_is_alone(const struct call *call)
+{
+    return call->caller == &call->engine->nobody;
+}
+
+role_set call_roles(const struct call *call)
+{
+    return call_is_alone(call) ? call->roles : call->caller->roles;
+}
+
+void nobody_init(struct caller *nobody)
+{
+    nobody->ops = &nobody_ops;
+}
+
+/* --- what a client declares --- */
+
 unsigned client_ask_kinds(unsigned declares)
 {
     return (declares & CLIENT_CAN_FORM ? 1u << ASK_FORM | 1u << ASK_APPROVAL : 0) |

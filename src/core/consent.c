@@ -91,25 +91,3 @@ bool engine_client_consents(const struct engine *engine, const struct target *ta
 {
     return own_word_counts(engine, target, roles);
 }
-
-const char *answer_unheard(struct engine *engine, const struct ask_record *record,
-                           const struct surface *surface, role_set roles)
-{
-    const struct ask *live = engine_ask(engine, record->id);
-    const struct target *target = live ? live->call->target : target_named(engine, record->target);
-    bool consent = ask_is_consent(engine, record, target);
-
-    if (surface->ops->client && engine_turn_comes(engine, record, surface) == TURN_NEVER)
-        return "This answer does not count: this is asked elsewhere now, and not through the "
-               "client "
-               "that made the call.";
-    if (consent_counts(engine, surface, target, consent, record->principal, roles))
-        return NULL;
-    if (consent_counts(engine, surface, target, consent, record->principal, ROLE_ANSWER))
-        return "This answer does not count: " CONSENT_NEEDS_ROLE
-               ", which this token does not have.";
-    return surface->ops->model
-               ? "This is a person's to decide, and a model may not answer it."
-               : "This answer does not count: this server takes no consent from the client that "
-                 "made the call; it is given in the inbox.";
-}

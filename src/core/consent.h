@@ -70,10 +70,6 @@ bool consent_counts(const struct engine *engine, const struct surface *surface,
                     const struct target *target, bool consent, struct str principal,
                     role_set roles);
 
-/* Does an answer to this ask count now? NULL: it does. Otherwise why not, for people. */
-const char *answer_unheard(struct engine *engine, const struct ask_record *ask,
-                           const struct surface *surface, role_set roles);
-
 #define CONSENT_NEEDS_ROLE "consent to one's own call needs the role answer"
 
 #endif

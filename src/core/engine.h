@@ -468,6 +468,10 @@ int64_t engine_turn_comes(struct engine *engine, const struct ask_record *record
  */
 bool engine_client_refused(struct engine *engine, const struct ask_record *record, store_done *done,
                            void *data);
+/* Does an answer to this ask count now, by the plan and by core/consent.h? NULL: it does. Otherwise
+ * why not, for people. */
+const char *answer_unheard(struct engine *engine, const struct ask_record *ask,
+                           const struct surface *surface, role_set roles);
 /* Is this surface one of those where such an ask is put, and has its turn come? */
 bool engine_asks_on(struct engine *engine, const struct ask_record *record,
                     const struct surface *surface);

@@ -8,9 +8,14 @@
  * nobody else can have the target: a client that comes is told at once, and only a call that
  * nobody has come for waits as long, because the target may be registered while the server runs.
  *
+ * A call that waits here when its target is removed is left to other nodes in the same way, if its
+ * client can go there, and ends otherwise.
+ *
  * Holds always: what is seen of a call is forgotten when another node is seen to have its target.
  */
 #include "core/gone.h"
+
+#include <limits.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -84,68 +89,99 @@ bool gone_for_good(struct engine *engine, const struct call_record *record)
     return record->state != CALL_STORED_RUNNING && gone_long(engine, record);
 }
 
+static void gone_end_as(struct engine *engine, struct str call_id, struct str target,
+                        const struct so_far *so_far, void (*done)(void *data, nod_status status),
+                        void *data)
+{
+    struct arena arena;
+
+    arena_init(&arena, GONE_ARENA_MAX);
+    struct outcome outcome = outcome_gone(&arena, target, so_far);
+    engine_end(engine, call_id, &outcome, done, data);
+    arena_finish(&arena);
+}
+
 void gone_end(struct engine *engine, const struct call_record *record,
               void (*done)(void *data, nod_status status), void *data)
 {
-    const struct so_far so_far = {
-        .entries = record->entries,
-        .count = record->entry_count,
-        .answered = record->state != CALL_STORED_WAITING,
-        .interrupted = record->state == CALL_STORED_RUNNING,
-    };
-    struct arena arena;
-
     LOG_WARN("a call is ended: its target no longer exists", LOG_STR("call", record->id),
              LOG_STR("target", record->target));
-    arena_init(&arena, GONE_ARENA_MAX);
-    struct outcome outcome = outcome_gone(&arena, record->target, &so_far);
-    engine_end(engine, record->id, &outcome, done, data);
-    arena_finish(&arena);
+    gone_end_as(engine, record->id, record->target,
+                &(struct so_far){
+                    .entries = record->entries,
+                    .count = record->entry_count,
+                    .answered = record->state != CALL_STORED_WAITING,
+                    .interrupted = record->state == CALL_STORED_RUNNING,
+                },
+                done, data);
 }
 
 /* --- a call that nobody has come for --- */
 
 /* A look may show the call without its journal: so it is loaded before it ends. */
-struct gone_orphan {
-    struct engine_work work;
-    struct id call;
-};
-
-static void gone_orphan_free(struct engine_work *work)
+static void gone_orphan_loaded(struct engine *engine, const struct call_record *record)
 {
-    struct gone_orphan *orphan = OP_OF(work, struct gone_orphan, work);
-
-    engine_work_end(&orphan->work);
-    mem_free(orphan);
-}
-
-static void gone_orphan_send(struct op *op)
-{
-    struct gone_orphan *orphan = OP_OF(op, struct gone_orphan, work.op);
-    struct store *store = op->engine->store;
-
-    store->ops->load_call(store, id_str(&orphan->call), op_completed, op);
-}
-
-static void gone_orphan_loaded(struct op *op, nod_status status, const struct store_reply *reply)
-{
-    struct gone_orphan *orphan = OP_OF(op, struct gone_orphan, work.op);
-    const struct catalog *catalog = op->engine->catalog;
-    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
-
-    if (catalog && record &&
+    if (engine->catalog &&
         (record->state == CALL_STORED_RUNNABLE || record->state == CALL_STORED_RUNNING) &&
-        !catalog_named(catalog, record->kind, record->target))
-        gone_end(op->engine, record, NULL, NULL);
-    gone_orphan_free(&orphan->work);
+        !catalog_named(engine->catalog, record->kind, record->target))
+        gone_end(engine, record, NULL, NULL);
 }
 
 void engine_orphan_gone(struct engine *engine, const struct call_record *record)
 {
-    if (!gone_long(engine, record))
+    if (gone_long(engine, record))
+        engine_look(engine, record->id, gone_orphan_loaded);
+}
+
+/* --- a call that waits here --- */
+
+/* A waiting call has no journal here, and its end says what was done. */
+static void gone_seen(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
+    struct so_far so_far = { 0 };
+
+    if (call_decided(call))
         return;
-    struct gone_orphan *orphan = MEM_NEW(struct gone_orphan);
-    orphan->call = id_of(record->id);
-    engine_work_begin(engine, &orphan->work, gone_orphan_free);
-    op_start(engine, &orphan->work.op, gone_orphan_send, gone_orphan_loaded);
+    if (record && record->state != CALL_STORED_WAITING) {
+        call_take_later(call, 0); /* it was answered meanwhile, and keeps its target */
+        return;
+    }
+    if (record)
+        so_far = (struct so_far){ .entries = record->entries, .count = record->entry_count };
+    gone_end_as(call->engine, id_str(&call->id), call->target->name, &so_far, NULL, NULL);
+}
+
+/* If the target was only replaced, the waiting call goes on with the one it began with, and is
+ * looked up in the store, which this had delayed. */
+static void end_without_target(struct due *due)
+{
+    struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
+    const struct target *target = call->target;
+    bool comes_back =
+        call->stored && call->caller->ops->unloaded && (call->handed || call->carries);
+
+    if (!call_waiting(call) || !call->engine->catalog)
+        return;
+    if (catalog_named(call->engine->catalog, target->kind, target->name)) {
+        call_take_later(call, 0);
+    } else if (call->engine->store->ops->shared && (call_is_resting(call) || comes_back)) {
+        call_leave(call); /* another node may have the target */
+    } else {
+        call_enter(call, LIVE_TAKING);
+        op_start(call->engine, &call->op, call_load_send, gone_seen);
+        call->op.most = INT_MAX; /* without the record nobody could say what was done */
+    }
+}
+
+void engine_targets_changed(struct engine *engine)
+{
+    struct call *call;
+
+    node_targets_changed(engine);
+    for (struct idmap_walk walk = { 0 };
+         engine->catalog && (call = idmap_next(&engine->calls, &walk));)
+        if (call->target->removed && call_waiting(call))
+            due_set(engine, &call->timeout, 0, end_without_target);
 }

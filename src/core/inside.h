@@ -1,44 +1,6 @@
 /*
  * core/inside: what the files of the core share with each other and with nobody else.
- *
- * engine.c         what is live on this node: calls, asks, deadlines, limits, schemas
- * call.c           the life of a call: its stages, its end
- * call_hooks.c     its stages, as its hooks see them
- * call_run.c       running a call: a run is made, handed to its provider, timed, and ended
- * call_save.c      what a run leaves behind is stored
- * call_asks.c      the questions of one round
- * need.c           values that a run needs and the journal must not hold
- * run_journal.c    what a run looks up and records while it is with its provider
- * ask.c            the life of an ask up to the offer: request stages, expiry
- * consent.c        what is a person's yes, and whose yes counts
- * plan.c           where the questions of a call are asked, and in which order
- * offers.c         on which surfaces an ask is up
- * turns_early.c    a turn that comes before its time
- * secret.c         values that people give once, and that only handlers see
- * scope.c          one question at a time (one_ask_per_scope)
- * answerable.c     who may answer an ask
- * claim.c          an answer: result stages, the claim, what follows
- * claim_lookup.c   may this answer be given to this ask
- * claim_content.c  the content of an answer: read, checked, measured
- * claim_note.c     what an answer says beside its content
- * claim_same.c     the same answer again, while the first is on its way
- * answer_set.c     answers that are given together
- * brought.c        answers that a caller has with it
- * take.c           a call becomes ours to run again, or turns out to have ended elsewhere
- * adopt.c          a call that comes back, or whose caller leaves it
- * version.c        a call goes on only with the version of its target that it began with
- * resting.c        a call that waits without its client, because it can be answered elsewhere
- * recover.c        calls and questions that no node works on
- * node.c           what nodes know of each other
- * suspect.c        calls that were running when their node died
- * home.c           calls that providers of this node have begun
- * open.c           storing a call before it begins
- * stop.c           what becomes of calls when this node stops
- * flow.c           steps through a table of stages
- * hook.c           the list of hooks, and one call of a hook
- * gate.c           asking a person before a call starts
- * grant*.c         approvals that are remembered: see grant.h
- * op.c             a store operation that is sent again while the store fails
+ * docs/inside/core.md says what each of them is for.
  */
 #ifndef NOD_CORE_INSIDE_H
 #define NOD_CORE_INSIDE_H
@@ -132,6 +94,7 @@ void due_stop(struct engine *engine, struct due *due);
 
 /* Compiled and kept; NULL: it does not compile. Valid until the next call of this function. */
 const struct schema *engine_schema(struct engine *engine, struct str text);
+void schemas_forget(struct engine *engine);
 /* Which bound, if any, keeps one more question from waiting, and how many it allows. */
 enum store_quota tally_full(struct engine *engine, struct str principal, size_t *most);
 /* Counts one more question of the principal, and returns where. */
@@ -261,7 +224,14 @@ struct engine_work {
 void engine_work_begin(struct engine *engine, struct engine_work *work,
                        void (*drop)(struct engine_work *work));
 void engine_work_end(struct engine_work *work);
+/* `size` bytes, zeroed, that begin with a work which nobody waits for; and its end. */
+void *engine_work_new(struct engine *engine, size_t size);
+void engine_work_free(struct engine_work *work);
 void engine_works_drop(struct engine *engine);
+
+/* Loads a call. If it can be read, looked() is shown it; nobody waits for that. */
+typedef void looked_fn(struct engine *engine, const struct call_record *record);
+void engine_look(struct engine *engine, struct str call_id, looked_fn *looked);
 
 enum { JOB_CURSOR_MAX = 512 }; /* bytes of where a page ends */
 
@@ -464,6 +434,8 @@ void call_lost(struct call *call);
 /* True: this node was silent for so long that another may have the call. The store is asked, and
  * then the call goes on, here or there. */
 bool call_may_be_lost(struct call *call);
+/* Of its op: loads it. */
+void call_load_send(struct op *op);
 /* The call waits, and was just read: one more look tells the store that this node waits for it. */
 void call_make_sure(struct call *call);
 /* The call cannot be opened because it is stored already: goes on with that one, if it is the
@@ -474,7 +446,7 @@ bool call_decided(struct call *call);
 /* After engine_adopt: goes on where the call waited. */
 void call_go_on(struct call *call);
 /* The call was taken in this epoch, but cannot be run here: makes it runnable for others. */
-void call_give_back(struct engine *engine, const struct call_record *record, uint64_t epoch);
+void call_give_back(struct engine *engine, struct str call_id, uint64_t epoch, uint32_t notices);
 /* A hint has come for a call that runs here: if it was ended elsewhere, its run is dropped. */
 void call_look(struct call *call);
 /* Writes the arguments as JSON. False: they are too large, and nothing is written. */
@@ -505,6 +477,8 @@ bool call_list(struct call *call);
 /* Frees the call here; the store has it. Offers elsewhere are taken down. The client is not
  * told. */
 void call_unload(struct call *call);
+/* The same, and the client is told to come back: another node, or the next start, goes on. */
+void call_leave(struct call *call);
 
 /* --- the version of its target (version.c) --- */
 

@@ -66,6 +66,7 @@ void engine_work_begin(struct engine *engine, struct engine_work *work,
                        void (*drop)(struct engine_work *work))
 {
     work->drop = drop;
+    work->op.engine = engine;
     list_init(&work->link);
     list_append(&engine->works, &work->link);
 }
@@ -84,6 +85,54 @@ void engine_works_drop(struct engine *engine)
         struct engine_work *work = LIST_OF(at, struct engine_work, link);
         work->drop(work);
     }
+}
+
+void engine_work_free(struct engine_work *work)
+{
+    engine_work_end(work);
+    mem_free(work);
+}
+
+void *engine_work_new(struct engine *engine, size_t size)
+{
+    struct engine_work *work = mem_zalloc(size);
+
+    engine_work_begin(engine, work, engine_work_free);
+    return work;
+}
+
+/* --- looks --- */
+
+struct look {
+    struct engine_work work;
+    struct id call;
+    looked_fn *looked;
+};
+
+static void look_send(struct op *op)
+{
+    struct look *look = OP_OF(op, struct look, work.op);
+    struct store *store = op->engine->store;
+
+    store->ops->load_call(store, id_str(&look->call), op_completed, op);
+}
+
+static void look_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct look *look = OP_OF(op, struct look, work.op);
+
+    if (status == NOD_OK)
+        look->looked(op->engine, reply->call);
+    engine_work_free(&look->work);
+}
+
+void engine_look(struct engine *engine, struct str call_id, looked_fn *looked)
+{
+    struct look *look = engine_work_new(engine, sizeof(*look));
+
+    look->call = id_of(call_id);
+    look->looked = looked;
+    op_start(engine, &look->work.op, look_send, look_done);
 }
 
 /* --- jobs --- */

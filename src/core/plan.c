@@ -155,18 +155,6 @@ const struct plan *call_plan(const struct call *call)
     return target_plan(call->engine, call->target);
 }
 
-/* A record has the name only. If a tool and a prompt share it, the tool is meant, which may be a
- * destructive one. */
-struct target *target_named(const struct engine *engine, struct str name)
-{
-    static const enum target_kind kinds[] = { TARGET_TOOL, TARGET_PROMPT, TARGET_RESOURCE };
-    struct target *target = NULL;
-
-    for (size_t i = 0; engine->catalog && !target && i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        target = catalog_named(engine->catalog, kinds[i], name);
-    return target;
-}
-
 /* --- what a model is told --- */
 
 void engine_model_may_consent(struct engine *engine, bool may)
@@ -263,6 +251,28 @@ bool engine_asks_on(struct engine *engine, const struct ask_record *record,
                     const struct surface *surface)
 {
     return engine_turn_comes(engine, record, surface) == TURN_HAS_COME;
+}
+
+const char *answer_unheard(struct engine *engine, const struct ask_record *record,
+                           const struct surface *surface, role_set roles)
+{
+    const struct ask *live = engine_ask(engine, record->id);
+    const struct target *target = live ? live->call->target : target_named(engine, record->target);
+    bool consent = ask_is_consent(engine, record, target);
+
+    if (surface->ops->client && engine_turn_comes(engine, record, surface) == TURN_NEVER)
+        return "This answer does not count: this is asked elsewhere now, and not through the "
+               "client "
+               "that made the call.";
+    if (consent_counts(engine, surface, target, consent, record->principal, roles))
+        return NULL;
+    if (consent_counts(engine, surface, target, consent, record->principal, ROLE_ANSWER))
+        return "This answer does not count: " CONSENT_NEEDS_ROLE
+               ", which this token does not have.";
+    return surface->ops->model
+               ? "This is a person's to decide, and a model may not answer it."
+               : "This answer does not count: this server takes no consent from the client that "
+                 "made the call; it is given in the inbox.";
 }
 
 /* They can put this to the person behind any call. */

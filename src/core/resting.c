@@ -99,11 +99,6 @@ void call_offers_end(struct call *call)
     }
 }
 
-struct call *engine_call_at(const struct engine *engine, struct str call_id)
-{
-    return idmap_get(&engine->calls, call_id);
-}
-
 bool call_take_over(struct call *call, const struct adopt_spec *spec)
 {
     if (!call_is_resting(call))

@@ -22,7 +22,6 @@ enum {
 
 struct scoping {
     struct engine_work work;
-    struct engine *engine;
     uint64_t version; /* of the record that was read; STORE_NEW: there was none */
     int64_t ttl_ms;
     int tries;
@@ -33,9 +32,8 @@ struct scoping {
 
 static void scoping_free(struct scoping *scoping)
 {
-    engine_work_end(&scoping->work);
     buf_finish(&scoping->value);
-    mem_free(scoping);
+    engine_work_free(&scoping->work);
 }
 
 static void scoping_drop(struct engine_work *work)
@@ -63,7 +61,7 @@ static void written(struct op *op, nod_status status, const struct store_reply *
 static void write_send(struct op *op)
 {
     struct scoping *scoping = OP_OF(op, struct scoping, work.op);
-    struct store *store = scoping->engine->store;
+    struct store *store = op->engine->store;
 
     store->ops->put(store, STR("scope"), scoping->scope, buf_str(&scoping->value),
                     scoping->principal, scoping->version, scoping->ttl_ms, op_completed, op);
@@ -88,21 +86,21 @@ static void scope_read_done(struct op *op, nod_status status, const struct store
     }
     scoping->version = status == NOD_OK ? reply->version : STORE_NEW;
     if (status == NOD_OK)
-        end_older(scoping->engine, buf_str(&scoping->value), reply->value);
-    op_start(scoping->engine, &scoping->work.op, write_send, written);
+        end_older(op->engine, buf_str(&scoping->value), reply->value);
+    op_start(op->engine, op, write_send, written);
 }
 
 static void scope_read_send(struct op *op)
 {
     struct scoping *scoping = OP_OF(op, struct scoping, work.op);
-    struct store *store = scoping->engine->store;
+    struct store *store = op->engine->store;
 
     store->ops->get(store, STR("scope"), scoping->scope, op_completed, op);
 }
 
 static void scoping_read(struct scoping *scoping)
 {
-    op_start(scoping->engine, &scoping->work.op, scope_read_send, scope_read_done);
+    op_start(scoping->work.op.engine, &scoping->work.op, scope_read_send, scope_read_done);
 }
 
 void scope_asked(struct call *call)
@@ -117,7 +115,6 @@ void scope_asked(struct call *call)
     struct scoping *scoping =
         mem_zalloc(sizeof(*scoping) + call->scope.len + call->principal.len + 2);
     char *at = scoping->text;
-    scoping->engine = engine;
     scoping->scope = str_place(&at, call->scope);
     scoping->principal = str_place(&at, call->principal);
     engine_work_begin(engine, &scoping->work, scoping_drop);

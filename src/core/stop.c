@@ -13,8 +13,6 @@
 
 static void unload_or_cancel(struct call *call)
 {
-    struct caller *caller = call->caller;
-
     if (!call->stored || !engine_survives(call->engine))
         call->cancel_wanted = true;
     if (call->cancel_wanted) {
@@ -24,12 +22,8 @@ static void unload_or_cancel(struct call *call)
         call_end_cancelled(call);
         return;
     }
-    struct call_record record = call_record_of(call);
-    record.notices = call->notices;
-    call_give_back(call->engine, &record, call->epoch);
-    call_unload(call);
-    if (caller->ops->unloaded)
-        caller->ops->unloaded(caller);
+    call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices);
+    call_leave(call);
 }
 
 void call_stand_down(struct call *call)

@@ -414,21 +414,13 @@ void suspect_over(struct call *call)
 
 /* --- the whole --- */
 
-static void suspect_leave(struct call *call)
-{
-    struct caller *caller = call->caller;
-
-    if (call->state != LIVE_WAITING || (!call_is_alone(call) && !caller->ops->unloaded))
-        return;
-    call_unload(call);
-    if (caller->ops->unloaded)
-        caller->ops->unloaded(caller);
-}
-
 void suspects_leave(struct engine *engine)
 {
-    LIST_EACH (at, &engine->suspects->waiting)
-        suspect_leave(LIST_OF(at, struct suspect, link)->call);
+    LIST_EACH (at, &engine->suspects->waiting) {
+        struct call *call = LIST_OF(at, struct suspect, link)->call;
+        if (call->state == LIVE_WAITING && (call_is_alone(call) || call->caller->ops->unloaded))
+            call_leave(call);
+    }
 }
 
 void suspects_init(struct engine *engine)

@@ -36,17 +36,6 @@ struct giving_back {
     uint32_t notices;
 };
 
-static void giving_free(struct giving_back *giving)
-{
-    engine_work_end(&giving->work);
-    mem_free(giving);
-}
-
-static void giving_drop(struct engine_work *work)
-{
-    giving_free(OP_OF(work, struct giving_back, work));
-}
-
 /* A park without asks makes it runnable. */
 static void give_send(struct op *op)
 {
@@ -66,17 +55,16 @@ static void give_done(struct op *op, nod_status status, const struct store_reply
 {
     (void)status; /* if it was refused, the call has gone on elsewhere */
     (void)reply;
-    giving_free(OP_OF(op, struct giving_back, work.op));
+    engine_work_free(OP_OF(op, struct engine_work, op));
 }
 
-void call_give_back(struct engine *engine, const struct call_record *record, uint64_t epoch)
+void call_give_back(struct engine *engine, struct str call_id, uint64_t epoch, uint32_t notices)
 {
-    struct giving_back *giving = MEM_NEW(struct giving_back);
+    struct giving_back *giving = engine_work_new(engine, sizeof(*giving));
 
-    giving->call = id_of(record->id);
+    giving->call = id_of(call_id);
     giving->epoch = epoch;
-    giving->notices = record->notices;
-    engine_work_begin(engine, &giving->work, giving_drop);
+    giving->notices = notices;
     op_start(engine, &giving->work.op, give_send, give_done);
     giving->work.op.most = INT_MAX; /* until then nobody can run the call */
 }
@@ -107,9 +95,7 @@ static void resume(struct call *call)
         return;
     }
     if (!call->cancel_wanted && (alone || elsewhere)) {
-        struct call_record record = call_record_of(call);
-        record.notices = call->notices;
-        call_give_back(call->engine, &record, call->epoch);
+        call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices);
         if (alone) {
             call_unload(call);
             return;
@@ -175,13 +161,9 @@ bool call_decided(struct call *call)
  * is sent there. True: so it is, and the call is gone. */
 static bool sent_on(struct call *call)
 {
-    struct caller *caller = call->caller;
-
     if (call->handed || call_version_at(call) != VERSION_THERE)
         return false;
-    call_unload(call);
-    if (caller->ops->unloaded)
-        caller->ops->unloaded(caller);
+    call_leave(call);
     return true;
 }
 
@@ -248,63 +230,32 @@ static void deliver_stored(struct call *call, const struct call_record *record)
 
 /* --- a call that runs here, and was ended elsewhere --- */
 
-struct ended_look {
-    struct engine_work work;
-    struct id call;
-};
-
-static void ended_look_free(struct ended_look *look)
-{
-    engine_work_end(&look->work);
-    mem_free(look);
-}
-
-static void ended_look_drop(struct engine_work *work)
-{
-    ended_look_free(OP_OF(work, struct ended_look, work));
-}
-
-static void ended_look_send(struct op *op)
-{
-    struct ended_look *look = OP_OF(op, struct ended_look, work.op);
-    struct store *store = op->engine->store;
-
-    store->ops->load_call(store, id_str(&look->call), op_completed, op);
-}
-
 static void say_taken_over(const struct call *call)
 {
     LOG_INFO("a call has been taken over by another node", LOG_STR("call", id_str(&call->id)));
 }
 
 /* Nothing that the run does from now on would be stored. */
-static void ended_looked(struct op *op, nod_status status, const struct store_reply *reply)
+static void ended_looked(struct engine *engine, const struct call_record *record)
 {
-    struct ended_look *look = OP_OF(op, struct ended_look, work.op);
-    struct call *call = engine_call_at(op->engine, id_str(&look->call));
-    bool ended = status == NOD_OK && (reply->call->state == CALL_STORED_CANCELLED ||
-                                      reply->call->state == CALL_STORED_FINISHED);
+    struct call *call = engine_call_at(engine, record->id);
 
-    if (call && ended && (call->state == LIVE_RUNNING || call->state == LIVE_NEEDING)) {
-        due_stop(call->engine, &call->timeout);
-        if (call->state == LIVE_RUNNING)
-            call_run_drop(call);
-        else
-            call_need_drop(call);
-        if (reply->call->state == CALL_STORED_FINISHED)
-            say_taken_over(call);
-        deliver_stored(call, reply->call);
-    }
-    ended_look_free(look);
+    if (!call || (call->state != LIVE_RUNNING && call->state != LIVE_NEEDING) ||
+        (record->state != CALL_STORED_CANCELLED && record->state != CALL_STORED_FINISHED))
+        return;
+    due_stop(engine, &call->timeout);
+    if (call->state == LIVE_RUNNING)
+        call_run_drop(call);
+    else
+        call_need_drop(call);
+    if (record->state == CALL_STORED_FINISHED)
+        say_taken_over(call);
+    deliver_stored(call, record);
 }
 
 void call_look(struct call *call)
 {
-    struct ended_look *look = MEM_NEW(struct ended_look);
-
-    look->call = call->id;
-    engine_work_begin(call->engine, &look->work, ended_look_drop);
-    op_start(call->engine, &look->work.op, ended_look_send, ended_looked);
+    engine_look(call->engine, id_str(&call->id), ended_looked);
 }
 
 /* --- a call that cannot be read --- */
@@ -316,14 +267,11 @@ void call_look(struct call *call)
  */
 static bool left_to_others(struct call *call)
 {
-    struct caller *caller = call->caller;
-
-    if (!call->engine->store->ops->shared || !caller->ops->unloaded)
+    if (!call->engine->store->ops->shared || !call->caller->ops->unloaded)
         return false;
     LOG_WARN("a call cannot be read here: it is left to other nodes",
              LOG_STR("tool", call->target->name), LOG_STR("call", id_str(&call->id)));
-    call_unload(call);
-    caller->ops->unloaded(caller);
+    call_leave(call);
     return true;
 }
 
@@ -454,7 +402,7 @@ static void seen_done(struct op *op, nod_status status, const struct store_reply
     }
 }
 
-static void take_look_send(struct op *op)
+void call_load_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct store *store = call->engine->store;
@@ -572,7 +520,7 @@ static void ended_found(struct op *op, nod_status status, const struct store_rep
 
 void call_ended_before(struct call *call)
 {
-    op_start(call->engine, &call->op, take_look_send, ended_found);
+    op_start(call->engine, &call->op, call_load_send, ended_found);
     if (engine_survives(call->engine))
         call->op.most = INT_MAX; /* it has ended, and the store will say how */
 }
@@ -614,7 +562,7 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
         call_unload(call);
     } else if (status == NOD_E_STALE) {
         call_enter(call, LIVE_TAKING);
-        op_start(call->engine, &call->op, take_look_send,
+        op_start(call->engine, &call->op, call_load_send,
                  orphaned ? orphan_look_done : take_look_done);
         call->op.most = INT_MAX;
     } else {
@@ -639,7 +587,7 @@ void call_take(struct call *call)
         op_start(call->engine, &call->op, take_send, take_done);
     } else {
         suspect_over(call); /* it is no trial of ours */
-        op_start(call->engine, &call->op, take_look_send, take_look_done);
+        op_start(call->engine, &call->op, call_load_send, take_look_done);
     }
     call->op.most = INT_MAX; /* only the reply tells the epoch that it may have given us */
 }
@@ -698,7 +646,7 @@ bool call_may_be_lost(struct call *call)
     if (!call->stored || call->ours_ms >= recovery_silence(call->engine))
         return false;
     call_enter(call, LIVE_SAVING);
-    op_start(call->engine, &call->op, take_look_send, ours_looked);
+    op_start(call->engine, &call->op, call_load_send, ours_looked);
     call->op.most = INT_MAX;
     return true;
 }
@@ -758,6 +706,6 @@ void call_known(struct call *call)
         ask_free(LIST_OF(at, struct ask, link));
     journal_finish(&call->journal);
     call_enter(call, LIVE_TAKING);
-    op_start(call->engine, &call->op, take_look_send, known_found);
+    op_start(call->engine, &call->op, call_load_send, known_found);
     call->op.most = INT_MAX;
 }

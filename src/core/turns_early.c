@@ -36,12 +36,6 @@ struct turn_op {
     bool listed;
 };
 
-static void turn_drop(struct engine_work *work)
-{
-    engine_work_end(work);
-    mem_free(OP_OF(work, struct turn_op, work));
-}
-
 static void turn_send(struct op *op)
 {
     const struct turn_op *turn = OP_OF(op, struct turn_op, work.op);
@@ -59,7 +53,7 @@ static void turn_kept(struct op *op, nod_status status, const struct store_reply
         LOG_WARN("other nodes do not learn that a question was refused: it comes up there when its "
                  "turn does",
                  LOG_CSTR("why", nod_status_name(status)));
-    turn_drop(OP_OF(op, struct engine_work, op));
+    engine_work_free(OP_OF(op, struct engine_work, op));
 }
 
 void ask_turn_early(struct ask *ask)
@@ -69,11 +63,10 @@ void ask_turn_early(struct ask *ask)
     ask_record_came_to(engine, &ask->record, call_plan(ask->call), ask->turn);
     if (!engine_survives(engine))
         return;
-    struct turn_op *turn = MEM_NEW(struct turn_op);
+    struct turn_op *turn = engine_work_new(engine, sizeof(*turn));
     turn->ask = ask->id;
     turn->turn = ask->turn;
     turn->listed = ask->record.listed == LISTED;
-    engine_work_begin(engine, &turn->work, turn_drop);
     op_start(engine, &turn->work.op, turn_send, turn_kept);
 }
 
@@ -118,12 +111,6 @@ struct older {
     size_t cursor_len;
     char cursor[JOB_CURSOR_MAX];
 };
-
-static void older_drop(struct engine_work *work)
-{
-    engine_work_end(work);
-    mem_free(OP_OF(work, struct older, work));
-}
 
 static void older_kept(void *data, nod_status status, const struct store_reply *reply)
 {
@@ -170,14 +157,13 @@ static void older_done(struct op *op, nod_status status, const struct store_repl
         memcpy(older->cursor, reply->cursor.at, reply->cursor.len);
         op_start(op->engine, op, older_send, older_done);
     } else {
-        older_drop(&older->work);
+        engine_work_free(&older->work);
     }
 }
 
 void turns_of_older(struct engine *engine)
 {
-    struct older *older = MEM_NEW(struct older);
+    struct older *older = engine_work_new(engine, sizeof(*older));
 
-    engine_work_begin(engine, &older->work, older_drop);
     op_start(engine, &older->work.op, older_send, older_done);
 }
