@@ -25,7 +25,7 @@
 
 enum {
     COMEBACK_ARENA_MAX = 96 << 20, /* memory of a record and its end, while they are read */
-    ASKS_AT_FIRST = 4,
+    ASKS_AT_FIRST = 1,             /* with its texts it fits into the first block of an arena */
 };
 _Static_assert((STORE_CLAIM_MOST & (STORE_CLAIM_MOST - 1)) == 0 &&
                    (ASKS_AT_FIRST & (ASKS_AT_FIRST - 1)) == 0,
@@ -48,7 +48,7 @@ static void comeback_free(struct comeback *back)
 {
     engine_work_end(&back->work);
     arena_finish(&back->arena);
-    mem_free(back);
+    mem_free_sized(back, sizeof(*back));
 }
 
 static void comeback_tell(struct comeback *back, const struct back *reply)
@@ -156,7 +156,7 @@ static void comeback_has_not_ended(struct comeback *back, const struct call_reco
 
 /* --- its pending asks --- */
 
-/* Most calls have one or two asks: room for as many as there may be would be wasted. */
+/* Most calls have one ask: room for as many as there may be would be wasted. */
 static bool comeback_ask_room(struct comeback *back)
 {
     if (back->ask_count < back->ask_room)

@@ -1,8 +1,8 @@
 /*
  * front/routes: see routes.h.
  *
- * The table is small, and searched from the first route to the last. Most requests are for literal
- * routes, which cost one comparison each.
+ * The table is small, and searched from its first route to a literal one that serves the request,
+ * or to the last. The endpoint of the protocol is among the first.
  *
  * Holds always: of two routes that fit a path and a method, one is more literal than the other,
  * because the table never has two of the same shape.
@@ -235,7 +235,7 @@ void routes_find(const struct routes *routes, struct str method, struct str path
     const struct entry *best = NULL;
 
     *found = (struct routes_found){ 0 };
-    for (size_t i = 0; i < routes->count; i++) {
+    for (size_t i = 0; i < routes->count && !(best && best->literal); i++) {
         if (!leads_to(&routes->leads[i], path) || !fits(routes->entries[i], path))
             continue;
         const struct entry *entry = routes->entries[i];

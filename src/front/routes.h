@@ -68,7 +68,7 @@ struct route_vars {
 struct routes_found {
     const struct route *route; /* the one that serves it; NULL: there is none */
     const struct route *path;  /* a route with this path, whatever its method; NULL: unknown path */
-    bool guarded;              /* some route of this path is not for anyone */
+    bool guarded; /* `route`, or without one some route of this path, is not for anyone */
 };
 
 struct routes;
