@@ -608,6 +608,38 @@ nod_status codec_read_text(struct codec *codec, enum codec_kind kind, struct str
     return close_body(codec, kind, id, &reader);
 }
 
+struct codec_part *codec_parts_add(struct codec_parts *parts, struct arena *arena)
+{
+    struct codec_part *part = ARENA_NEW(arena, struct codec_part);
+
+    if (!part)
+        return NULL;
+    if (parts->last)
+        parts->last->next = part;
+    else
+        parts->first = part;
+    parts->last = part;
+    return part;
+}
+
+nod_status codec_parts_join(const struct codec_parts *parts, struct arena *arena,
+                            struct call_record *call)
+{
+    size_t count = 0, at = 0;
+
+    for (const struct codec_part *part = parts->first; part; part = part->next)
+        count += part->count;
+    struct entry *all = count ? arena_alloc(arena, count * sizeof(*all)) : NULL;
+    if (count && !all)
+        return NOD_E_LIMIT;
+    for (const struct codec_part *part = parts->first; part; at += part->count, part = part->next)
+        if (part->count)
+            memcpy(all + at, part->entries, part->count * sizeof(*all));
+    call->entries = all;
+    call->entry_count = count;
+    return NOD_OK;
+}
+
 struct entry codec_entry_of(const struct ask_record *ask)
 {
     struct entry entry = { .class = ENTRY_ASK,

@@ -115,6 +115,20 @@ nod_status codec_read_entries(struct codec *codec, struct str call_id, struct st
 nod_status codec_read_text(struct codec *codec, enum codec_kind kind, struct str scope,
                            struct str id, struct str bytes, struct arena *arena, struct str *text);
 
+/* A journal that is kept as several records: each part is read, and then they are joined into the
+ * entries of the call. NULL, NOD_E_LIMIT: the arena is exhausted. */
+struct codec_part {
+    struct codec_part *next;
+    struct entry *entries;
+    size_t count;
+};
+struct codec_parts {
+    struct codec_part *first, *last;
+};
+struct codec_part *codec_parts_add(struct codec_parts *parts, struct arena *arena);
+nod_status codec_parts_join(const struct codec_parts *parts, struct arena *arena,
+                            struct call_record *call);
+
 /* The journal entry of an ask that has ended. */
 struct entry codec_entry_of(const struct ask_record *ask);
 

@@ -343,7 +343,7 @@ static void redis_destroy(struct store *base)
     redis_ops_drop(store);
     redis_link_destroy(store->wakes);
     redis_link_destroy(store->hints);
-    redis_announced_finish(store);
+    redis_link_destroy(store->announcements);
     for (unsigned i = 0; i < REDIS_LANES; i++)
         redis_link_destroy(store->lanes[i]);
     redis_forget_all(store);
@@ -351,7 +351,6 @@ static void redis_destroy(struct store *base)
     keyring_destroy(store->codec.ring);
     buf_finish(&store->record);
     tls_context_destroy(store->tls);
-    mem_free(store->node_text);
     mem_free(store->channel_text);
     explicit_bzero(&store->url, sizeof(store->url));
     mem_free(store);
@@ -471,9 +470,12 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
     store->pending_asks_per_principal = opts->pending_asks_per_principal;
     store->kept_most = opts->kept_bytes;
     store->kept_most_each = opts->kept_bytes_per_principal;
+    /* Channels are not separated by database, so the number is part of the name. */
     snprintf(store->channels_text, sizeof(store->channels_text), "%swake:%d:", store->url.prefix,
              store->url.db);
     store->channels = str_of(store->channels_text);
+    snprintf(store->announce_channel, sizeof(store->announce_channel), "%stold:%d",
+             store->url.prefix, store->url.db);
     store->home = MEM_NEW(struct redis_home);
     store->home->store = store;
     for (unsigned i = 0; i < REDIS_LANES; i++) {

@@ -39,12 +39,10 @@ void redis_say_back(struct redis_op *op, struct str node, uint64_t epoch)
 {
     struct str call = id_str(&op->call);
     struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE) };
-    struct str words[] = { node,
-                           redis_digits(op, (int64_t)epoch),
-                           call,
-                           op->store->node,
-                           redis_my_channel(op),
-                           redis_used(op) };
+    struct str words[] = {
+        node,          redis_digits(op, (int64_t)epoch), call, op->store->node, op->store->channels,
+        redis_used(op)
+    };
 
     redis_op_script(op, SCRIPT_BACK, keys, 2, words, sizeof(words) / sizeof(words[0]));
 }
@@ -146,13 +144,7 @@ void redis_take(struct store *base, const struct take_spec *take, store_done *do
 
 /* --- a run that is no longer on probation --- */
 
-static void clear_reply(struct redis_op *op, size_t at, const struct redis_value *value)
-{
-    (void)at;
-    redis_op_said(op, value);
-}
-
-static const struct redis_verb clear_verb = { "append", clear_reply };
+static const struct redis_verb clear_verb = { "append", redis_reply_said };
 
 void redis_clear(struct store *base, const struct append_spec *append, store_done *done, void *data)
 {
@@ -171,28 +163,22 @@ void redis_clear(struct store *base, const struct append_spec *append, store_don
 
 /* --- finish, cancel --- */
 
-struct ending_of {
-    struct str token, result;
-    bool finishes;
-    uint64_t epoch;
-    int64_t keep_for_ms;
-    bool handed;
-    bool fetched;
-};
+static const struct redis_verb finish_verb;
 
-static void end_say(struct redis_op *op, const struct ending_of *ending, struct str scope)
+static void end_say(struct redis_op *op, const struct finish_spec *ending, struct str scope)
 {
     struct redis_store *store = op->store;
     struct str call = id_str(&op->call);
+    bool finishes = op->verb == &finish_verb;
     struct str words[] = {
         ending->token,
-        ending->finishes ? redis_digits(op, (int64_t)ending->epoch) : STR_NONE,
-        redis_digits(op, ending->finishes ? CALL_STORED_FINISHED : CALL_STORED_CANCELLED),
+        finishes ? redis_digits(op, (int64_t)ending->epoch) : STR_NONE,
+        redis_digits(op, finishes ? CALL_STORED_FINISHED : CALL_STORED_CANCELLED),
         redis_kept(op, codec_write_text(&store->codec, CODEC_RESULT, scope, call, ending->result,
                                         &store->record)),
         call,
         store->node,
-        redis_my_channel(op),
+        op->store->channels,
         redis_digits(op, redis_life(store->keep_ms)),
         redis_digits(op, redis_life(ending->keep_for_ms)),
         ending->handed ? STR("1") : STR("0"),
@@ -221,37 +207,31 @@ static void end_reply(struct redis_op *op, size_t at, const struct redis_value *
 static const struct redis_verb finish_verb = { "finish", end_reply };
 static const struct redis_verb cancel_verb = { "cancel", end_reply };
 
-static const struct ending_of *copy_ending(struct redis_op *op, const struct ending_of *ending)
-{
-    struct ending_of *made = ARENA_NEW(&op->arena, struct ending_of);
-
-    if (!made)
-        return NULL;
-    *made = *ending;
-    made->token = redis_copy(op, ending->token);
-    made->result = redis_copy(op, ending->result);
-    return made;
-}
-
-static void redis_end(struct store *base, const struct redis_verb *verb, struct str call_id,
-                      const struct ending_of *ending, store_done *done, void *data)
+static void redis_end(struct store *base, const struct redis_verb *verb,
+                      const struct finish_spec *ending, store_done *done, void *data)
 {
     struct redis_store *store = redis_of(base);
     struct redis_op *op = redis_op_new(store, verb, done, data);
-    const struct known *known = redis_known(store, call_id);
+    const struct known *known = redis_known(store, ending->call_id);
 
-    if (!redis_is_id(call_id) || !redis_plain(ending->token, STR_NONE)) {
-        redis_op_end(op, redis_is_id(call_id) ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
+    if (!redis_is_id(ending->call_id) || !redis_plain(ending->token, STR_NONE)) {
+        redis_op_end(op, redis_is_id(ending->call_id) ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
         return;
     }
-    op->call = id_of(call_id);
+    op->call = id_of(ending->call_id);
     op->result_bytes = ending->result.len;
     if (known) {
         end_say(op, ending, redis_known_scope(known));
     } else {
-        op->with = copy_ending(op, ending);
-        if (!op->with)
+        struct finish_spec *kept = ARENA_NEW(&op->arena, struct finish_spec);
+        if (kept) {
+            *kept = *ending;
+            kept->token = redis_copy(op, ending->token);
+            kept->result = redis_copy(op, ending->result);
+        } else {
             op->status = NOD_E_LIMIT;
+        }
+        op->with = kept;
         redis_say_look(op);
     }
     redis_op_send_or_end(op);
@@ -260,21 +240,13 @@ static void redis_end(struct store *base, const struct redis_verb *verb, struct 
 void redis_finish(struct store *store, const struct finish_spec *finish, store_done *done,
                   void *data)
 {
-    struct ending_of ending = { .token = finish->token,
-                                .result = finish->result,
-                                .finishes = true,
-                                .epoch = finish->epoch,
-                                .keep_for_ms = finish->keep_for_ms,
-                                .handed = finish->handed,
-                                .fetched = finish->fetched };
-
-    redis_end(store, &finish_verb, finish->call_id, &ending, done, data);
+    redis_end(store, &finish_verb, finish, done, data);
 }
 
 void redis_cancel(struct store *store, struct str token, struct str call_id, struct str why,
                   store_done *done, void *data)
 {
-    struct ending_of ending = { .token = token, .result = why };
-
-    redis_end(store, &cancel_verb, call_id, &ending, done, data);
+    redis_end(store, &cancel_verb,
+              &(struct finish_spec){ .token = token, .call_id = call_id, .result = why }, done,
+              data);
 }

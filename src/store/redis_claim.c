@@ -21,6 +21,7 @@
  */
 #include "store/claim_rules.h"
 #include "store/redis_inside.h"
+#include "store/specs.h"
 
 _Static_assert(ASK_PENDING == 0 && ASK_ACCEPTED == 1 && ASK_DECLINED == 2 && ASK_CANCELLED == 3 &&
                    ASK_EXPIRED == 4 && ASK_WITHDRAWN == 5 && ASK_UNSUPPORTED == 6 &&
@@ -33,7 +34,6 @@ enum { VERDICT_REFUSED = 2, VERDICT_MIXES = 5 };
 
 struct claiming { /* the arguments, in the operation's arena */
     struct claim_spec spec;
-    struct claim_item *items;
     bool *same;      /* it ended with this very answer */
     bool *sensitive; /* for each ask */
     bool *won;       /* for each ask, what the script said: whether it was won, and its state */
@@ -43,39 +43,24 @@ struct claiming { /* the arguments, in the operation's arena */
     struct str scope;
 };
 
-static struct claiming *claim_copy(struct redis_op *op, const struct claim_spec *spec)
+static struct claiming *claim_keep(struct redis_op *op, const struct claim_spec *spec)
 {
     struct claiming *made = ARENA_NEW(&op->arena, struct claiming);
 
-    if (!made)
+    if (!made || !claim_copy(&op->arena, spec, &made->spec))
         return NULL;
-    made->spec = *spec;
-    made->spec.token = redis_copy(op, spec->token);
-    made->spec.by = redis_copy(op, spec->by);
-    made->spec.via = redis_copy(op, spec->via);
-    made->spec.take_for = redis_copy(op, spec->take_for);
-    made->items = arena_alloc(&op->arena, spec->count * sizeof(*made->items));
     made->same = arena_zalloc(&op->arena, spec->count * sizeof(*made->same));
     made->sensitive = arena_zalloc(&op->arena, spec->count * sizeof(*made->sensitive));
     made->won = arena_zalloc(&op->arena, spec->count * sizeof(*made->won));
     made->shown = arena_zalloc(&op->arena, SHOWN_WORDS * spec->count * sizeof(*made->shown));
-    if (!made->items || !made->same || !made->sensitive || !made->won || !made->shown)
-        return NULL;
-    for (size_t i = 0; i < spec->count; i++) {
-        made->items[i] = spec->items[i];
-        made->items[i].ask_id = redis_copy(op, spec->items[i].ask_id);
-        made->items[i].content = redis_copy(op, spec->items[i].content);
-        made->items[i].note = redis_copy(op, spec->items[i].note);
-    }
-    made->spec.items = made->items;
-    return made;
+    return op->arena.exhausted ? NULL : made;
 }
 
 static void item_words(struct redis_op *op, const struct claiming *claiming, size_t at,
                        struct str *words)
 {
     struct redis_store *store = op->store;
-    const struct claim_item *item = &claiming->items[at];
+    const struct claim_item *item = &claiming->spec.items[at];
     struct ask_record answer = { .id = item->ask_id,
                                  .scope = claiming->scope,
                                  .state = item->outcome,
@@ -102,13 +87,6 @@ static void item_words(struct redis_op *op, const struct claiming *claiming, siz
     words[6] = claiming->same[at] ? STR("1") : STR("0");
 }
 
-static void claim_say_call(struct redis_op *op)
-{
-    struct str call = id_str(&op->call);
-
-    redis_op_say(op, (struct str[]){ STR("HGETALL"), redis_key(op, call, "c:", call) }, 2);
-}
-
 static void claim_say(struct redis_op *op, const struct claiming *claiming)
 {
     struct redis_store *store = op->store;
@@ -123,7 +101,7 @@ static void claim_say(struct redis_op *op, const struct claiming *claiming)
     words[1] = spec->take_for;
     words[2] = call;
     words[3] = store->node;
-    words[4] = redis_my_channel(op);
+    words[4] = store->channels;
     words[5] = spec->via;
     words[6] = spec->whole ? STR("1") : STR("0");
     words[7] = spec->handed ? STR("1") : STR("0");
@@ -134,7 +112,7 @@ static void claim_say(struct redis_op *op, const struct claiming *claiming)
                           redis_key(op, call, "d", STR_NONE) };
     redis_op_script(op, SCRIPT_CLAIM, keys, 3, words, count);
     if (spec->take_for.len)
-        claim_say_call(op);
+        redis_say_call(op, id_str(&op->call));
     op->phase = CLAIM_NOW;
 }
 
@@ -143,32 +121,17 @@ static void claim_say(struct redis_op *op, const struct claiming *claiming)
 static void say_pointers(struct redis_op *op, const struct claiming *claiming)
 {
     for (size_t i = 0; i < claiming->spec.count; i++) {
-        struct str ask = claiming->items[i].ask_id;
+        struct str ask = claiming->spec.items[i].ask_id;
         redis_op_say(op, (struct str[]){ STR("GET"), redis_key(op, ask, "p:", ask) }, 2);
     }
     op->phase = CLAIM_POINTERS;
-}
-
-static void say_asks(struct redis_op *op, const struct claiming *claiming)
-{
-    struct str call = id_str(&op->call);
-
-    for (size_t i = 0; i < claiming->spec.count; i++) {
-        struct str ask = claiming->items[i].ask_id;
-        redis_op_say(op,
-                     (struct str[]){ STR("HMGET"), redis_key(op, call, "c:", call),
-                                     arena_fmt(&op->arena, "m" STR_FMT, STR_ARG(ask)),
-                                     arena_fmt(&op->arena, "q" STR_FMT, STR_ARG(ask)),
-                                     arena_fmt(&op->arena, "a" STR_FMT, STR_ARG(ask)) },
-                     5);
-    }
 }
 
 /* Where the ask is. If asks belong to two calls, nothing is claimed. */
 static void heard_pointer(struct redis_op *op, const struct claiming *claiming, size_t at,
                           const struct redis_value *value)
 {
-    const struct known *known = redis_known(op->store, claiming->items[at].ask_id);
+    const struct known *known = redis_known(op->store, claiming->spec.items[at].ask_id);
     struct str call = redis_is_id(redis_text(value)) ? redis_text(value)
                       : known                        ? id_str(&known->call)
                                                      : STR_NONE;
@@ -184,7 +147,8 @@ static void heard_pointer(struct redis_op *op, const struct claiming *claiming, 
     if (at + 1 < op->expected || op->status != NOD_OK)
         return;
     redis_op_more(op);
-    say_asks(op, claiming);
+    for (size_t i = 0; i < claiming->spec.count; i++)
+        redis_say_ask(op, id_str(&op->call), claiming->spec.items[i].ask_id);
 }
 
 static void heard_ask(struct redis_op *op, struct claiming *claiming, size_t at,
@@ -192,7 +156,7 @@ static void heard_ask(struct redis_op *op, struct claiming *claiming, size_t at,
 {
     struct ask_record ask;
     nod_status status =
-        redis_read_ask(&op->store->codec, claiming->items[at].ask_id, redis_item(value, 0),
+        redis_read_ask(&op->store->codec, claiming->spec.items[at].ask_id, redis_item(value, 0),
                        redis_item(value, 1), redis_item(value, 2), &op->arena, &ask);
 
     if (op->status == NOD_OK)
@@ -234,7 +198,7 @@ static bool read_shown(struct redis_op *op, const struct claiming *claiming,
 
     for (size_t i = 0; i < claiming->spec.count && op->status == NOD_OK; i++) {
         const struct redis_value *shown = claiming->shown + SHOWN_WORDS * i;
-        struct str id = claiming->items[i].ask_id;
+        struct str id = claiming->spec.items[i].ask_id;
         op->status = op->reply.taken ? redis_read_ask_of(codec, pairs, id, &op->arena, &asks[i])
                                      : redis_read_ask(codec, id, &shown[0], &shown[1], &shown[2],
                                                       &op->arena, &asks[i]);
@@ -251,7 +215,7 @@ static bool goes_on(struct redis_op *op, struct claiming *claiming, const struct
     for (size_t i = 0; i < claiming->spec.count; i++) {
         if (asks[i].state == ASK_PENDING || !str_eq(asks[i].via, claiming->spec.via))
             continue;
-        if (!claim_is_same(&asks[i], &claiming->spec, &claiming->items[i]))
+        if (!claim_is_same(&asks[i], &claiming->spec, &claiming->spec.items[i]))
             return false;
         news |= !claiming->same[i];
         claiming->same[i] = true;
@@ -340,7 +304,7 @@ static void claim_heard(struct redis_op *op, struct claiming *claiming, size_t a
         return;
     if (op->reply.taken && op->phase == CLAIM_NOW && op->expected == 1) {
         redis_op_more(op); /* this claim took it when it was first sent, with a node's name */
-        claim_say_call(op);
+        redis_say_call(op, id_str(&op->call));
         op->phase = CLAIM_READ;
         return;
     }
@@ -366,10 +330,10 @@ static const struct redis_verb claim_verb = { "claim", claim_reply };
 /* True: everything that has to be known is remembered. False: it has to be read. */
 static bool all_known(struct redis_op *op, struct claiming *claiming)
 {
-    const struct known *first = redis_known(op->store, claiming->items[0].ask_id);
+    const struct known *first = redis_known(op->store, claiming->spec.items[0].ask_id);
 
     for (size_t i = 0; i < claiming->spec.count; i++) {
-        const struct known *known = redis_known(op->store, claiming->items[i].ask_id);
+        const struct known *known = redis_known(op->store, claiming->spec.items[i].ask_id);
         if (!known || !str_eq(id_str(&known->call), id_str(&first->call)))
             return false;
         claiming->sensitive[i] = known->sensitive;
@@ -379,8 +343,9 @@ static bool all_known(struct redis_op *op, struct claiming *claiming)
     return true;
 }
 
-static nod_status claim_fits(const struct claim_spec *claim)
+void redis_claim(struct store *base, const struct claim_spec *claim, store_done *done, void *data)
 {
+    struct redis_op *op = redis_op_new(redis_of(base), &claim_verb, done, data);
     nod_status status = claim_check(claim);
 
     for (size_t i = 0; status == NOD_OK && i < claim->count; i++)
@@ -388,15 +353,7 @@ static nod_status claim_fits(const struct claim_spec *claim)
             status = NOD_E_NOT_FOUND;
     if (status == NOD_OK && !redis_plain(claim->token, claim->take_for))
         status = NOD_E_LIMIT;
-    return status;
-}
-
-void redis_claim(struct store *base, const struct claim_spec *claim, store_done *done, void *data)
-{
-    struct redis_op *op = redis_op_new(redis_of(base), &claim_verb, done, data);
-    nod_status status = claim_fits(claim);
-    struct claiming *claiming = status == NOD_OK ? claim_copy(op, claim) : NULL;
-
+    struct claiming *claiming = status == NOD_OK ? claim_keep(op, claim) : NULL;
     if (!claiming) {
         redis_op_end(op, status == NOD_OK ? NOD_E_LIMIT : status);
         return;

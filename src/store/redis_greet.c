@@ -1,7 +1,7 @@
 /*
  * store/redis: the greeting of a connection.
  *
- * One table of steps, all sent together, each with its own check of the reply: who we are, which
+ * A list of steps, all sent together, each with its own check of the reply: who we are, which
  * database, whether this server can be written to, the settings on which the promise rests, the
  * scripts, the time. A subscriber says who it is, and subscribes.
  *
@@ -14,16 +14,17 @@
 #include "base/log.h"
 #include "store/redis_inside.h"
 
-enum fact { FACT_APPENDONLY, FACT_FSYNC, FACT_POLICY, FACT_MAXMEMORY };
+enum fact { FACT_APPENDONLY, FACT_FSYNC, FACT_POLICY, FACTS };
 
 enum {
-    STEPS_MOST = 18 + SCRIPTS, /* steps of a greeting */
+    STEPS_MOST = 16 + SCRIPTS, /* steps of a greeting */
+    STEP_WORDS_MOST = 4,       /* words of its command */
     SKEW_SAID_MS = 1000,       /* how far this node's clock may be off before it is logged */
 };
 
 struct step {
-    bool (*wanted)(const struct redis_link *link);
-    void (*say)(const struct redis_link *link, unsigned which, struct buf *out);
+    struct str words[STEP_WORDS_MOST];
+    size_t count;
     bool (*heard)(struct redis_link *link, unsigned which, const struct redis_value *value);
     unsigned which;
 };
@@ -36,72 +37,26 @@ static bool greet_refuse(struct redis_link *link, bool hopeless, const char *wha
     return false;
 }
 
-static bool for_commands(const struct redis_link *link)
+/* --- the replies --- */
+
+static struct str error_text(const struct redis_value *value)
 {
-    return link->channel.len == 0;
-}
-
-static bool for_hints(const struct redis_link *link)
-{
-    return link->channel.len > 0;
-}
-
-/* --- who, where --- */
-
-static bool has_password(const struct redis_link *link)
-{
-    return link->url->password[0] != '\0';
-}
-
-static void say_auth(const struct redis_link *link, unsigned which, struct buf *out)
-{
-    struct str user = str_of(link->url->user), password = str_of(link->url->password);
-
-    (void)which;
-    if (user.len)
-        redis_command(out, (struct str[]){ STR("AUTH"), user, password }, 3);
-    else
-        redis_command(out, (struct str[]){ STR("AUTH"), password }, 2);
+    return value->type == REDIS_IS_ERROR ? value->text : STR("");
 }
 
 static bool heard_auth(struct redis_link *link, unsigned which, const struct redis_value *value)
 {
     (void)which;
-    if (value->type != REDIS_IS_ERROR)
-        return true;
-    bool loads = redis_error_is(value, "LOADING");
-    return greet_refuse(link, !loads, "it does not accept the user and password", value->text);
-}
-
-static bool other_db(const struct redis_link *link)
-{
-    return link->url->db != 0 && for_commands(link);
-}
-
-static void say_select(const struct redis_link *link, unsigned which, struct buf *out)
-{
-    char db[16];
-    int len = snprintf(db, sizeof(db), "%d", link->url->db);
-
-    (void)which;
-    redis_command(out, (struct str[]){ STR("SELECT"), str_n(db, (size_t)len) }, 2);
+    return value->type != REDIS_IS_ERROR ||
+           greet_refuse(link, !redis_error_is(value, "LOADING"),
+                        "it does not accept the user and password", value->text);
 }
 
 static bool heard_select(struct redis_link *link, unsigned which, const struct redis_value *value)
 {
     (void)which;
-    if (value->type != REDIS_IS_ERROR)
-        return true;
-    return greet_refuse(link, true, "it does not let us select the database", value->text);
-}
-
-/* --- what it is --- */
-
-static void say_role(const struct redis_link *link, unsigned which, struct buf *out)
-{
-    (void)link;
-    (void)which;
-    redis_command(out, (struct str[]){ STR("ROLE") }, 1);
+    return value->type != REDIS_IS_ERROR ||
+           greet_refuse(link, true, "it does not let us select the database", value->text);
 }
 
 static bool heard_role(struct redis_link *link, unsigned which, const struct redis_value *value)
@@ -124,19 +79,6 @@ static bool heard_role(struct redis_link *link, unsigned which, const struct red
         role.len ? role : STR("unknown"));
 }
 
-static const char *const settings[] = {
-    [FACT_APPENDONLY] = "appendonly",
-    [FACT_FSYNC] = "appendfsync",
-    [FACT_POLICY] = "maxmemory-policy",
-    [FACT_MAXMEMORY] = "maxmemory",
-};
-
-static void say_config(const struct redis_link *link, unsigned which, struct buf *out)
-{
-    (void)link;
-    redis_command(out, (struct str[]){ STR("CONFIG"), STR("GET"), str_of(settings[which]) }, 3);
-}
-
 static bool heard_config(struct redis_link *link, unsigned which, const struct redis_value *value)
 {
     struct str text = redis_text(redis_item(value, 1));
@@ -145,33 +87,15 @@ static bool heard_config(struct redis_link *link, unsigned which, const struct r
     return true;
 }
 
-/* --- scripts, time --- */
-
-static void say_script(const struct redis_link *link, unsigned which, struct buf *out)
-{
-    (void)link;
-    redis_command(
-        out,
-        (struct str[]){ STR("SCRIPT"), STR("LOAD"), redis_script_text((enum redis_script)which) },
-        3);
-}
-
 static bool heard_script(struct redis_link *link, unsigned which, const struct redis_value *value)
 {
     struct str sha = redis_text(value);
 
     if (sha.len != SHA_LEN)
         return greet_refuse(link, value->type == REDIS_IS_ERROR, "it does not take our scripts",
-                            value->type == REDIS_IS_ERROR ? value->text : STR(""));
+                            error_text(value));
     memcpy(link->shas[which], sha.at, SHA_LEN);
     return true;
-}
-
-static void say_time(const struct redis_link *link, unsigned which, struct buf *out)
-{
-    (void)link;
-    (void)which;
-    redis_command(out, (struct str[]){ STR("TIME") }, 1);
 }
 
 static bool heard_time(struct redis_link *link, unsigned which, const struct redis_value *value)
@@ -193,28 +117,6 @@ static bool heard_time(struct redis_link *link, unsigned which, const struct red
     return true;
 }
 
-static bool speaks_for_all(const struct redis_link *link)
-{
-    return for_commands(link) && link->lane == 0;
-}
-
-/* Which store this is: the first connection sets the id, and then it is read. */
-static void id_key(const struct redis_link *link, char key[REDIS_PREFIX_MAX + 16])
-{
-    snprintf(key, REDIS_PREFIX_MAX + 16, "%s{00}id", link->url->prefix);
-}
-
-static void say_id(const struct redis_link *link, unsigned which, struct buf *out)
-{
-    char key[REDIS_PREFIX_MAX + 16];
-    struct id id;
-
-    (void)which;
-    id_random(&id);
-    id_key(link, key);
-    redis_command(out, (struct str[]){ STR("SET"), str_of(key), id_str(&id), STR("NX") }, 4);
-}
-
 static bool heard_id(struct redis_link *link, unsigned which, const struct redis_value *value)
 {
     (void)link;
@@ -223,31 +125,15 @@ static bool heard_id(struct redis_link *link, unsigned which, const struct redis
     return true;
 }
 
-static void say_which(const struct redis_link *link, unsigned which, struct buf *out)
-{
-    char key[REDIS_PREFIX_MAX + 16];
-
-    (void)which;
-    id_key(link, key);
-    redis_command(out, (struct str[]){ STR("GET"), str_of(key) }, 2);
-}
-
 static bool heard_which(struct redis_link *link, unsigned which, const struct redis_value *value)
 {
     struct str id = redis_text(value);
 
     (void)which;
     if (value->type == REDIS_IS_ERROR || id.len != ID_LEN)
-        return greet_refuse(link, false, "it does not say which store it is",
-                            value->type == REDIS_IS_ERROR ? value->text : STR(""));
+        return greet_refuse(link, false, "it does not say which store it is", error_text(value));
     link->store_id = id_of(id);
     return true;
-}
-
-static void say_subscribe(const struct redis_link *link, unsigned which, struct buf *out)
-{
-    (void)which;
-    redis_command(out, (struct str[]){ STR("SUBSCRIBE"), link->channel }, 2);
 }
 
 static bool heard_subscribe(struct redis_link *link, unsigned which,
@@ -257,62 +143,80 @@ static bool heard_subscribe(struct redis_link *link, unsigned which,
     if (str_eq(redis_text(redis_item(value, 0)), STR("subscribe")))
         return true;
     return greet_refuse(link, redis_error_is(value, "NOPERM"), "it does not let us subscribe",
-                        value->type == REDIS_IS_ERROR ? value->text : STR(""));
+                        error_text(value));
 }
 
-/* --- the table --- */
+/* --- the steps --- */
 
-static const struct step steps[] = {
-    { has_password, say_auth, heard_auth, 0 },
-    { other_db, say_select, heard_select, 0 },
-    { for_commands, say_role, heard_role, 0 },
-    { for_commands, say_config, heard_config, FACT_APPENDONLY },
-    { for_commands, say_config, heard_config, FACT_FSYNC },
-    { for_commands, say_config, heard_config, FACT_POLICY },
-    { for_commands, say_config, heard_config, FACT_MAXMEMORY },
-    { for_commands, say_script, heard_script, SCRIPT_SAVE },
-    { for_commands, say_script, heard_script, SCRIPT_CLAIM },
-    { for_commands, say_script, heard_script, SCRIPT_TAKE },
-    { for_commands, say_script, heard_script, SCRIPT_BACK },
-    { for_commands, say_script, heard_script, SCRIPT_CLEAR },
-    { for_commands, say_script, heard_script, SCRIPT_FINISH },
-    { for_commands, say_script, heard_script, SCRIPT_PUT },
-    { for_commands, say_script, heard_script, SCRIPT_DEL },
-    { for_commands, say_script, heard_script, SCRIPT_LAPSE },
-    { for_commands, say_script, heard_script, SCRIPT_SWEEP },
-    { for_commands, say_script, heard_script, SCRIPT_RESEAL },
-    { for_commands, say_script, heard_script, SCRIPT_TIME_IN_USE },
-    { for_commands, say_script, heard_script, SCRIPT_ORPHAN },
-    { for_commands, say_script, heard_script, SCRIPT_KEPT },
-    { for_commands, say_script, heard_script, SCRIPT_FETCHED },
-    { for_commands, say_script, heard_script, SCRIPT_ROOM },
-    { for_commands, say_time, heard_time, 0 },
-    { speaks_for_all, say_id, heard_id, 0 },
-    { speaks_for_all, say_which, heard_which, 0 },
-    { for_hints, say_subscribe, heard_subscribe, 0 },
+struct greeting {
+    struct step steps[STEPS_MOST];
+    size_t count;
+    char db[16];
+    char id_key[REDIS_PREFIX_MAX + 16];
+    struct id id;
 };
 
-enum { STEP_COUNT = sizeof(steps) / sizeof(steps[0]) };
+/* The greeting of this connection. Its words point into it, and into the link. */
+static void greeting_make(const struct redis_link *link, struct greeting *out)
+{
+    static const struct str settings[FACTS] = {
+        [FACT_APPENDONLY] = STR_INIT("appendonly"),
+        [FACT_FSYNC] = STR_INIT("appendfsync"),
+        [FACT_POLICY] = STR_INIT("maxmemory-policy"),
+    };
+    const struct redis_url *url = link->url;
+    struct str user = str_of(url->user), password = str_of(url->password);
+    struct step *step = out->steps;
+
+    if (password.len && user.len)
+        *step++ = (struct step){ { STR("AUTH"), user, password }, 3, heard_auth, 0 };
+    else if (password.len)
+        *step++ = (struct step){ { STR("AUTH"), password }, 2, heard_auth, 0 };
+    if (link->channel.len) {
+        *step++ = (struct step){ { STR("SUBSCRIBE"), link->channel }, 2, heard_subscribe, 0 };
+        out->count = (size_t)(step - out->steps);
+        return;
+    }
+    snprintf(out->db, sizeof(out->db), "%d", url->db);
+    if (url->db)
+        *step++ = (struct step){ { STR("SELECT"), str_of(out->db) }, 2, heard_select, 0 };
+    *step++ = (struct step){ { STR("ROLE") }, 1, heard_role, 0 };
+    for (unsigned i = 0; i < FACTS; i++)
+        *step++ = (struct step){ { STR("CONFIG"), STR("GET"), settings[i] }, 3, heard_config, i };
+    for (unsigned i = 0; i < SCRIPTS; i++)
+        *step++ =
+            (struct step){ { STR("SCRIPT"), STR("LOAD"), redis_script_text((enum redis_script)i) },
+                           3,
+                           heard_script,
+                           i };
+    *step++ = (struct step){ { STR("TIME") }, 1, heard_time, 0 };
+    if (link->lane == 0) { /* which store this is: whoever comes first sets the id */
+        snprintf(out->id_key, sizeof(out->id_key), "%s{00}id", url->prefix);
+        id_random(&out->id);
+        struct str key = str_of(out->id_key);
+        *step++ = (struct step){ { STR("SET"), key, id_str(&out->id), STR("NX") }, 4, heard_id, 0 };
+        *step++ = (struct step){ { STR("GET"), key }, 2, heard_which, 0 };
+    }
+    out->count = (size_t)(step - out->steps);
+}
 
 size_t redis_greeting(struct redis_link *link, struct buf *out)
 {
-    size_t count = 0;
+    struct greeting greeting;
 
-    for (size_t i = 0; i < STEP_COUNT; i++) {
-        if (!steps[i].wanted(link))
-            continue;
-        steps[i].say(link, steps[i].which, out);
-        count++;
-    }
-    return count;
+    greeting_make(link, &greeting);
+    for (size_t i = 0; i < greeting.count; i++)
+        redis_command(out, greeting.steps[i].words, greeting.steps[i].count);
+    return greeting.count;
 }
 
 bool redis_greeting_reply(struct redis_link *link, size_t at, const struct redis_value *value)
 {
-    for (size_t i = 0; i < STEP_COUNT; i++)
-        if (steps[i].wanted(link) && at-- == 0)
-            return steps[i].heard(link, steps[i].which, value);
-    return false;
+    struct greeting greeting;
+
+    greeting_make(link, &greeting);
+    const struct step *step = at < greeting.count ? &greeting.steps[at] : NULL;
+    return step && step->heard(link, step->which, value);
 }
 
 /* --- what the settings mean --- */
@@ -327,8 +231,7 @@ static const char *shortcoming(const struct redis_link *link)
 {
     if (!link->facts[FACT_APPENDONLY][0])
         return "its settings cannot be read (CONFIG GET is refused), so nothing is known of what "
-               "it "
-               "keeps";
+               "it keeps";
     if (!is(link, FACT_POLICY, "noeviction"))
         return "its maxmemory-policy lets it drop records when memory is short: set it to "
                "noeviction";

@@ -20,12 +20,6 @@ static void hints_ready(struct redis_link *link)
         store->hinted(store->hinted_data, NULL);
 }
 
-static void hints_down(struct redis_link *link, const char *why)
-{
-    (void)link;
-    (void)why; /* it connects again by itself */
-}
-
 /* False: it is not a digest, and belongs to no principal. */
 static bool owner_read(struct str digits, uint64_t *owner)
 {
@@ -63,7 +57,7 @@ static void hints_value(struct redis_link *link, const struct redis_value *value
     mem_free(copy);
 }
 
-static const struct redis_link_events hint_events = { hints_ready, hints_down, hints_value };
+static const struct redis_link_events hint_events = { .ready = hints_ready, .value = hints_value };
 
 void redis_watch_asks(struct store *base, void (*told)(void *data, const struct ask_hint *hint),
                       void *data)

@@ -167,7 +167,7 @@ enum { SAID_DONE, SAID_NOT_FOUND, SAID_STALE, SAID_RUNS, SAID_LIMIT };
 
 struct redis_link;
 
-struct redis_link_events {
+struct redis_link_events { /* NULL: nobody minds; the link connects again by itself */
     void (*ready)(struct redis_link *link);
     void (*down)(struct redis_link *link, const char *why); /* it was ready, and no longer is */
     void (*value)(struct redis_link *link, const struct redis_value *value);
@@ -200,7 +200,7 @@ struct redis_link {
     char shas[SCRIPTS][SHA_LEN + 1];
     int64_t offset_ms;        /* Redis's wall clock minus loop_now */
     struct id store_id;       /* which store this is; only on the first connection */
-    char facts[4][64];        /* appendonly, appendfsync, maxmemory-policy, cluster */
+    char facts[3][64];        /* appendonly, appendfsync, maxmemory-policy */
     char told[REDIS_WHY_MAX]; /* what was last logged about the settings */
     char why[REDIS_WHY_MAX];  /* why it is not ready */
     uint64_t writes;
@@ -304,9 +304,8 @@ struct redis_store {
     struct map tallies; /* owner -> struct redis_tally */
     struct list tally_order;
 
-    struct str node; /* the node that watches; its own memory */
-    char *node_text;
-    char *channel_text;
+    struct str node;     /* the node that watches */
+    char *channel_text;  /* its channel, of which its name is the end */
     struct str channels; /* what the channels of all nodes begin with */
     char channels_text[REDIS_PREFIX_MAX + 32];
     void (*wake)(void *data, struct str call_id);
@@ -324,7 +323,7 @@ struct redis_store {
     char mark_why[MARK_WHY_MAX]; /* why this node is not fit for requests */
 
     struct redis_link *announcements; /* NULL: nobody here listens to announcements */
-    char *announce_channel;
+    char announce_channel[REDIS_PREFIX_MAX + 32];
     void (*announced)(void *data, struct str text);
     void *announced_data;
 };
@@ -347,7 +346,7 @@ struct redis_op;
 struct redis_verb {
     const char *name;
     /* Reply `at` of op->expected. After the last one the operation has ended, unless there are new
-     * commands (redis_op_more). */
+     * commands (redis_op_more). NULL: only an error matters. */
     void (*reply)(struct redis_op *op, size_t at, const struct redis_value *value);
 };
 
@@ -403,6 +402,8 @@ void redis_op_end(struct redis_op *op, nod_status status);
 void redis_op_more(struct redis_op *op);
 /* The first two words of a script's reply. False: the operation ends here, with op->status. */
 bool redis_op_said(struct redis_op *op, const struct redis_value *value);
+/* For a verb whose reply says no more than that. */
+void redis_reply_said(struct redis_op *op, size_t at, const struct redis_value *value);
 /* The server has refused it: NOD_E_STORE, and a line in the log. */
 void redis_op_refused(struct redis_op *op, const struct redis_value *value);
 /* Redis has taken a write that it refuses when it is short of something. */
@@ -420,7 +421,6 @@ struct str redis_key(struct redis_op *op, struct str of, const char *letter, str
 struct str redis_shard_key(struct redis_op *op, unsigned shard, const char *letter,
                            struct str tail);
 unsigned redis_shard(struct str of);
-struct str redis_channel(const struct redis_store *store, struct arena *arena, struct str node);
 
 /* --- redis_reseal.c --- */
 
@@ -445,7 +445,6 @@ bool redis_opens(struct store *base, struct str *why);
 void redis_announce(struct store *base, struct str text);
 void redis_watch_announced(struct store *base, void (*told)(void *data, struct str text),
                            void *data);
-void redis_announced_finish(struct redis_store *store);
 
 /* --- redis_words.c --- */
 
@@ -457,8 +456,6 @@ struct str redis_copy(struct redis_op *op, struct str s);
 struct str redis_kept(struct redis_op *op, nod_status status);
 /* The time in use, as the index needs it. */
 struct str redis_used(struct redis_op *op);
-/* What the channels of nodes begin with. */
-struct str redis_my_channel(struct redis_op *op);
 /* Can these be parts of a call's head, where they have to be told apart? */
 bool redis_plain(struct str token, struct str node);
 /* Sends the operation, unless writing its records has failed. */
@@ -564,7 +561,11 @@ void redis_scan(struct store *store, const struct store_scan *scan, store_row_fn
 void redis_row_add(struct redis_op *op, struct store_row row);
 /* A copy of a value, to be read after its reply is gone. */
 struct redis_value redis_keep_value(struct redis_op *op, const struct redis_value *value);
-/* Reads meta, record and answer of an ask. */
+/* Adds the ask to the rows. False: it does not exist, cannot be read, or does not fit. */
+bool redis_row_ask(struct redis_op *op, struct str id, const struct redis_value *value,
+                   bool (*fits)(const struct redis_op *op, const struct ask_record *ask));
+/* Reads all of a call; or meta, record and answer of an ask, and the version of its call. */
+void redis_say_call(struct redis_op *op, struct str call);
 void redis_say_ask(struct redis_op *op, struct str call, struct str ask);
 
 /* --- redis_live.c, redis_list.c --- */

@@ -95,18 +95,7 @@ bool redis_room_make(struct redis_op *op, struct redis_room *room, const struct 
 
 /* --- what was handed out --- */
 
-static void fetched_reply(struct redis_op *op, size_t at, const struct redis_value *value)
-{
-    (void)at;
-    redis_op_said(op, value);
-}
-
-static const struct redis_verb fetched_verb = { "fetched", fetched_reply };
-
-static void redis_not_minded(void *data, nod_status status, const struct store_reply *reply)
-{
-    (void)data, (void)status, (void)reply;
-}
+static const struct redis_verb fetched_verb = { "fetched", redis_reply_said };
 
 void redis_fetched(struct store *base, struct str call_id)
 {
@@ -114,7 +103,7 @@ void redis_fetched(struct store *base, struct str call_id)
 
     if (!redis_is_id(call_id))
         return;
-    op = redis_op_new(redis_of(base), &fetched_verb, redis_not_minded, NULL);
+    op = redis_op_new(redis_of(base), &fetched_verb, NULL, NULL);
     op->call = id_of(call_id);
     struct str keys[] = { redis_key(op, call_id, "c:", call_id),
                           redis_key(op, call_id, "r", STR_NONE) };

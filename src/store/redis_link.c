@@ -122,7 +122,7 @@ void redis_link_fail(struct redis_link *link, const char *why)
     link->settled = true;
     drop_stream(link);
     pause_begin(link);
-    if (was_ready) {
+    if (was_ready && link->events->down) {
         link->busy++;
         link->events->down(link, link->why);
         link->busy--;
@@ -149,7 +149,8 @@ static void greet_heard(struct redis_link *link, const struct redis_value *value
     link->ready = link->settled = true;
     link->hopeless = false;
     link->why[0] = '\0';
-    link->events->ready(link);
+    if (link->events->ready)
+        link->events->ready(link);
 }
 
 static void on_read(struct stream *stream, struct str bytes)

@@ -30,7 +30,18 @@ struct named {
     struct str member;
 };
 
+struct page;
+
+struct listing { /* what asks and small records do in different ways */
+    void (*say)(struct redis_op *op, struct page *page); /* asks every shard for names */
+    void (*named)(struct redis_op *op, struct page *page, const struct redis_value *value);
+    void (*read)(struct redis_op *op, const struct page *page, const struct named *named);
+    void (*row)(struct redis_op *op, const struct page *page, const struct redis_value *value);
+    struct str (*cursor)(struct redis_op *op, const struct page *page, const struct named *last);
+};
+
 struct page {
+    const struct listing *listing;
     enum store_index index;
     struct str principal; /* empty: of all */
     struct str kind, prefix;
@@ -115,28 +126,57 @@ static bool page_settle(struct page *page)
     return true;
 }
 
-static void page_names_again(struct redis_op *op, struct page *page,
-                             void (*say)(struct redis_op *op, struct page *page))
+static void page_named(struct redis_op *op, struct page *page)
 {
-    page->each *= LIST_EACH_GROWS;
-    page->count = 0;
-    page->far = false;
+    bool settled = page_settle(page);
+
     redis_op_more(op);
-    op->phase = 0;
-    say(op, page);
+    op->phase = settled;
+    if (!settled) {
+        page->each *= LIST_EACH_GROWS;
+        page->count = 0;
+        page->far = false;
+        page->listing->say(op, page);
+        return;
+    }
+    for (size_t i = 0; i < page->count; i++)
+        page->listing->read(op, page, &page->found[i]);
+    if (!page->count)
+        op->more = false;
 }
 
-static bool page_room(const struct redis_op *op)
+static void page_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
-    return op->arena.used < REDIS_SCAN_BYTES;
+    struct page *page = page_of(op);
+    bool last = at + 1 == op->expected;
+
+    if (op->phase == 0) {
+        page->listing->named(op, page, value);
+        if (last && op->arena.exhausted)
+            op->status = NOD_E_LIMIT;
+        else if (last)
+            page_named(op, page);
+        return;
+    }
+    if (page->next == at && (at == 0 || op->arena.used < REDIS_SCAN_BYTES)) {
+        page->listing->row(op, page, value);
+        page->next++;
+    }
+    /* The next page begins after the last name whose record was looked at. */
+    if (last && (page->more || page->next < page->count))
+        op->reply.cursor = page->listing->cursor(op, page, &page->found[page->next - 1]);
 }
 
-static void page_begin(struct redis_op *op, struct page *page, size_t limit, store_row_fn *row)
+static void page_begin(struct redis_op *op, struct page *page, const struct listing *listing,
+                       size_t limit, store_row_fn *row)
 {
+    page->listing = listing;
     page->most = limit && limit < REDIS_SCAN_MOST ? limit : REDIS_SCAN_MOST;
     page->each = 2 * page->most / REDIS_SHARDS + LIST_EACH_LEAST;
     op->with = page;
     op->row = row;
+    listing->say(op, page);
+    redis_op_send(op);
 }
 
 /* --- asks --- */
@@ -184,22 +224,17 @@ static void asks_named(struct redis_op *op, struct page *page, const struct redi
     }
 }
 
-static void asks_read(struct redis_op *op, const struct page *page)
+static void ask_read(struct redis_op *op, const struct page *page, const struct named *named)
 {
-    redis_op_more(op);
-    op->phase = 1;
-    for (size_t i = 0; i < page->count; i++) {
-        const struct named *named = &page->found[i];
-        redis_say_ask(op, str_n(named->member.at + MEMBER_CALL, ID_LEN), named->name);
-    }
-    if (!page->count)
-        op->more = false;
+    (void)page;
+    redis_say_ask(op, str_n(named->member.at + MEMBER_CALL, ID_LEN), named->name);
 }
 
 /* The index knows a digest of the principal. The record decides whether it is the same. */
-static bool ask_fits(const struct redis_op *op, const struct page *page,
-                     const struct ask_record *ask)
+static bool ask_fits(const struct redis_op *op, const struct ask_record *ask)
 {
+    const struct page *page = op->with;
+
     if (page->principal.len && !str_eq(ask->principal, page->principal))
         return false;
     if (page->index == STORE_ASKS_ENDED)
@@ -209,60 +244,19 @@ static bool ask_fits(const struct redis_op *op, const struct page *page,
 
 static void ask_row(struct redis_op *op, const struct page *page, const struct redis_value *value)
 {
-    struct redis_value meta = redis_keep_value(op, redis_item(value, 0));
-    struct redis_value record = redis_keep_value(op, redis_item(value, 1));
-    struct redis_value answer = redis_keep_value(op, redis_item(value, 2));
-    struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
-    struct str id = page->found[page->next].name;
-
-    if (!ask || meta.type == REDIS_IS_NIL)
-        return;
-    op->store->codec.again = true;
-    bool read =
-        redis_read_ask(&op->store->codec, id, &meta, &record, &answer, &op->arena, ask) == NOD_OK;
-    op->store->codec.again = false;
-    if (!read || !ask_fits(op, page, ask))
-        return;
-    redis_know(op->store, id, ask->call_id, ask->scope, ask->sensitive);
-    redis_row_add(op, (struct store_row){ .ask = ask });
+    redis_row_ask(op, page->found[page->next].name, value, ask_fits);
 }
 
-/* The next page begins after the last name whose record was looked at. */
-static void asks_end(struct redis_op *op, const struct page *page)
+static struct str ask_cursor(struct redis_op *op, const struct page *page, const struct named *last)
 {
     char *text = arena_alloc(&op->arena, CURSOR_TEXT_MAX);
 
-    if (!text || (!page->more && page->next == page->count))
-        return;
-    const struct named *last = &page->found[page->next - 1];
-    op->reply.cursor = cursor_write(text, last->at, last->name);
+    (void)page;
+    return text ? cursor_write(text, last->at, last->name) : STR_NONE;
 }
 
-static void asks_reply(struct redis_op *op, size_t at, const struct redis_value *value)
-{
-    struct page *page = page_of(op);
-
-    if (op->phase == 0) {
-        asks_named(op, page, value);
-        if (at + 1 < op->expected)
-            return;
-        if (op->arena.exhausted)
-            op->status = NOD_E_LIMIT;
-        else if (page_settle(page))
-            asks_read(op, page);
-        else
-            page_names_again(op, page, asks_say);
-        return;
-    }
-    if (page->next == at && (page->next == 0 || page_room(op))) {
-        ask_row(op, page, value);
-        page->next++;
-    }
-    if (at + 1 == op->expected)
-        asks_end(op, page);
-}
-
-static const struct redis_verb asks_verb = { "list asks", asks_reply };
+static const struct listing asks_listing = { asks_say, asks_named, ask_read, ask_row, ask_cursor };
+static const struct redis_verb asks_verb = { "list asks", page_reply };
 
 void redis_scan_asks(struct store *base, const struct store_scan *scan, store_row_fn *row,
                      store_done *done, void *data)
@@ -277,9 +271,7 @@ void redis_scan_asks(struct store *base, const struct store_scan *scan, store_ro
     }
     page->index = scan->index;
     page->principal = redis_copy(op, scan->key);
-    page_begin(op, page, scan->limit, row);
-    asks_say(op, page);
-    redis_op_send(op);
+    page_begin(op, page, &asks_listing, scan->limit, row);
 }
 
 /* --- small records --- */
@@ -358,19 +350,14 @@ static size_t before_key(struct redis_op *op, const struct page *page)
     return redis_value_name(op, page->kind, STR_NONE).len;
 }
 
-static void values_read(struct redis_op *op, struct page *page)
+static void value_read(struct redis_op *op, const struct page *page, const struct named *named)
 {
-    size_t before = before_key(op, page);
+    struct str key = str_skip(named->name, before_key(op, page));
 
-    redis_op_more(op);
-    op->phase = 1;
-    for (size_t i = 0; i < page->count; i++) {
-        struct str name = page->found[i].name;
-        struct str at = redis_key(op, str_skip(name, before), "k:", name);
-        redis_op_say(op, (struct str[]){ STR("HMGET"), at, STR("v"), STR("d") }, 4);
-    }
-    if (!page->count)
-        op->more = false;
+    redis_op_say(
+        op,
+        (struct str[]){ STR("HMGET"), redis_key(op, key, "k:", named->name), STR("v"), STR("d") },
+        4);
 }
 
 static void value_row(struct redis_op *op, const struct page *page, const struct redis_value *reply)
@@ -390,32 +377,15 @@ static void value_row(struct redis_op *op, const struct page *page, const struct
         redis_row_add(op, (struct store_row){ .value = value });
 }
 
-static void values_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+static struct str value_cursor(struct redis_op *op, const struct page *page,
+                               const struct named *last)
 {
-    struct page *page = page_of(op);
-
-    if (op->phase == 0) {
-        values_named(op, page, value);
-        if (at + 1 < op->expected)
-            return;
-        if (op->arena.exhausted)
-            op->status = NOD_E_LIMIT;
-        else if (page_settle(page))
-            values_read(op, page);
-        else
-            page_names_again(op, page, values_say);
-        return;
-    }
-    if (page->next == at && (page->next == 0 || page_room(op))) {
-        value_row(op, page, value);
-        page->next++;
-    }
-    if (at + 1 == op->expected && (page->more || page->next < page->count))
-        op->reply.cursor =
-            marked(op, '.', str_skip(page->found[page->next - 1].name, before_key(op, page)));
+    return marked(op, '.', str_skip(last->name, before_key(op, page)));
 }
 
-static const struct redis_verb values_verb = { "list", values_reply };
+static const struct listing values_listing = { values_say, values_named, value_read, value_row,
+                                               value_cursor };
+static const struct redis_verb values_verb = { "list", page_reply };
 
 void redis_list(struct store *base, const struct store_list *list, store_row_fn *row,
                 store_done *done, void *data)
@@ -432,7 +402,5 @@ void redis_list(struct store *base, const struct store_list *list, store_row_fn 
     page->cursor.given = list->cursor.len > 0;
     if (page->cursor.given)
         page->cursor.name = redis_value_name(op, page->kind, str_skip(list->cursor, 1));
-    page_begin(op, page, list->limit, row);
-    values_say(op, page);
-    redis_op_send(op);
+    page_begin(op, page, &values_listing, list->limit, row);
 }

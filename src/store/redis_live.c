@@ -202,10 +202,8 @@ static void calls_say(struct redis_op *op, struct living *living)
 
     redis_op_more(op);
     op->phase = LIVE_CALLS;
-    for (size_t i = living->next; i < living->count && said < living->most; i++, said++) {
-        struct str id = id_str(&living->calls[i].id);
-        redis_op_say(op, (struct str[]){ STR("HGETALL"), redis_key(op, id, "c:", id) }, 2);
-    }
+    for (size_t i = living->next; i < living->count && said < living->most; i++, said++)
+        redis_say_call(op, id_str(&living->calls[i].id));
     if (!said)
         op->more = false;
 }

@@ -61,12 +61,6 @@ struct str redis_key(struct redis_op *op, struct str of, const char *letter, str
     return redis_shard_key(op, redis_shard(of), letter, tail);
 }
 
-/* Channels are not separated by database, so the number is part of the name. */
-struct str redis_channel(const struct redis_store *store, struct arena *arena, struct str node)
-{
-    return arena_fmt(arena, "%swake:%d:" STR_FMT, store->url.prefix, store->url.db, STR_ARG(node));
-}
-
 /* --- making one --- */
 
 struct redis_op *redis_op_new(struct redis_store *store, const struct redis_verb *verb,
@@ -290,6 +284,12 @@ bool redis_op_said(struct redis_op *op, const struct redis_value *value)
     else if (said != SAID_DONE && said != SAID_RUNS)
         redis_op_refused(op, value);
     return op->status == NOD_OK;
+}
+
+void redis_reply_said(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    (void)at;
+    redis_op_said(op, value);
 }
 
 /* --- deadlines --- */

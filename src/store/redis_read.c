@@ -212,14 +212,8 @@ bool redis_read_beside(struct str text, struct call_record *call, size_t *pendin
 
 /* --- the journal --- */
 
-struct part { /* one item of the journal */
-    struct part *next;
-    struct entry *entries;
-    size_t count;
-};
-
 static nod_status read_item(struct codec *codec, const struct fields *fields, struct str call,
-                            struct str item, struct arena *arena, struct part *part)
+                            struct str item, struct arena *arena, struct codec_part *part)
 {
     if (!item.len || item.at[0] != '@')
         return codec_read_entries(codec, call, item, arena, &part->entries, &part->count);
@@ -250,44 +244,22 @@ static struct str item_name(char name[FIELD_MAX], int64_t at)
     return str_n(name, len);
 }
 
-static nod_status join_parts(const struct part *first, size_t count, struct arena *arena,
-                             struct call_record *call)
-{
-    struct entry *all = count ? arena_alloc(arena, count * sizeof(*all)) : NULL;
-    size_t at = 0;
-
-    if (count && !all)
-        return NOD_E_LIMIT;
-    for (const struct part *part = first; part; part = part->next) {
-        if (part->count)
-            memcpy(all + at, part->entries, part->count * sizeof(*all));
-        at += part->count;
-    }
-    call->entries = all;
-    call->entry_count = count;
-    return NOD_OK;
-}
-
 static nod_status redis_read_journal(struct codec *codec, const struct fields *fields,
                                      int64_t items, struct arena *arena, struct call_record *call)
 {
-    struct part *first = NULL, **end = &first;
+    struct codec_parts parts = { 0 };
     char name[FIELD_MAX];
-    size_t count = 0;
 
     for (int64_t i = 0; i < items; i++) {
-        struct part *part = ARENA_NEW(arena, struct part);
+        struct codec_part *part = codec_parts_add(&parts, arena);
         if (!part)
             return NOD_E_LIMIT;
         nod_status status = read_item(codec, fields, call->id,
                                       redis_text(field(fields, item_name(name, i))), arena, part);
         if (status != NOD_OK)
             return status;
-        *end = part;
-        end = &part->next;
-        count += part->count;
     }
-    return join_parts(first, count, arena, call);
+    return codec_parts_join(&parts, arena, call);
 }
 
 /* --- calls --- */

@@ -8,22 +8,10 @@
  *
  * Pointers to the asks are sent before the script, in the same batch of commands.
  */
-#include "core/record.h"
 #include "store/redis_inside.h"
+#include "store/specs.h"
 
-struct saving {
-    struct str token, node;
-    const struct call_record *open;
-    uint64_t epoch;
-    uint32_t notices;
-    const struct entry *entries;
-    size_t entry_count;
-    const struct ask_record *asks;
-    size_t ask_count;
-    int64_t keep_for_ms;
-    bool handed;
-    bool parks;
-};
+static const struct redis_verb park_verb;
 
 enum {
     SAVE_WORDS = 20,
@@ -65,78 +53,78 @@ static void ask_words(struct redis_op *op, const struct ask_record *given, struc
 }
 
 /* The same without sensitive content; nothing if there is none. */
-static struct str save_erased(struct redis_op *op, const struct saving *saving, struct str scope)
+static struct str save_erased(struct redis_op *op, const struct park_spec *park, struct str scope)
 {
     struct entry *entries = NULL;
 
-    for (size_t i = 0; i < saving->entry_count; i++) {
-        if (!saving->entries[i].sensitive || !saving->entries[i].content.len)
+    for (size_t i = 0; i < park->entry_count; i++) {
+        if (!park->entries[i].sensitive || !park->entries[i].content.len)
             continue;
         if (!entries) {
-            entries = arena_alloc(&op->arena, saving->entry_count * sizeof(*entries));
+            entries = arena_alloc(&op->arena, park->entry_count * sizeof(*entries));
             if (!entries)
                 return STR_NONE; /* the arena is exhausted: nothing is sent */
-            memcpy(entries, saving->entries, saving->entry_count * sizeof(*entries));
+            memcpy(entries, park->entries, park->entry_count * sizeof(*entries));
         }
         entries[i].content = STR_NONE;
     }
     if (!entries)
         return STR_NONE;
     return redis_kept(op, codec_write_entries(&op->store->codec, scope, id_str(&op->call), entries,
-                                              saving->entry_count, &op->store->record));
+                                              park->entry_count, &op->store->record));
 }
 
 /* What stays of a call when its content goes; nothing if that would be the same. */
-static struct str save_small(struct redis_op *op, const struct saving *saving)
+static struct str save_small(struct redis_op *op, const struct park_spec *park)
 {
     struct call_record small;
 
-    if (!saving->open || saving->open->args.len <= SMALL_ARGS_MOST)
+    if (!park->open || park->open->args.len <= SMALL_ARGS_MOST)
         return STR_NONE;
-    small = *saving->open;
+    small = *park->open;
     small.args = small.uri = small.caller = small.client = STR_NONE;
     return redis_kept(op, codec_write_call(&op->store->codec, &small, &op->store->record));
 }
 
-static void save_say(struct redis_op *op, const struct saving *saving, struct str scope,
+static void save_say(struct redis_op *op, const struct park_spec *park, struct str scope,
                      bool refuse)
 {
     struct redis_store *store = op->store;
     struct str call = id_str(&op->call);
-    size_t count = SAVE_WORDS + ASK_WORDS * saving->ask_count;
+    size_t count = SAVE_WORDS + ASK_WORDS * park->ask_count;
     struct str *words = arena_alloc(&op->arena, count * sizeof(*words));
 
-    if (saving->ask_count > REDIS_ASKS_MOST || !words) {
+    if (park->ask_count > REDIS_ASKS_MOST || !words) {
         redis_op_end(op, NOD_E_LIMIT);
         return;
     }
-    words[0] = saving->token;
-    words[1] = redis_digits(op, (int64_t)saving->epoch);
-    words[2] = saving->node;
-    words[3] = redis_digits(op, saving->notices);
-    words[4] = saving->parks ? STR("p") : STR("a");
-    words[5] = saving->open ? STR("1") : STR_NONE;
+    words[0] = park->token;
+    words[1] = redis_digits(op, (int64_t)park->epoch);
+    words[2] = park->node;
+    words[3] = redis_digits(op, park->notices);
+    words[4] = op->verb == &park_verb ? STR("p") : STR("a");
+    words[5] = park->open ? STR("1") : STR_NONE;
     words[6] = words[7] = STR_NONE;
-    if (saving->open)
-        words[6] = redis_kept(op, codec_write_call(&store->codec, saving->open, &store->record));
-    if (saving->entry_count)
-        words[7] = redis_kept(op, codec_write_entries(&store->codec, scope, call, saving->entries,
-                                                      saving->entry_count, &store->record));
-    words[8] = redis_digits(op, (int64_t)saving->entry_count);
+    if (park->open)
+        words[6] = redis_kept(op, codec_write_call(&store->codec, park->open, &store->record));
+    if (park->entry_count)
+        words[7] = redis_kept(op, codec_write_entries(&store->codec, scope, call, park->entries,
+                                                      park->entry_count, &store->record));
+    words[8] = redis_digits(op, (int64_t)park->entry_count);
     words[9] = call;
     words[10] = store->node;
-    words[11] = redis_my_channel(op);
-    words[12] = save_erased(op, saving, scope);
+    words[11] = store->channels;
+    words[12] = save_erased(op, park, scope);
     words[13] = refuse ? STR("1") : STR("0");
-    words[14] = saving->open ? redis_owner(op, saving->open->principal) : STR_NONE;
-    words[15] = saving->handed ? STR("1") : STR("0");
-    words[16] = redis_digits(op, redis_life(saving->keep_for_ms));
+    words[14] = park->open ? redis_owner(op, park->open->principal) : STR_NONE;
+    words[15] = park->handed ? STR("1") : STR("0");
+    words[16] = redis_digits(op, redis_life(park->keep_for_ms));
     words[17] = redis_used(op);
-    words[18] = save_small(op, saving);
-    words[19] = redis_digits(op, saving->open ? saving->open->version : 0);
-    for (size_t i = 0; i < saving->ask_count; i++) {
-        ask_words(op, &saving->asks[i], scope, words + SAVE_WORDS + ASK_WORDS * i);
-        say_pointer(op, &saving->asks[i], saving->keep_for_ms);
+    words[18] = save_small(op, park);
+    words[19] = redis_digits(op, park->open ? park->open->version : 0);
+    for (size_t i = 0; i < park->ask_count; i++) {
+        ask_words(op, &park->asks[i], scope, words + SAVE_WORDS + ASK_WORDS * i);
+        say_pointer(op, &park->asks[i], park->keep_for_ms);
     }
     struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE),
                           redis_key(op, call, "d", STR_NONE) };
@@ -148,7 +136,7 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
 enum { SAVE_LOOK, SAVE_COUNT, SAVE_LAPSE, SAVE_SPARES, SAVE_ROOM, SAVE_NOW };
 
 struct held { /* the arguments, until they can be sent */
-    struct saving saving;
+    struct park_spec park;
     struct str scope;
     struct redis_count *count; /* NULL: there is room */
     struct redis_room *room;   /* being made */
@@ -157,7 +145,7 @@ struct held { /* the arguments, until they can be sent */
 
 static void save_held(struct redis_op *op, const struct held *held, bool refuse)
 {
-    save_say(op, &held->saving, held->scope, refuse);
+    save_say(op, &held->park, held->scope, refuse);
     op->phase = SAVE_NOW;
 }
 
@@ -232,96 +220,56 @@ static void save_reply(struct redis_op *op, size_t at, const struct redis_value 
 static const struct redis_verb park_verb = { "park", save_reply };
 static const struct redis_verb append_verb = { "append", save_reply };
 
-static const struct ask_record *redis_copy_asks(struct redis_op *op, const struct saving *saving)
-{
-    struct ask_record *asks =
-        arena_alloc(&op->arena, (saving->ask_count + 1) * sizeof(*saving->asks));
-
-    for (size_t i = 0; asks && i < saving->ask_count; i++)
-        asks[i] = ask_record_copy(&op->arena, &saving->asks[i]);
-    return asks;
-}
-
-static const struct call_record *redis_copy_call(struct redis_op *op,
-                                                 const struct call_record *call)
-{
-    struct call_record *made = ARENA_NEW(&op->arena, struct call_record);
-
-    if (made)
-        *made = call_record_copy(&op->arena, call);
-    return made;
-}
-
 /* Keeps everything the operation needs later. If it does not fit, the arena is exhausted, and
  * nothing is sent. */
-static struct held *hold(struct redis_op *op, const struct saving *saving, struct str scope)
+static struct held *hold(struct redis_op *op, const struct park_spec *park, struct str scope)
 {
     struct held *held = ARENA_NEW(&op->arena, struct held);
-    struct entry *entries =
-        arena_alloc(&op->arena, (saving->entry_count + 1) * sizeof(*saving->entries));
-    char *text =
-        arena_alloc(&op->arena, entries_text_bytes(saving->entries, saving->entry_count) + 1);
 
-    if (!held || !entries || !text)
+    if (!held || !park_copy(&op->arena, park, &held->park))
         return NULL;
-    held->saving = *saving;
-    held->saving.token = redis_copy(op, saving->token);
-    held->saving.node = redis_copy(op, saving->node);
-    entries_copy(entries, saving->entries, saving->entry_count, &text);
-    held->saving.entries = entries;
-    held->saving.asks = redis_copy_asks(op, saving);
-    held->saving.open = saving->open ? redis_copy_call(op, saving->open) : NULL;
     held->scope = redis_copy(op, scope);
-    return held->saving.asks && (held->saving.open || !saving->open) ? held : NULL;
+    return held;
 }
 
-/* New questions: those that come back with their call are not counted again. */
-static size_t new_asks(const struct saving *saving)
+/* What has to be counted first; NULL: there is room. */
+static struct redis_count *counted_first(struct redis_op *op, const struct park_spec *park)
 {
-    size_t count = 0;
+    struct redis_more more = { 0 };
 
-    for (size_t i = 0; i < saving->ask_count; i++)
-        count += saving->asks[i].expires_ms == 0;
-    return count;
-}
-
-static struct redis_count *counted_first(struct redis_op *op, const struct saving *saving)
-{
-    struct redis_more more = { .asks = new_asks(saving) };
-
-    if (!kept_is_new(saving->open != NULL, saving->entry_count, saving->ask_count, more.asks))
+    for (size_t i = 0; i < park->ask_count; i++) /* what comes back with its call was counted */
+        more.asks += park->asks[i].expires_ms == 0;
+    if (!kept_is_new(park->open != NULL, park->entry_count, park->ask_count, more.asks))
         return NULL;
-    more.bytes = (uint64_t)kept_park(saving->open, saving->entries, saving->entry_count,
-                                     saving->asks, saving->ask_count);
-    return redis_count_wanted(
-        op, saving->open ? saving->open->principal : saving->asks[0].principal, &more);
+    more.bytes = (uint64_t)kept_park(park->open, park->entries, park->entry_count, park->asks,
+                                     park->ask_count);
+    return redis_count_wanted(op, park->open ? park->open->principal : park->asks[0].principal,
+                              &more);
 }
 
-static void save_send(struct store *base, const struct redis_verb *verb, struct str call_id,
-                      const struct saving *saving, store_done *done, void *data)
+static void save_send(struct store *base, const struct redis_verb *verb,
+                      const struct park_spec *park, store_done *done, void *data)
 {
     struct redis_store *store = redis_of(base);
     struct redis_op *op = redis_op_new(store, verb, done, data);
-    const struct known *known = redis_known(store, call_id);
-    bool fits = redis_plain(saving->token, saving->node);
+    const struct known *known = redis_known(store, park->call_id);
+    bool fits = redis_plain(park->token, park->node);
 
-    if (!redis_is_id(call_id) || !fits) {
-        redis_op_end(op, saving->open || !fits ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
+    if (!redis_is_id(park->call_id) || !fits) {
+        redis_op_end(op, park->open || !fits ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
         return;
     }
-    op->call = id_of(call_id);
-    struct str scope = saving->open ? saving->open->scope
-                       : known      ? redis_known_scope(known)
-                                    : STR_NONE;
-    bool looks = !saving->open && !known && (saving->entry_count || saving->ask_count);
-    struct redis_count *count = counted_first(op, saving);
-    if (saving->open)
+    op->call = id_of(park->call_id);
+    struct str scope = park->open ? park->open->scope : known ? redis_known_scope(known) : STR_NONE;
+    bool looks = !park->open && !known && (park->entry_count || park->ask_count);
+    struct redis_count *count = counted_first(op, park);
+    if (park->open)
         op->key = arena_str(&op->arena, scope);
     if (!looks && !count) {
-        save_say(op, saving, scope, false);
+        save_say(op, park, scope, false);
         op->phase = SAVE_NOW;
     } else {
-        struct held *held = hold(op, saving, scope);
+        struct held *held = hold(op, park, scope);
         if (held)
             held->count = count;
         op->with = held;
@@ -337,38 +285,16 @@ static void save_send(struct store *base, const struct redis_verb *verb, struct 
 
 void redis_park(struct store *store, const struct park_spec *park, store_done *done, void *data)
 {
-    struct saving saving = { .token = park->token,
-                             .node = park->node,
-                             .open = park->open,
-                             .epoch = park->epoch,
-                             .notices = park->notices,
-                             .entries = park->entries,
-                             .entry_count = park->entry_count,
-                             .asks = park->asks,
-                             .ask_count = park->ask_count,
-                             .keep_for_ms = park->keep_for_ms,
-                             .handed = park->handed,
-                             .parks = true };
-
-    save_send(store, &park_verb, park->call_id, &saving, done, data);
+    save_send(store, &park_verb, park, done, data);
 }
 
 void redis_append(struct store *store, const struct append_spec *append, store_done *done,
                   void *data)
 {
-    struct saving saving = { .token = append->token,
-                             .node = append->node,
-                             .open = append->open,
-                             .epoch = append->epoch,
-                             .notices = append->notices,
-                             .entries = append->entries,
-                             .entry_count = append->entry_count,
-                             .keep_for_ms = append->keep_for_ms,
-                             .handed = append->handed };
+    struct park_spec park = park_of_append(append);
 
-    if (append->clears) {
+    if (append->clears)
         redis_clear(store, append, done, data);
-        return;
-    }
-    save_send(store, &append_verb, append->call_id, &saving, done, data);
+    else
+        save_send(store, &append_verb, &park, done, data);
 }

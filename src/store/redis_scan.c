@@ -16,8 +16,7 @@ enum {
     CANDIDATES_MOST = 16384, /* asks looked at in one scan */
 };
 
-/* Reads the call whose id follows a shard's letter. */
-static void scan_say_call(struct redis_op *op, struct str call)
+void redis_say_call(struct redis_op *op, struct str call)
 {
     redis_op_say(op, (struct str[]){ STR("HGETALL"), redis_key(op, call, "c:", call) }, 2);
 }
@@ -59,7 +58,7 @@ void redis_load_call(struct store *base, struct str call_id, store_done *done, v
         return;
     }
     op->call = id_of(call_id);
-    scan_say_call(op, call_id);
+    redis_say_call(op, call_id);
     redis_op_send(op);
 }
 
@@ -168,8 +167,8 @@ struct redis_value redis_keep_value(struct redis_op *op, const struct redis_valu
     return made;
 }
 
-/* False: it does not exist, or cannot be read. */
-static bool row_ask(struct redis_op *op, struct str id, const struct redis_value *value)
+bool redis_row_ask(struct redis_op *op, struct str id, const struct redis_value *value,
+                   bool (*fits)(const struct redis_op *op, const struct ask_record *ask))
 {
     struct redis_value meta = redis_keep_value(op, redis_item(value, 0));
     struct redis_value record = redis_keep_value(op, redis_item(value, 1));
@@ -180,7 +179,7 @@ static bool row_ask(struct redis_op *op, struct str id, const struct redis_value
     bool read = ask && redis_read_ask(&op->store->codec, id, &meta, &record, &answer, &op->arena,
                                       ask) == NOD_OK;
     op->store->codec.again = false;
-    if (!read || ask->state != ASK_PENDING)
+    if (!read || !fits(op, ask))
         return false;
     /* The operation that ends it will know only its id, and its pointer may be gone by now. */
     redis_know(op->store, id, ask->call_id, ask->scope, ask->sensitive);
@@ -239,7 +238,7 @@ void redis_load_with_asks(struct store *base, struct str call_id, size_t most, s
     scanning->most = most < REDIS_SCAN_MOST ? most : REDIS_SCAN_MOST;
     scanning->end = &scanning->first;
     op->call = id_of(call_id);
-    scan_say_call(op, call_id);
+    redis_say_call(op, call_id);
     redis_op_send(op);
 }
 
@@ -278,6 +277,12 @@ static void due_named(struct redis_op *op, struct scanning *scanning,
     }
 }
 
+static bool due_fits(const struct redis_op *op, const struct ask_record *ask)
+{
+    (void)op;
+    return ask->state == ASK_PENDING;
+}
+
 enum { DUE_NAMES, DUE_ASKS };
 
 /* What was named could not be read, or has changed: reads the next. */
@@ -298,7 +303,7 @@ static void due_reply(struct redis_op *op, size_t at, const struct redis_value *
 
     if (op->phase == DUE_ASKS) {
         size_t before = op->arena.used;
-        if (scan_room_left(op, scanning) && !row_ask(op, scanning->at->ask, value))
+        if (scan_room_left(op, scanning) && !redis_row_ask(op, scanning->at->ask, value, due_fits))
             scanning->left_out += op->arena.used - before;
         scanning->at = scanning->at->next;
         if (at + 1 == op->expected && scanning->full_page && scan_room_left(op, scanning) &&
@@ -340,7 +345,7 @@ static void scan_begin(struct store *base, const struct store_scan *scan, store_
     if (scan->index == STORE_ASKS_DUE)
         due_say(op, scanning);
     else
-        scan_say_call(op, scan->key);
+        redis_say_call(op, scan->key);
     redis_op_send(op);
 }
 

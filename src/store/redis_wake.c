@@ -7,6 +7,8 @@
  * sent while the connection was away is lost; the record is the truth, and every waiting call looks
  * at it when the subscription is back.
  */
+#include <stdio.h>
+
 #include "base/mem.h"
 #include "store/redis_inside.h"
 
@@ -17,12 +19,6 @@ static void wake_ready(struct redis_link *link)
     redis_ops_flow(store);
     if (store->wake)
         store->wake(store->wake_data, STR_NONE);
-}
-
-static void wake_down(struct redis_link *link, const char *why)
-{
-    (void)link;
-    (void)why; /* operations wait from now on; if one waits too long, it says why */
 }
 
 static void wake_value(struct redis_link *link, const struct redis_value *value)
@@ -37,7 +33,8 @@ static void wake_value(struct redis_link *link, const struct redis_value *value)
         store->wake(store->wake_data, id_str(&id));
 }
 
-static const struct redis_link_events wake_events = { wake_ready, wake_down, wake_value };
+/* While it is away operations wait; if one waits too long, it says why. */
+static const struct redis_link_events wake_events = { .ready = wake_ready, .value = wake_value };
 
 bool redis_watching(const struct redis_store *store)
 {
@@ -51,20 +48,14 @@ void redis_watch(struct store *base, struct str node, void (*wake)(void *data, s
 
     store->wake = wake;
     store->wake_data = data;
-    if (store->node_text && str_eq(store->node, node))
+    if (store->channel_text && str_eq(store->node, node))
         return;
     redis_link_destroy(store->wakes);
-    store->wakes = NULL;
-    mem_free(store->node_text);
     mem_free(store->channel_text);
-    store->node_text = str_dup(node);
-    store->node = str_n(store->node_text, node.len);
-
-    struct arena arena;
-    arena_init(&arena, REDIS_REPLY_BYTES);
-    struct str channel = redis_channel(store, &arena, node);
-    store->channel_text = str_dup(channel);
+    size_t len = store->channels.len + node.len;
+    store->channel_text = mem_alloc(len + 1);
+    snprintf(store->channel_text, len + 1, "%s" STR_FMT, store->channels_text, STR_ARG(node));
+    store->node = str_n(store->channel_text + store->channels.len, node.len);
     store->wakes = redis_link_create(store->loop, &store->url, store->tls,
-                                     str_n(store->channel_text, channel.len), &wake_events, store);
-    arena_finish(&arena);
+                                     str_n(store->channel_text, len), &wake_events, store);
 }

@@ -46,11 +46,6 @@ struct str redis_used(struct redis_op *op)
     return op->store->used_ms ? redis_digits(op, op->store->used_ms) : STR("+inf");
 }
 
-struct str redis_my_channel(struct redis_op *op)
-{
-    return op->store->channels;
-}
-
 struct str redis_copy(struct redis_op *op, struct str s)
 {
     return s.len ? arena_str(&op->arena, s) : STR_NONE;
