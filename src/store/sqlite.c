@@ -14,8 +14,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/record.h"
 #include "store/claim_rules.h"
+#include "store/specs.h"
 
 static struct sqlite_store *of(struct store *store)
 {
@@ -28,12 +28,6 @@ struct delivery {
     struct sqlite_mailbox *mailbox;
     struct list ops;
 };
-
-static void sent(struct sqlite_store *store)
-{
-    store->in_flight++;
-    loop_hold(store->loop);
-}
 
 static void came_back(struct sqlite_store *store)
 {
@@ -145,12 +139,13 @@ static struct sqlite_op *op_new(struct sqlite_store *store, const struct sqlite_
     return op;
 }
 
-static void op_submit(struct sqlite_store *store, struct sqlite_side *side, struct sqlite_op *op)
+static void op_submit(struct sqlite_store *store, struct sqlite_op *op)
 {
-    sent(store);
+    store->in_flight++;
+    loop_hold(store->loop);
     if (op->arena.exhausted)
         op->status = NOD_E_LIMIT;
-    else if (sqlite_side_submit(side, op))
+    else if (sqlite_side_submit(op->verb->reads ? &store->reader : &store->writer, op))
         return;
     else
         op->status = NOD_E_STORE;
@@ -170,171 +165,129 @@ static struct str copy(struct sqlite_op *op, struct str s)
     return s.len ? arena_str(&op->arena, s) : STR_NONE;
 }
 
-static const struct call_record *lite_copy_call(struct sqlite_op *op,
-                                                const struct call_record *call)
-{
-    if (!call)
-        return NULL;
-    struct call_record *made = ARENA_NEW(&op->arena, struct call_record);
-    if (!made)
-        return NULL;
-    *made = call_record_copy(&op->arena, call);
-    return made;
-}
-
-static void copy_entries(struct sqlite_op *op, const struct entry *entries, size_t count)
-{
-    if (count == 0)
-        return;
-    op->entries = arena_alloc(&op->arena, count * sizeof(*entries));
-    char *text = arena_alloc(&op->arena, entries_text_bytes(entries, count) + 1);
-    if (!op->entries || !text)
-        return;
-    entries_copy(op->entries, entries, count, &text);
-    op->entry_count = count;
-}
-
-static void lite_copy_asks(struct sqlite_op *op, const struct ask_record *asks, size_t count)
-{
-    if (count == 0)
-        return;
-    op->asks = arena_alloc(&op->arena, count * sizeof(*asks));
-    for (size_t i = 0; op->asks && i < count; i++) {
-        struct ask_record *ask = &op->asks[i];
-        *ask = ask_record_copy(&op->arena, &asks[i]);
-        ask->call_id = op->id;
-        op->new_asks += asks[i].expires_ms == 0;
-    }
-    op->ask_count = count;
-}
-
-static void op_save(struct store *store, const struct sqlite_verb *verb,
-                    const struct park_spec *park, store_done *done, void *data)
+/* An operation on what `id` names: a call, an ask, or a small record of this kind. */
+static struct sqlite_op *op_on(struct store *store, const struct sqlite_verb *verb, struct str kind,
+                               struct str id, store_done *done, void *data)
 {
     struct sqlite_op *op = op_new(of(store), verb, done, data);
 
-    op->token = copy(op, park->token);
-    op->id = copy(op, park->call_id);
-    op->node = copy(op, park->node);
-    op->epoch = park->epoch;
-    op->notices = park->notices;
-    op->keep_for_ms = park->keep_for_ms;
-    op->handed = park->handed;
-    op->open = lite_copy_call(op, park->open);
-    copy_entries(op, park->entries, park->entry_count);
-    lite_copy_asks(op, park->asks, park->ask_count);
-    op_submit(of(store), &of(store)->writer, op);
+    op->kind = copy(op, kind);
+    op->id = copy(op, id);
+    return op;
 }
 
 /* --- the vtable --- */
 
-static const struct sqlite_verb verb_park = { "park", sqlite_park };
-static const struct sqlite_verb verb_append = { "append", sqlite_append };
-static const struct sqlite_verb verb_clear = { "append", sqlite_clear };
-static const struct sqlite_verb verb_claim = { "claim", sqlite_claim };
-static const struct sqlite_verb verb_take = { "take", sqlite_take };
-static const struct sqlite_verb verb_finish = { "finish", sqlite_finish };
-static const struct sqlite_verb verb_fetched = { "fetched", sqlite_fetched };
-static const struct sqlite_verb verb_cancel = { "cancel", sqlite_cancel };
-static const struct sqlite_verb verb_load_call = { "load_call", sqlite_load_call };
-static const struct sqlite_verb verb_load_ask = { "load_ask", sqlite_load_ask };
-static const struct sqlite_verb verb_scan = { "scan", sqlite_scan };
-static const struct sqlite_verb verb_put = { "put", sqlite_put };
-static const struct sqlite_verb verb_get = { "get", sqlite_get };
-static const struct sqlite_verb verb_del = { "del", sqlite_del };
-static const struct sqlite_verb verb_list = { "list", sqlite_list };
-static const struct sqlite_verb verb_beat = { "beat", sqlite_beat };
+static void op_save(struct store *store, const struct park_spec *given, bool parks,
+                    store_done *done, void *data)
+{
+    static const struct sqlite_verb park_verb = { "park", sqlite_save, false };
+    static const struct sqlite_verb append_verb = { "append", sqlite_save, false };
+    struct sqlite_op *op = op_new(of(store), parks ? &park_verb : &append_verb, done, data);
+    struct park_spec park;
+
+    park_copy(&op->arena, given, &park);
+    op->parks = parks;
+    op->token = park.token;
+    op->id = park.call_id;
+    op->node = park.node;
+    op->epoch = park.epoch;
+    op->notices = park.notices;
+    op->keep_for_ms = park.keep_for_ms;
+    op->handed = park.handed;
+    op->open = park.open;
+    op->entries = park.entries;
+    op->entry_count = park.entry_count;
+    op->asks = (struct ask_record *)(uintptr_t)park.asks;
+    op->ask_count = park.ask_count;
+    for (size_t i = 0; op->asks && i < op->ask_count; i++) {
+        op->asks[i].call_id = op->id;
+        op->new_asks += given->asks[i].expires_ms == 0;
+    }
+    op_submit(of(store), op);
+}
 
 static void op_park(struct store *store, const struct park_spec *park, store_done *done, void *data)
 {
-    op_save(store, &verb_park, park, done, data);
+    op_save(store, park, true, done, data);
 }
 
 static void op_append(struct store *store, const struct append_spec *append, store_done *done,
                       void *data)
 {
-    if (append->clears) {
-        struct sqlite_op *op = op_new(of(store), &verb_clear, done, data);
-        op->id = copy(op, append->call_id);
-        op->epoch = append->epoch;
-        op_submit(of(store), &of(store)->writer, op);
+    static const struct sqlite_verb verb = { "append", sqlite_clear, false };
+    struct park_spec park = park_of_append(append);
+
+    if (!append->clears) {
+        op_save(store, &park, false, done, data);
         return;
     }
-    op_save(store, &verb_append,
-            &(struct park_spec){ .token = append->token,
-                                 .open = append->open,
-                                 .node = append->node,
-                                 .call_id = append->call_id,
-                                 .epoch = append->epoch,
-                                 .notices = append->notices,
-                                 .entries = append->entries,
-                                 .entry_count = append->entry_count,
-                                 .keep_for_ms = append->keep_for_ms,
-                                 .handed = append->handed },
-            done, data);
+    struct sqlite_op *op = op_on(store, &verb, STR_NONE, append->call_id, done, data);
+    op->epoch = append->epoch;
+    op_submit(of(store), op);
 }
 
 static void op_claim(struct store *store, const struct claim_spec *claim, store_done *done,
                      void *data)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_claim, done, data);
-    size_t count = claim_check(claim) == NOD_OK ? claim->count : 0; /* 0: it is refused */
-    struct claim_item *items = arena_alloc(&op->arena, (count + 1) * sizeof(*items));
+    static const struct sqlite_verb verb = { "claim", sqlite_claim, false };
+    struct sqlite_op *op = op_new(of(store), &verb, done, data);
+    struct claim_spec given = *claim;
 
-    op->token = copy(op, claim->token);
-    op->claim = *claim;
-    op->claim.token = op->token;
-    op->claim.items = items;
-    op->claim.count = count;
-    op->claim.by = copy(op, claim->by);
-    op->claim.via = copy(op, claim->via);
-    op->claim.take_for = copy(op, claim->take_for);
-    for (size_t i = 0; items && i < count; i++) {
-        items[i] = claim->items[i];
-        items[i].ask_id = copy(op, claim->items[i].ask_id);
-        items[i].content = copy(op, claim->items[i].content);
-        items[i].note = copy(op, claim->items[i].note);
-    }
-    op_submit(of(store), &of(store)->writer, op);
+    if (claim_check(claim) != NOD_OK)
+        given.count = 0; /* it is refused */
+    claim_copy(&op->arena, &given, &op->claim);
+    op->token = op->claim.token;
+    op_submit(of(store), op);
 }
 
 static void op_take(struct store *store, const struct take_spec *take, store_done *done, void *data)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_take, done, data);
+    static const struct sqlite_verb verb = { "take", sqlite_take, false };
+    struct sqlite_op *op = op_on(store, &verb, STR_NONE, take->call_id, done, data);
 
     op->token = copy(op, take->token);
-    op->id = copy(op, take->call_id);
     op->node = copy(op, take->node);
     op->why = take->why;
-    op_submit(of(store), &of(store)->writer, op);
+    op_submit(of(store), op);
+}
+
+static void op_end(struct store *store, const struct finish_spec *end, enum call_state state,
+                   store_done *done, void *data)
+{
+    static const struct sqlite_verb finish = { "finish", sqlite_end, false };
+    static const struct sqlite_verb cancel = { "cancel", sqlite_end, false };
+    struct sqlite_op *op = op_on(store, state == CALL_STORED_FINISHED ? &finish : &cancel, STR_NONE,
+                                 end->call_id, done, data);
+
+    op->state = state;
+    op->token = copy(op, end->token);
+    op->epoch = end->epoch;
+    op->content = copy(op, end->result);
+    op->keep_for_ms = end->keep_for_ms;
+    op->handed = end->handed;
+    op->fetched = end->fetched;
+    op_submit(of(store), op);
 }
 
 static void op_finish(struct store *store, const struct finish_spec *finish, store_done *done,
                       void *data)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_finish, done, data);
-
-    op->token = copy(op, finish->token);
-    op->id = copy(op, finish->call_id);
-    op->epoch = finish->epoch;
-    op->content = copy(op, finish->result);
-    op->keep_for_ms = finish->keep_for_ms;
-    op->handed = finish->handed;
-    op->fetched = finish->fetched;
-    op_submit(of(store), &of(store)->writer, op);
+    op_end(store, finish, CALL_STORED_FINISHED, done, data);
 }
 
-static void lite_not_minded(void *data, nod_status status, const struct store_reply *reply)
+static void op_cancel(struct store *store, struct str token, struct str call_id, struct str why,
+                      store_done *done, void *data)
 {
-    (void)data, (void)status, (void)reply;
+    op_end(store, &(struct finish_spec){ .token = token, .call_id = call_id, .result = why },
+           CALL_STORED_CANCELLED, done, data);
 }
 
 static void op_fetched(struct store *store, struct str call_id)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_fetched, lite_not_minded, NULL);
+    static const struct sqlite_verb verb = { "fetched", sqlite_fetched, false };
 
-    op->id = copy(op, call_id);
-    op_submit(of(store), &of(store)->writer, op);
+    op_submit(of(store), op_on(store, &verb, STR_NONE, call_id, NULL, NULL));
 }
 
 static void held(struct store *base, struct store_held *out)
@@ -348,101 +301,86 @@ static void held(struct store *base, struct store_held *out)
                                 .dropped = atomic_load(&store->kept_dropped) };
 }
 
-static void op_cancel(struct store *store, struct str token, struct str call_id, struct str why,
-                      store_done *done, void *data)
-{
-    struct sqlite_op *op = op_new(of(store), &verb_cancel, done, data);
-
-    op->token = copy(op, token);
-    op->id = copy(op, call_id);
-    op->content = copy(op, why);
-    op_submit(of(store), &of(store)->writer, op);
-}
-
 static void op_load_call(struct store *store, struct str call_id, store_done *done, void *data)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_load_call, done, data);
+    static const struct sqlite_verb verb = { "load_call", sqlite_load_call, true };
 
-    op->id = copy(op, call_id);
-    op_submit(of(store), &of(store)->reader, op);
+    op_submit(of(store), op_on(store, &verb, STR_NONE, call_id, done, data));
 }
 
 static void op_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_load_ask, done, data);
+    static const struct sqlite_verb verb = { "load_ask", sqlite_load_ask, true };
 
-    op->id = copy(op, ask_id);
-    op_submit(of(store), &of(store)->reader, op);
+    op_submit(of(store), op_on(store, &verb, STR_NONE, ask_id, done, data));
 }
 
 static void op_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
                     store_done *done, void *data)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_scan, done, data);
+    static const struct sqlite_verb verb = { "scan", sqlite_scan, true };
+    struct sqlite_op *op = op_on(store, &verb, STR_NONE, scan->key, done, data);
 
     op->scan = *scan;
-    op->id = op->scan.key = copy(op, scan->key);
+    op->scan.key = op->id;
     op->scan.cursor = copy(op, scan->cursor);
     op->row = row;
-    op_submit(of(store), &of(store)->reader, op);
+    op_submit(of(store), op);
 }
 
 static void lite_put(struct store *store, struct str kind, struct str key, struct str value,
                      struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
                      void *data)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_put, done, data);
+    static const struct sqlite_verb verb = { "put", sqlite_put, false };
+    struct sqlite_op *op = op_on(store, &verb, kind, key, done, data);
 
-    op->kind = copy(op, kind);
-    op->id = copy(op, key);
     op->content = copy(op, value);
     op->whose = copy(op, whose);
     op->version = version;
     op->ttl_ms = ttl_ms;
-    op_submit(of(store), &of(store)->writer, op);
+    op_submit(of(store), op);
 }
 
 static void lite_get(struct store *store, struct str kind, struct str key, store_done *done,
                      void *data)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_get, done, data);
+    static const struct sqlite_verb verb = { "get", sqlite_get, true };
 
-    op->kind = copy(op, kind);
-    op->id = copy(op, key);
-    op_submit(of(store), &of(store)->reader, op);
+    op_submit(of(store), op_on(store, &verb, kind, key, done, data));
 }
 
 static void lite_del(struct store *store, struct str kind, struct str key, store_done *done,
                      void *data)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_del, done, data);
+    static const struct sqlite_verb verb = { "del", sqlite_del, false };
 
-    op->kind = copy(op, kind);
-    op->id = copy(op, key);
-    op_submit(of(store), &of(store)->writer, op);
+    op_submit(of(store), op_on(store, &verb, kind, key, done, data));
 }
 
 static void op_list(struct store *store, const struct store_list *list, store_row_fn *row,
                     store_done *done, void *data)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_list, done, data);
+    static const struct sqlite_verb verb = { "list", sqlite_list, true };
+    struct sqlite_op *op = op_on(store, &verb, list->kind, STR_NONE, done, data);
 
     op->list = *list;
-    op->kind = op->list.kind = copy(op, list->kind);
+    op->list.kind = op->kind;
     op->list.prefix = copy(op, list->prefix);
     op->list.cursor = copy(op, list->cursor);
     op->row = row;
-    op_submit(of(store), &of(store)->reader, op);
+    op_submit(of(store), op);
 }
 
 static void lite_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
                       void *data)
 {
-    struct sqlite_op *op = op_new(of(store), &verb_beat, done, data);
+    static const struct sqlite_verb verb = { "beat", sqlite_beat, false };
+    struct sqlite_op *op = op_new(of(store), &verb, done, data);
 
     op->node = copy(op, node);
     op->ttl_ms = ttl_ms;
-    op_submit(of(store), &of(store)->writer, op);
+    op_submit(of(store), op);
 }
 
 /* One process owns the file, so there is only one node to give hints to. */
@@ -467,15 +405,15 @@ static void look_run(struct sqlite_side *side, struct sqlite_op *op)
     op->status = op->status == NOD_E_NOT_FOUND ? NOD_OK : op->status;
 }
 
-static const struct sqlite_verb verb_look = { "look", look_run };
-
 static void look_due(void *data)
 {
+    static const struct sqlite_verb writes = { "look", look_run, false };
+    static const struct sqlite_verb reads = { "look", look_run, true };
     struct sqlite_store *store = data;
 
-    op_submit(store, &store->writer, op_new(store, &verb_look, NULL, NULL));
+    op_submit(store, op_new(store, &writes, NULL, NULL));
     if (atomic_load(&store->unreadable))
-        op_submit(store, &store->reader, op_new(store, &verb_look, NULL, NULL));
+        op_submit(store, op_new(store, &reads, NULL, NULL));
     sqlite_mark_look(store);
     timer_set(store->loop, &store->look, LITE_LOOK_EVERY_MS, look_due, store);
 }

@@ -166,7 +166,7 @@ static uint64_t lite_call_claimed(struct sqlite_side *side, struct sqlite_op *op
     query_int(&q, call->pending);
     query_text(&q, call->node);
     query_int(&q, call->handed);
-    sqlite_query_idle(&q, call);
+    query_int_or_null(&q, call->state == CALL_STORED_RUNNABLE, call->idle_ms);
     query_int(&q, side->moved_bytes);
     query_int(&q, call->n);
     query_run(&q);

@@ -72,6 +72,7 @@ struct sqlite_op;
 struct sqlite_verb {
     const char *name;
     void (*run)(struct sqlite_side *side, struct sqlite_op *op);
+    bool reads; /* on the reader's thread */
 };
 
 struct sqlite_row { /* of a scan */
@@ -97,10 +98,12 @@ struct sqlite_op {
     uint32_t notices;
     int64_t keep_for_ms;
     bool handed;
+    bool parks;            /* park, not append */
+    enum call_state state; /* finish, cancel */
     bool fetched;
     enum take_why why;
     const struct call_record *open;
-    struct entry *entries;
+    const struct entry *entries;
     size_t entry_count;
     struct ask_record *asks;
     size_t ask_count;
@@ -387,13 +390,10 @@ bool sqlite_wrote(struct sqlite_side *side, nod_status status);
 struct str sqlite_fresh(struct sqlite_side *side);
 void sqlite_journal_add(struct sqlite_side *side, const struct sqlite_call_row *row,
                         struct str call_id, const struct entry *entries, size_t count);
-void sqlite_query_idle(struct query *q, const struct sqlite_call_row *row);
-void sqlite_park(struct sqlite_side *side, struct sqlite_op *op);
-void sqlite_append(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_save(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_clear(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_take(struct sqlite_side *side, struct sqlite_op *op);
-void sqlite_finish(struct sqlite_side *side, struct sqlite_op *op);
-void sqlite_cancel(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_end(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_put(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_del(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_beat(struct sqlite_side *side, struct sqlite_op *op);
@@ -477,12 +477,19 @@ struct query query(struct sqlite_side *side, enum sql name);
 void query_text(struct query *q, struct str s);
 void query_blob(struct query *q, struct str s);
 void query_int(struct query *q, int64_t n);
-void query_null(struct query *q);
+void query_int_or_null(struct query *q, bool is, int64_t n);
 /* True: there is a row. A query without more rows, or that fails (side->error), has ended. */
 bool query_row(struct query *q);
 void query_end(struct query *q);
 /* After the binds: runs a statement without rows. False: side->error is set. */
 bool query_run(struct query *q);
+/* Runs a statement without rows whose only parameter is a number. */
+bool query_run_int(struct sqlite_side *side, enum sql name, int64_t n);
+/* A number that has a name in the file; 0: it is not there. */
+int64_t query_mark(struct sqlite_side *side, struct str name);
+void query_mark_set(struct sqlite_side *side, struct str name, int64_t value);
+/* A column of any statement, valid until its next step. */
+struct str query_column(sqlite3_stmt *stmt, int column);
 /* Each returns the next column. Text and blobs are copied into the arena. */
 int64_t query_get_int(struct query *q);
 struct str query_get_bytes(struct query *q, struct arena *arena);

@@ -12,14 +12,6 @@
 
 #include <stdio.h>
 
-static struct str mark_column_bytes(sqlite3_stmt *stmt, int column)
-{
-    const void *at = sqlite3_column_blob(stmt, column);
-    int len = sqlite3_column_bytes(stmt, column);
-
-    return at && len > 0 ? str_n(at, (size_t)len) : STR_NONE;
-}
-
 /* The oldest and the newest of each kind that counts: id, scope, record. */
 static const struct {
     enum codec_kind kind;
@@ -41,8 +33,8 @@ static void lite_look_around(struct sqlite_side *side, struct mark_look *look)
         if (sqlite3_prepare_v2(side->db, looks[i].rows, -1, &stmt, NULL) == SQLITE_OK) {
             sqlite3_bind_int(stmt, 1, MARK_LOOKS);
             while (sqlite3_step(stmt) == SQLITE_ROW)
-                mark_saw(look, side->codec.ring, looks[i].kind, mark_column_bytes(stmt, 0),
-                         mark_column_bytes(stmt, 1), mark_column_bytes(stmt, 2));
+                mark_saw(look, side->codec.ring, looks[i].kind, query_column(stmt, 0),
+                         query_column(stmt, 1), query_column(stmt, 2));
         }
         sqlite3_finalize(stmt);
     }

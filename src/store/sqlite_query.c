@@ -207,9 +207,11 @@ void query_int(struct query *q, int64_t n)
         query_check(q, sqlite3_bind_int64(q->stmt, ++q->bound, n));
 }
 
-void query_null(struct query *q)
+void query_int_or_null(struct query *q, bool is, int64_t n)
 {
-    if (q->stmt)
+    if (is)
+        query_int(q, n);
+    else if (q->stmt)
         query_check(q, sqlite3_bind_null(q->stmt, ++q->bound));
 }
 
@@ -245,19 +247,52 @@ bool query_run(struct query *q)
     return begun && !q->side->error;
 }
 
+bool query_run_int(struct sqlite_side *side, enum sql name, int64_t n)
+{
+    struct query q = query(side, name);
+
+    query_int(&q, n);
+    return query_run(&q);
+}
+
+int64_t query_mark(struct sqlite_side *side, struct str name)
+{
+    struct query q = query(side, SQL_MARK_FIND);
+
+    query_text(&q, name);
+    int64_t value = query_row(&q) ? query_get_int(&q) : 0;
+    query_end(&q);
+    return value;
+}
+
+void query_mark_set(struct sqlite_side *side, struct str name, int64_t value)
+{
+    struct query q = query(side, SQL_MARK_SET);
+
+    query_text(&q, name);
+    query_int(&q, value);
+    query_run(&q);
+}
+
 int64_t query_get_int(struct query *q)
 {
     return sqlite3_column_int64(q->stmt, q->column++);
 }
 
+struct str query_column(sqlite3_stmt *stmt, int column)
+{
+    const void *at = sqlite3_column_blob(stmt, column);
+    int len = sqlite3_column_bytes(stmt, column);
+
+    return at && len > 0 ? str_n(at, (size_t)len) : STR_NONE;
+}
+
 struct str query_get_bytes(struct query *q, struct arena *arena)
 {
-    const void *at = sqlite3_column_blob(q->stmt, q->column);
-    int len = sqlite3_column_bytes(q->stmt, q->column++);
-    struct str s = STR_NONE;
+    struct str s = query_column(q->stmt, q->column++);
 
-    if (at && len > 0) {
-        s = arena_str(arena, str_n(at, (size_t)len));
+    if (s.len) {
+        s = arena_str(arena, s);
         if (!s.at)
             query_fail(q->side, SQLITE_NOMEM);
     }

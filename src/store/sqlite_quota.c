@@ -73,10 +73,7 @@ static int64_t lapsed_ms(struct sqlite_side *side)
 {
     if (side->lapsed_known)
         return side->lapsed_ms;
-    struct query q = query(side, SQL_MARK_FIND);
-    query_text(&q, lapsed_mark);
-    side->lapsed_ms = query_row(&q) ? query_get_int(&q) : 0;
-    query_end(&q);
+    side->lapsed_ms = query_mark(side, lapsed_mark);
     side->lapsed_known = !side->error;
     return side->lapsed_ms;
 }
@@ -94,26 +91,23 @@ static bool lite_fits(struct sqlite_side *side, int64_t owner, int64_t more, int
     return most <= 0 || lite_tally_of(side, owner)->pending + more <= most;
 }
 
-static enum store_quota full(struct sqlite_side *side, int64_t owner, int64_t more)
-{
-    const struct sqlite_store *store = side->store;
-
-    if (!lite_fits(side, owner, more, store->pending_most_each))
-        return STORE_QUOTA_PRINCIPAL;
-    return lite_fits(side, IN_ALL, more, store->pending_most) ? STORE_QUOTA_NONE : STORE_QUOTA_ALL;
-}
-
 enum store_quota sqlite_quota_full(struct sqlite_side *side, int64_t owner, int64_t more,
                                    int64_t now)
 {
-    enum store_quota quota;
+    const struct sqlite_store *store = side->store;
 
-    while ((quota = full(side, owner, more))) {
+    for (;;) {
+        enum store_quota quota = STORE_QUOTA_NONE;
+        if (!lite_fits(side, owner, more, store->pending_most_each))
+            quota = STORE_QUOTA_PRINCIPAL;
+        else if (!lite_fits(side, IN_ALL, more, store->pending_most))
+            quota = STORE_QUOTA_ALL;
+        if (!quota)
+            return quota;
         int64_t before = lapsed_ms(side);
         if (!sqlite_quota_lapse(side, now) && lapsed_ms(side) == before)
             return quota;
     }
-    return STORE_QUOTA_NONE;
 }
 
 /* --- bytes --- */
@@ -153,16 +147,12 @@ void sqlite_quota_bytes(struct sqlite_side *side, int64_t owner, int64_t bytes, 
         tally_bytes(lite_tally_of(side, owner), bytes, spare);
 }
 
-static bool tally_is_over(const struct tally *tally, int64_t most)
-{
-    return most > 0 && tally->bytes > most && tally->spare > 0;
-}
-
 bool sqlite_quota_over(struct sqlite_side *side, int64_t owner)
 {
     int64_t most = owner == IN_ALL ? side->store->kept_most : side->store->kept_most_each;
+    const struct tally *tally = lite_tally_of(side, owner);
 
-    return tally_is_over(lite_tally_of(side, owner), most);
+    return most > 0 && tally->bytes > most && tally->spare > 0;
 }
 
 int64_t sqlite_quota_next_over(struct sqlite_side *side)
@@ -226,17 +216,6 @@ bool sqlite_quota_lapse(struct sqlite_side *side, int64_t now)
     return more;
 }
 
-/* The mark is saved only with something that depends on it: an idle store writes nothing. */
-static void mark_save(struct sqlite_side *side)
-{
-    struct query q = query(side, SQL_MARK_SET);
-
-    query_text(&q, lapsed_mark);
-    query_int(&q, lapsed_ms(side));
-    query_run(&q);
-    side->lapsed_ahead = side->mark_wanted = false;
-}
-
 void sqlite_quota_save(struct sqlite_side *side)
 {
     size_t at = 0;
@@ -258,9 +237,12 @@ void sqlite_quota_save(struct sqlite_side *side)
             atomic_store(&side->store->kept, tally->bytes);
         side->mark_wanted = true;
     }
-    /* After a failure of the disk, a commit that changes nothing would prove nothing. */
-    if ((side->mark_wanted && side->lapsed_ahead) || atomic_load(&side->store->failing))
-        mark_save(side);
+    /* The mark is saved only with something that depends on it: an idle store writes nothing. But
+     * after a failure of the disk, a commit that changes nothing would prove nothing. */
+    if ((side->mark_wanted && side->lapsed_ahead) || atomic_load(&side->store->failing)) {
+        query_mark_set(side, lapsed_mark, lapsed_ms(side));
+        side->lapsed_ahead = side->mark_wanted = false;
+    }
     if (side->tallies.count > LITE_TALLIES_MOST)
         sqlite_quota_forget(side);
 }

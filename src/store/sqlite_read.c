@@ -112,49 +112,29 @@ static bool lite_read_call(struct query *q, struct arena *arena, struct call_rec
     return true;
 }
 
-struct part { /* one record of entries */
-    struct part *next;
-    struct entry *entries;
-    size_t count;
-};
-
 static bool lite_read_journal(struct sqlite_side *side, struct arena *arena, int64_t n,
                               struct call_record *call)
 {
     struct query q = query(side, SQL_JOURNAL_LOAD);
-    struct part *first = NULL, **end = &first;
-    size_t count = 0;
+    struct codec_parts parts = { 0 };
+    nod_status status = NOD_OK;
 
     query_int(&q, n);
-    while (query_row(&q)) {
-        struct part *part = ARENA_NEW(arena, struct part);
+    while (status == NOD_OK && query_row(&q)) {
+        struct codec_part *part = codec_parts_add(&parts, arena);
         struct str bytes = query_get_bytes(&q, arena);
-        if (!part || side->error ||
-            !refused(side, codec_read_entries(&side->codec, call->id, bytes, arena, &part->entries,
-                                              &part->count))) {
-            query_end(&q);
-            return false;
-        }
-        *end = part;
-        end = &part->next;
-        count += part->count;
+        status = NOD_E_LIMIT;
+        if (part && !side->error)
+            status = codec_read_entries(&side->codec, call->id, bytes, arena, &part->entries,
+                                        &part->count);
     }
-    if (side->error || count == 0)
-        return !side->error;
-    struct entry *all = arena_alloc(arena, count * sizeof(*all));
-    if (!all) {
-        query_fail(side, SQLITE_NOMEM);
+    query_end(&q);
+    if (side->error || !refused(side, status))
         return false;
-    }
-    size_t at = 0;
-    for (const struct part *part = first; part; part = part->next) {
-        if (part->count)
-            memcpy(all + at, part->entries, part->count * sizeof(*all));
-        at += part->count;
-    }
-    call->entries = all;
-    call->entry_count = count;
-    return true;
+    if (codec_parts_join(&parts, arena, call) == NOD_OK)
+        return true;
+    query_fail(side, SQLITE_NOMEM);
+    return false;
 }
 
 static const struct call_record *read_found(struct query *q, struct sqlite_op *op)
@@ -194,28 +174,25 @@ void sqlite_load_call(struct sqlite_side *side, struct sqlite_op *op)
 
 /* --- scans --- */
 
-static void row_add(struct sqlite_op *op, struct store_row row)
+static struct sqlite_row *row_new(struct sqlite_op *op, struct store_row row)
 {
     struct sqlite_row *added = ARENA_NEW(&op->arena, struct sqlite_row);
 
-    if (!added)
-        return;
-    op->row_count++;
-    added->row = row;
-    *op->rows_end = added;
-    op->rows_end = &added->next;
+    if (added) {
+        op->row_count++;
+        added->row = row;
+    }
+    return added;
 }
 
-static void row_add_first(struct sqlite_op *op, struct store_row row)
+static void row_add(struct sqlite_op *op, struct store_row row)
 {
-    struct sqlite_row *added = ARENA_NEW(&op->arena, struct sqlite_row);
+    struct sqlite_row *added = row_new(op, row);
 
     if (!added)
         return;
-    op->row_count++;
-    added->row = row;
-    added->next = op->rows;
-    op->rows = added;
+    *op->rows_end = added;
+    op->rows_end = &added->next;
 }
 
 /* A scan shows the records it can read. The others do not count, and are logged once. */
@@ -230,36 +207,35 @@ static bool lite_room_left(const struct sqlite_op *op, size_t most)
     return op->row_count < most && op->arena.used - op->skipped_bytes < LITE_SCAN_BYTES;
 }
 
-static void lite_scan_due(struct query *q, struct sqlite_op *op, size_t most)
-{
-    while (lite_room_left(op, most) && query_row(q)) {
-        size_t before = op->arena.used;
-        struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
-        if (ask && sqlite_read_ask(q, &op->arena, ask))
-            row_add(op, (struct store_row){ .ask = ask });
-        else
-            row_skip(q->side, op, before);
-    }
-    query_end(q);
-}
-
 /* The latest are read first and shown last. What waits is among them, and is never left out. */
-static void lite_scan_of_call(struct query *q, struct sqlite_op *op, size_t most)
+static void lite_scan_of_call(struct sqlite_side *side, struct sqlite_op *op, size_t most)
 {
+    struct query q = query(side, SQL_ASKS_OF_CALL);
+
+    query_text(&q, op->id);
+    query_int(&q, (int64_t)most);
     while ((op->row_count < STORE_CLAIM_MOST ? op->row_count < most : lite_room_left(op, most)) &&
-           query_row(q)) {
+           query_row(&q)) {
         struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
-        if (!ask || !sqlite_read_ask(q, &op->arena, ask))
+        if (!ask || !sqlite_read_ask(&q, &op->arena, ask))
             break; /* the call cannot go on without it */
-        row_add_first(op, (struct store_row){ .ask = ask });
+        struct sqlite_row *added = row_new(op, (struct store_row){ .ask = ask });
+        if (!added)
+            continue;
+        added->next = op->rows;
+        op->rows = added;
     }
-    query_end(q);
+    query_end(&q);
 }
 
 /* --- pages --- */
 
-/* Where the page begins: a time, and the number of a row. */
-static bool page_bound(struct sqlite_op *op, bool ended, int64_t *at, int64_t *n)
+/* Where a page begins or ends: a time, and the number of a row. */
+struct bound {
+    int64_t at, n;
+};
+
+static bool bound_read(struct sqlite_op *op, bool ended, struct bound *out)
 {
     struct cursor cursor;
     uint64_t number = 0;
@@ -267,99 +243,60 @@ static bool page_bound(struct sqlite_op *op, bool ended, int64_t *at, int64_t *n
     if (!cursor_read(op->scan.cursor, &cursor) ||
         (cursor.given && (!str_to_u64(cursor.name, &number) || number > INT64_MAX)))
         return false;
-    *at = cursor.given ? cursor.at : ended ? INT64_MAX : INT64_MIN;
-    *n = cursor.given ? (int64_t)number : ended ? INT64_MAX : INT64_MIN;
+    out->at = cursor.given ? cursor.at : ended ? INT64_MAX : INT64_MIN;
+    out->n = cursor.given ? (int64_t)number : ended ? INT64_MAX : INT64_MIN;
     return true;
 }
 
-static void lite_page_ends(struct sqlite_op *op, int64_t at, int64_t n)
-{
-    char *text = arena_alloc(&op->arena, CURSOR_TEXT_MAX);
-    char digits[24];
+/* Each reads a row, and says where it is. False: it is not shown. */
+typedef bool read_row(struct query *q, struct sqlite_op *op, struct bound *at);
 
-    snprintf(digits, sizeof(digits), "%lld", (long long)n);
-    if (text)
-        op->reply.cursor = cursor_write(text, at, str_of(digits));
+static bool read_due(struct query *q, struct sqlite_op *op, struct bound *at)
+{
+    struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
+
+    (void)at;
+    if (!ask || !sqlite_read_ask(q, &op->arena, ask))
+        return false;
+    row_add(op, (struct store_row){ .ask = ask });
+    return true;
 }
 
-static void page_rows(struct query *q, struct sqlite_op *op, size_t most)
+static bool read_listed(struct query *q, struct sqlite_op *op, struct bound *at)
 {
-    bool there = query_row(q);
-    int64_t at = 0, n = 0;
+    struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
 
-    for (; there && lite_room_left(op, most); there = query_row(q)) {
-        size_t before = op->arena.used;
-        struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
-        at = query_get_int(q);
-        n = query_get_int(q);
-        /* The index knows principals as numbers. The record decides whether it is the same. */
-        if (ask && sqlite_read_ask(q, &op->arena, ask) &&
-            (!op->id.len || str_eq(ask->principal, op->id)))
-            row_add(op, (struct store_row){ .ask = ask });
-        else
-            row_skip(q->side, op, before);
-    }
-    query_end(q);
-    if (there)
-        lite_page_ends(op, at, n);
+    at->at = query_get_int(q);
+    at->n = query_get_int(q);
+    /* The index knows principals as numbers. The record decides whether it is the same. */
+    if (!ask || !sqlite_read_ask(q, &op->arena, ask) ||
+        (op->id.len && !str_eq(ask->principal, op->id)))
+        return false;
+    row_add(op, (struct store_row){ .ask = ask });
+    return true;
 }
 
-static void scan_page(struct sqlite_side *side, struct sqlite_op *op, size_t most)
+static bool read_runnable(struct query *q, struct sqlite_op *op, struct bound *at)
 {
-    bool ended = op->scan.index == STORE_ASKS_ENDED, of = op->id.len > 0;
-    int64_t at, n;
+    struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
 
-    if (!page_bound(op, ended, &at, &n)) {
-        op->status = NOD_E_USAGE;
-        return;
-    }
-    struct query q = query(side, ended ? (of ? SQL_ASKS_ENDED_OF : SQL_ASKS_ENDED)
-                                       : (of ? SQL_ASKS_PENDING_OF : SQL_ASKS_PENDING));
-    if (of)
-        query_int(&q, sqlite_quota_owner(op->id));
-    query_int(&q, at);
-    query_int(&q, n);
-    if (!ended)
-        query_int(&q, op->now);
-    page_rows(&q, op, most);
-}
-
-static void scan_runnable(struct sqlite_side *side, struct sqlite_op *op, size_t most)
-{
-    int64_t at, n;
-
-    if (!page_bound(op, false, &at, &n)) {
-        op->status = NOD_E_USAGE;
-        return;
-    }
-    struct query q = query(side, SQL_CALLS_RUNNABLE);
-    query_int(&q, n);
-    query_int(&q, op->now);
-    bool there = query_row(&q);
-    for (; there && lite_room_left(op, most); there = query_row(&q)) {
-        size_t before = op->arena.used;
-        struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
-        if (call && lite_read_call(&q, &op->arena, call, &n))
-            row_add(op, (struct store_row){ .call = call });
-        else
-            row_skip(side, op, before);
-    }
-    query_end(&q);
-    if (there)
-        lite_page_ends(op, 0, n);
+    if (!call || !lite_read_call(q, &op->arena, call, &at->n))
+        return false;
+    row_add(op, (struct store_row){ .call = call });
+    return true;
 }
 
 /* What an operator is shown of a call. Its record is opened beside the rows, which keep little. */
-static void call_shown(struct query *q, struct sqlite_op *op, struct arena *opened, int64_t *n)
+static bool read_any(struct query *q, struct sqlite_op *op, struct bound *at)
 {
     struct codec quiet = { .ring = q->side->codec.ring };
     struct call_record *call = ARENA_NEW(&op->arena, struct call_record), record = { 0 };
     struct store_row row = { .call = call };
+    struct arena opened;
 
+    at->n = query_get_int(q);
     if (!call)
-        return;
-    arena_reset(opened);
-    *n = query_get_int(q);
+        return true;
     call->id = query_get_bytes(q, &op->arena);
     call->state = (enum call_state)query_get_int(q);
     call->epoch = (uint64_t)query_get_int(q);
@@ -368,66 +305,84 @@ static void call_shown(struct query *q, struct sqlite_op *op, struct arena *open
     call->node = query_get_bytes(q, &op->arena);
     call->deaths = deaths_unpack((uint64_t)query_get_int(q));
     row.pending = (size_t)query_get_int(q);
-    struct str bytes = query_get_bytes(q, opened);
-    row.closed = codec_read_call(&quiet, call->id, bytes, opened, &record) != NOD_OK;
+    arena_init(&opened, LITE_OP_BYTES);
+    struct str bytes = query_column(q->stmt, q->column);
+    row.closed = codec_read_call(&quiet, call->id, bytes, &opened, &record) != NOD_OK;
     if (!row.closed) {
         call->kind = record.kind;
         call->principal = arena_str(&op->arena, record.principal);
         call->target = arena_str(&op->arena, record.target);
     }
+    arena_finish(&opened);
     row_add(op, row);
+    return true;
 }
 
-static void scan_all_calls(struct sqlite_side *side, struct sqlite_op *op, size_t most)
+static void read_rows(struct query *q, struct sqlite_op *op, size_t most, read_row *read,
+                      bool paged)
 {
-    struct arena opened;
-    int64_t at, n;
+    struct bound at = { 0 };
+    char digits[24];
+    bool there = query_row(q);
 
-    if (!page_bound(op, false, &at, &n)) {
-        op->status = NOD_E_USAGE;
-        return;
+    for (; there && lite_room_left(op, most); there = query_row(q)) {
+        size_t before = op->arena.used;
+        if (!read(q, op, &at))
+            row_skip(q->side, op, before);
     }
-    struct query q = query(side, SQL_CALLS_ALL);
-    query_int(&q, n);
-    arena_init(&opened, LITE_OP_BYTES);
-    bool there = query_row(&q);
-    for (; there && lite_room_left(op, most); there = query_row(&q))
-        call_shown(&q, op, &opened, &n);
-    query_end(&q);
-    arena_finish(&opened);
-    if (there)
-        lite_page_ends(op, 0, n);
+    query_end(q);
+    char *text = there && paged ? arena_alloc(&op->arena, CURSOR_TEXT_MAX) : NULL;
+    snprintf(digits, sizeof(digits), "%lld", (long long)at.n);
+    if (text)
+        op->reply.cursor = cursor_write(text, at.at, str_of(digits));
 }
 
 void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
 {
     const struct store_scan *scan = &op->scan;
     size_t most = scan->limit && scan->limit < LITE_SCAN_MOST ? scan->limit : LITE_SCAN_MOST;
+    bool ended = scan->index == STORE_ASKS_ENDED, of = op->id.len > 0;
+    bool paged = scan->index != STORE_ASKS_DUE && scan->index != STORE_ASKS_OF_CALL;
+    struct bound from = { 0 };
     struct query q;
 
     op->row_count = op->skipped_bytes = 0;
+    if (paged && !bound_read(op, ended, &from)) {
+        op->status = NOD_E_USAGE;
+        return;
+    }
     side->codec.again = scan->index != STORE_ASKS_OF_CALL;
     switch (scan->index) {
     case STORE_RUNNABLE:
-        scan_runnable(side, op, most);
+        q = query(side, SQL_CALLS_RUNNABLE);
+        query_int(&q, from.n);
+        query_int(&q, op->now);
+        read_rows(&q, op, most, read_runnable, true);
         break;
     case STORE_ASKS_DUE:
         q = query(side, SQL_ASKS_DUE);
         query_int(&q, scan->before ? scan->before : op->now);
-        lite_scan_due(&q, op, most);
+        read_rows(&q, op, most, read_due, false);
         break;
     case STORE_ASKS_OF_CALL:
-        q = query(side, SQL_ASKS_OF_CALL);
-        query_text(&q, op->id);
-        query_int(&q, (int64_t)most);
-        lite_scan_of_call(&q, op, most);
+        lite_scan_of_call(side, op, most);
         break;
     case STORE_ASKS_PENDING:
     case STORE_ASKS_ENDED:
-        scan_page(side, op, most);
+        q = query(side, ended ? (of ? SQL_ASKS_ENDED_OF : SQL_ASKS_ENDED)
+                              : (of ? SQL_ASKS_PENDING_OF : SQL_ASKS_PENDING));
+        if (of)
+            query_int(&q, sqlite_quota_owner(op->id));
+        query_int(&q, from.at);
+        query_int(&q, from.n);
+        if (!ended)
+            query_int(&q, op->now);
+        read_rows(&q, op, most, read_listed, true);
         break;
     case STORE_CALLS:
-        scan_all_calls(side, op, most);
+        q = query(side, SQL_CALLS_ALL);
+        query_int(&q, from.n);
+        read_rows(&q, op, most, read_any, true);
         break;
     }
     side->codec.again = false;

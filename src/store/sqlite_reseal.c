@@ -55,18 +55,10 @@ static void reseal_check(struct resealing *work, int error)
         query_fail(work->side, error);
 }
 
-static struct str reseal_column_bytes(sqlite3_stmt *stmt, int column)
-{
-    const void *at = sqlite3_column_blob(stmt, column);
-    int len = sqlite3_column_bytes(stmt, column);
-
-    return at && len > 0 ? str_n(at, (size_t)len) : STR_NONE;
-}
-
 static void reseal_row(struct resealing *work, enum codec_kind kind, int64_t n)
 {
     struct sqlite_side *side = work->side;
-    struct str id = reseal_column_bytes(work->rows, 1), record = reseal_column_bytes(work->rows, 2);
+    struct str id = query_column(work->rows, 1), record = query_column(work->rows, 2);
 
     arena_reset(&work->arena);
     buf_clear(&side->buf);

@@ -18,10 +18,7 @@ static const struct str used_mark = STR_INIT("used_ms");
 int64_t sqlite_used(struct sqlite_side *side)
 {
     if (!side->used_at) {
-        struct query q = query(side, SQL_MARK_FIND);
-        query_text(&q, used_mark);
-        side->used_ms = query_row(&q) ? query_get_int(&q) : 0;
-        query_end(&q);
+        side->used_ms = query_mark(side, used_mark);
         side->used_at = side->now;
     }
     int64_t passed = side->now - side->used_at;
@@ -32,35 +29,15 @@ int64_t sqlite_used(struct sqlite_side *side)
     return side->used_ms;
 }
 
-static void used_save(struct sqlite_side *side)
-{
-    struct query q = query(side, SQL_MARK_SET);
-
-    query_text(&q, used_mark);
-    query_int(&q, sqlite_used(side));
-    query_run(&q);
-}
-
 /* --- calls --- */
 
-/* Calls that ran on nodes that are gone can be run by others from now on. */
-static void note_orphans(struct sqlite_side *side)
-{
-    struct query q = query(side, SQL_CALLS_ORPHANED);
-
-    query_int(&q, sqlite_used(side));
-    query_int(&q, side->now);
-    query_run(&q);
-    q = query(side, SQL_CALLS_OWNED);
-    query_int(&q, side->now);
-    query_run(&q);
-}
-
-static size_t drop_found(struct sqlite_side *side, struct query *q)
+/* Removes the calls that a query names. True: there may be more. */
+static bool drop_found(struct sqlite_side *side, struct query *q)
 {
     struct over over[LITE_SWEEP_CALLS];
     size_t count = 0;
 
+    query_int(q, LITE_SWEEP_CALLS);
     for (; count < LITE_SWEEP_CALLS && query_row(q); count++) {
         over[count].n = query_get_int(q);
         over[count].pending = query_get_int(q);
@@ -76,32 +53,11 @@ static size_t drop_found(struct sqlite_side *side, struct query *q)
         sqlite_quota_bytes(side, over[i].owner, -over[i].bytes,
                            over[i].spare ? -kept_spare(over[i].bytes) : 0);
     }
-    return count;
+    return count == LITE_SWEEP_CALLS;
 }
 
-/* Removes calls that have ended and whose time is over. */
-static size_t sweep_calls(struct sqlite_side *side)
-{
-    struct query q = query(side, SQL_CALLS_OVER);
-
-    query_int(&q, side->now);
-    query_int(&q, LITE_SWEEP_CALLS);
-    return drop_found(side, &q);
-}
-
-/* Removes calls that could be run, and that nobody came for: see STORE_ABANDONED_MS. */
-static size_t sweep_abandoned(struct sqlite_side *side)
-{
-    struct query q = query(side, SQL_CALLS_ABANDONED);
-
-    query_int(&q, sqlite_used(side) - side->store->abandoned_ms);
-    query_int(&q, side->now);
-    query_int(&q, LITE_SWEEP_CALLS);
-    return drop_found(side, &q);
-}
-
-/* Removes small records whose time is over. */
-static size_t sweep_small(struct sqlite_side *side)
+/* Removes small records whose time is over. True: there may be more. */
+static bool sweep_small(struct sqlite_side *side)
 {
     struct over over[LITE_SWEEP_ROWS];
     struct query q = query(side, SQL_SMALL_OVER);
@@ -116,33 +72,35 @@ static size_t sweep_small(struct sqlite_side *side)
     }
     query_end(&q);
     for (size_t i = 0; i < count; i++) {
-        q = query(side, SQL_SMALL_DROP);
-        query_int(&q, over[i].n);
-        query_run(&q);
+        query_run_int(side, SQL_SMALL_DROP, over[i].n);
         if (over[i].bytes)
             sqlite_quota_bytes(side, over[i].owner, -over[i].bytes, 0);
     }
-    return count;
-}
-
-static void sweep_nodes(struct sqlite_side *side)
-{
-    struct query q = query(side, SQL_NODES_SWEEP);
-
-    query_int(&q, side->now);
-    query_run(&q);
+    return count == LITE_SWEEP_ROWS;
 }
 
 void sqlite_sweep(struct sqlite_side *side)
 {
     bool more = sqlite_quota_lapse(side, side->now);
 
-    used_save(side);
-    note_orphans(side);
-    more |= sweep_calls(side) == LITE_SWEEP_CALLS;
-    more |= sweep_abandoned(side) == LITE_SWEEP_CALLS;
-    more |= sweep_small(side) == LITE_SWEEP_ROWS;
-    sweep_nodes(side);
+    query_mark_set(side, used_mark, sqlite_used(side));
+    /* Calls that ran on nodes that are gone can be run by others from now on. */
+    struct query q = query(side, SQL_CALLS_ORPHANED);
+    query_int(&q, sqlite_used(side));
+    query_int(&q, side->now);
+    query_run(&q);
+    query_run_int(side, SQL_CALLS_OWNED, side->now);
+    /* Calls that have ended and whose time is over. */
+    q = query(side, SQL_CALLS_OVER);
+    query_int(&q, side->now);
+    more |= drop_found(side, &q);
+    /* Calls that could be run, and that nobody came for: see STORE_ABANDONED_MS. */
+    q = query(side, SQL_CALLS_ABANDONED);
+    query_int(&q, sqlite_used(side) - side->store->abandoned_ms);
+    query_int(&q, side->now);
+    more |= drop_found(side, &q);
+    more |= sweep_small(side);
+    query_run_int(side, SQL_NODES_SWEEP, side->now);
     side->sweep_on = more;
     side->swept_ms = side->now;
 }

@@ -77,18 +77,10 @@ struct str sqlite_fresh(struct sqlite_side *side)
     return buf_str(&side->buf);
 }
 
-static void drop_by_number(struct sqlite_side *side, enum sql statement, int64_t n)
-{
-    struct query q = query(side, statement);
-
-    query_int(&q, n);
-    query_run(&q);
-}
-
 void sqlite_call_empty(struct sqlite_side *side, int64_t n)
 {
-    drop_by_number(side, SQL_ASKS_DROP, n);
-    drop_by_number(side, SQL_JOURNAL_DROP, n);
+    query_run_int(side, SQL_ASKS_DROP, n);
+    query_run_int(side, SQL_JOURNAL_DROP, n);
 }
 
 int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending)
@@ -96,19 +88,11 @@ int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending)
     int64_t counted = pending ? sqlite_quota_of_call(side, n) : 0;
 
     sqlite_call_empty(side, n);
-    drop_by_number(side, SQL_CALL_DROP, n);
+    query_run_int(side, SQL_CALL_DROP, n);
     return counted;
 }
 
 /* --- park, append --- */
-
-void sqlite_query_idle(struct query *q, const struct sqlite_call_row *row)
-{
-    if (row->state == CALL_STORED_RUNNABLE)
-        query_int(q, row->idle_ms);
-    else
-        query_null(q);
-}
 
 /* What the operation adds to the bytes of its call. */
 static int64_t bytes_of(const struct sqlite_op *op)
@@ -140,7 +124,7 @@ static bool lite_call_add(struct sqlite_side *side, struct sqlite_op *op,
     query_text(&q, op->node);
     query_int(&q, row->keep_until_ms);
     query_int(&q, row->handed);
-    sqlite_query_idle(&q, row);
+    query_int_or_null(&q, row->state == CALL_STORED_RUNNABLE, row->idle_ms);
     query_int(&q, bytes_of(op));
     if (!query_run(&q) || sqlite3_changes(side->db) == 0)
         return false;
@@ -161,7 +145,7 @@ static bool call_parked(struct sqlite_side *side, struct sqlite_op *op,
     query_text(&q, op->node);
     query_int(&q, row->keep_until_ms);
     query_int(&q, row->handed);
-    sqlite_query_idle(&q, row);
+    query_int_or_null(&q, row->state == CALL_STORED_RUNNABLE, row->idle_ms);
     query_int(&q, (int64_t)deaths_pack(&row->deaths));
     query_int(&q, bytes_of(op));
     query_int(&q, row->n);
@@ -215,8 +199,7 @@ static void asks_set_times(struct sqlite_op *op)
 static bool lite_is_behind(struct sqlite_side *side, struct sqlite_op *op,
                            const struct sqlite_call_row *row)
 {
-    if (!op->open || row->state != CALL_STORED_WAITING || op->entry_count == 0 ||
-        op->verb->run != sqlite_park)
+    if (!op->open || row->state != CALL_STORED_WAITING || op->entry_count == 0 || !op->parks)
         return false;
     const struct call_record *call = sqlite_read_call(side, op, op->id);
     return call && call->entry_count < op->entry_count;
@@ -234,7 +217,7 @@ static void row_set(struct sqlite_side *side, struct sqlite_op *op, struct sqlit
         row->sensitive |= op->entries[i].sensitive;
     if (op->entry_count || op->ask_count)
         row->deaths = (struct deaths){ 0 };
-    if (op->verb->run != sqlite_park) {
+    if (!op->parks) {
         row->state = CALL_STORED_RUNNING;
         return;
     }
@@ -344,13 +327,7 @@ static void lite_save_call(struct sqlite_side *side, struct sqlite_op *op)
         add_parts(side, op, &row);
 }
 
-void sqlite_park(struct sqlite_side *side, struct sqlite_op *op)
-{
-    if (!op->open || !open_call(side, op, false))
-        lite_save_call(side, op);
-}
-
-void sqlite_append(struct sqlite_side *side, struct sqlite_op *op)
+void sqlite_save(struct sqlite_side *side, struct sqlite_op *op)
 {
     if (!op->open || !open_call(side, op, false))
         lite_save_call(side, op);
@@ -503,12 +480,13 @@ static void note_withdrawn(struct sqlite_side *side, struct sqlite_op *op,
 }
 
 static void lite_call_close(struct sqlite_side *side, struct sqlite_op *op,
-                            const struct sqlite_call_row *row, enum call_state state)
+                            const struct sqlite_call_row *row)
 {
     struct sqlite_call_row kept = *row;
     int64_t until = op->now + side->store->keep_ms;
     int64_t more = (int64_t)op->content.len;
-    bool fetched = op->fetched || state == CALL_STORED_CANCELLED; /* that has no result to fetch */
+    bool fetched =
+        op->fetched || op->state == CALL_STORED_CANCELLED; /* that has no result to fetch */
 
     row_keep(&kept, op);
     if (row->sensitive) { /* sensitive content is no longer needed */
@@ -528,17 +506,14 @@ static void lite_call_close(struct sqlite_side *side, struct sqlite_op *op,
                                              op->content, &side->buf)))
         return;
     struct query q = query(side, SQL_CALL_END);
-    query_int(&q, state);
+    query_int(&q, op->state);
     query_text(&q, op->token);
     query_blob(&q, sqlite_fresh(side));
     query_int(&q, kept.keep_until_ms);
     query_int(&q, kept.handed);
     query_int(&q, kept.keep_until_ms > until ? kept.keep_until_ms : until);
     query_int(&q, more);
-    if (fetched)
-        query_int(&q, op->now);
-    else
-        query_null(&q);
+    query_int_or_null(&q, fetched, op->now);
     query_int(&q, row->n);
     query_run(&q);
     side->moved_owner = row->owner;
@@ -561,7 +536,7 @@ void sqlite_fetched(struct sqlite_side *side, struct sqlite_op *op)
     side->moved_spare = kept_spare(row.bytes);
 }
 
-static void lite_end(struct sqlite_side *side, struct sqlite_op *op, enum call_state state)
+void sqlite_end(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct sqlite_call_row row;
 
@@ -571,21 +546,11 @@ static void lite_end(struct sqlite_side *side, struct sqlite_op *op, enum call_s
     }
     if (str_eq(row.token, op->token))
         return;
-    if (has_ended(&row) || (state == CALL_STORED_FINISHED && row.epoch != op->epoch)) {
+    if (has_ended(&row) || (op->state == CALL_STORED_FINISHED && row.epoch != op->epoch)) {
         op->status = NOD_E_STALE;
         return;
     }
-    lite_call_close(side, op, &row, state);
-}
-
-void sqlite_finish(struct sqlite_side *side, struct sqlite_op *op)
-{
-    lite_end(side, op, CALL_STORED_FINISHED);
-}
-
-void sqlite_cancel(struct sqlite_side *side, struct sqlite_op *op)
-{
-    lite_end(side, op, CALL_STORED_CANCELLED);
+    lite_call_close(side, op, &row);
 }
 
 /* --- small records, nodes --- */
@@ -667,10 +632,7 @@ void sqlite_put(struct sqlite_side *side, struct sqlite_op *op)
     query_blob(&q, op->kind);
     query_blob(&q, op->id);
     query_int(&q, (int64_t)op->reply.version);
-    if (op->ttl_ms > 0)
-        query_int(&q, op->now + op->ttl_ms);
-    else
-        query_null(&q);
+    query_int_or_null(&q, op->ttl_ms > 0, op->now + op->ttl_ms);
     query_blob(&q, sqlite_fresh(side));
     query_int(&q, wanted.owner);
     query_int(&q, wanted.bytes);
