@@ -12,8 +12,8 @@
  */
 #include "json/form.h"
 
-#include "base/map.h"
 #include "json/form_many.h"
+#include "json/schema_inside.h"
 
 enum form_kind { FORM_TEXT, FORM_NUMBER, FORM_BOOLEAN, FORM_CHOICE, FORM_TITLED, FORM_MANY };
 
@@ -22,6 +22,7 @@ enum form_kind { FORM_TEXT, FORM_NUMBER, FORM_BOOLEAN, FORM_CHOICE, FORM_TITLED,
 enum {
     ALL_KINDS = (1u << (FORM_MANY + 1)) - 1,
     NEVER_SENT = FORM_2026_07_28 + 1, /* known to form_check, but never sent */
+    ANY_TYPE = JSON_OBJECT + 1,       /* whether it fits is checked against the whole field */
 };
 
 struct form {
@@ -30,43 +31,8 @@ struct form {
     struct schema_problems *problems;
 };
 
-/* One step of the path to a keyword; on the stack. */
-struct form_path {
-    const struct form_path *up;
-    struct str key;
-};
-
-/* --- problems --- */
-
-static struct str path_text(struct arena *arena, const struct form_path *path)
-{
-    size_t len = 0;
-
-    for (const struct form_path *p = path; p; p = p->up) {
-        len += 1 + p->key.len;
-        for (size_t i = 0; i < p->key.len; i++)
-            len += p->key.at[i] == '~' || p->key.at[i] == '/';
-    }
-    char *text = arena_alloc_aligned(arena, len + 1, 1);
-    if (!text)
-        return STR("");
-    size_t at = len;
-    for (const struct form_path *p = path; p; p = p->up) {
-        for (size_t i = p->key.len; i-- > 0;) {
-            char c = p->key.at[i];
-            if (c == '~' || c == '/') {
-                text[--at] = c == '~' ? '0' : '1';
-                c = '~';
-            }
-            text[--at] = c;
-        }
-        text[--at] = '/';
-    }
-    return str_n(text, len);
-}
-
 __attribute__((format(printf, 3, 4))) static bool refuse(struct form *form,
-                                                         const struct form_path *path,
+                                                         const struct place *path,
                                                          const char *format, ...)
 {
     va_list args;
@@ -76,14 +42,11 @@ __attribute__((format(printf, 3, 4))) static bool refuse(struct form *form,
     va_start(args, format);
     struct str message = arena_vfmt(form->arena, format, args);
     va_end(args);
-    form->problems->at[form->problems->count++] = (struct schema_problem){
-        .path = path_text(form->arena, path),
-        .message = message.at ? message : STR("is not allowed in a form"),
-    };
+    problem_add(form->problems, form->arena, path, message);
     return false;
 }
 
-static bool expect(struct form *form, const struct form_path *path, const struct json *value,
+static bool expect(struct form *form, const struct place *path, const struct json *value,
                    enum json_type type)
 {
     const struct json wanted = { .type = (uint8_t)type };
@@ -94,95 +57,52 @@ static bool expect(struct form *form, const struct form_path *path, const struct
 
 /* --- values of keywords --- */
 
-static bool value_is_text(struct form *form, const struct form_path *path, const struct json *value)
-{
-    return expect(form, path, value, JSON_STRING);
-}
-
 /* A text that people read in place of another: a blank one would hide it. */
-static bool value_is_shown(struct form *form, const struct form_path *path,
-                           const struct json *value)
+static bool value_is_shown(struct form *form, const struct place *path, const struct json *value)
 {
-    if (!value_is_text(form, path, value))
-        return false;
     return !str_blank(value->text) ||
            refuse(form, path, "is blank: leave it out, or say something");
 }
 
-static bool value_is_number(struct form *form, const struct form_path *path,
-                            const struct json *value)
-{
-    return expect(form, path, value, JSON_NUMBER);
-}
-
-static bool value_is_count(struct form *form, const struct form_path *path,
-                           const struct json *value)
+static bool value_is_count(struct form *form, const struct place *path, const struct json *value)
 {
     int64_t n;
 
-    if (!expect(form, path, value, JSON_NUMBER))
-        return false;
     return (json_i64(value, &n) && n >= 0) ||
            refuse(form, path, "must be a whole number, at least 0");
 }
 
-static bool value_is_format(struct form *form, const struct form_path *path,
-                            const struct json *value)
+static bool value_is_format(struct form *form, const struct place *path, const struct json *value)
 {
     static const struct str formats[] = { STR_INIT("email"), STR_INIT("uri"), STR_INIT("date"),
                                           STR_INIT("date-time") };
 
-    if (!expect(form, path, value, JSON_STRING))
-        return false;
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
         if (str_eq(value->text, formats[i]))
             return true;
     return refuse(form, path, "must be \"email\", \"uri\", \"date\" or \"date-time\"");
 }
 
-/* Anything: whether it fits is checked against the whole field. */
-static bool value_is_any(struct form *form, const struct form_path *path, const struct json *value)
-{
-    (void)form;
-    (void)path;
-    (void)value;
-    return true;
-}
-
 /* --- choices --- */
 
-/* Without printf: each choice has a path, and hardly any is ever shown. */
-static struct form_path index_path(struct form *form, const struct form_path *up, size_t index)
-{
-    char digits[20];
-    size_t at = sizeof(digits);
-
-    do
-        digits[--at] = (char)('0' + index % 10);
-    while (index /= 10);
-    return (struct form_path){
-        .up = up, .key = arena_str(form->arena, str_n(digits + at, sizeof(digits) - at))
-    };
-}
-
 /* The value of one choice: the string itself, or the const of a titled one. */
-typedef struct str choice_fn(struct form *form, const struct form_path *path,
+typedef struct str choice_fn(struct form *form, const struct place *path,
                              const struct json *choice);
 
-static struct str choice_plain(struct form *form, const struct form_path *path,
+static struct str choice_plain(struct form *form, const struct place *path,
                                const struct json *choice)
 {
     expect(form, path, choice, JSON_STRING);
     return json_str(choice);
 }
 
-static struct str choice_titled(struct form *form, const struct form_path *path,
+static struct str choice_titled(struct form *form, const struct place *path,
                                 const struct json *choice)
 {
     bool fine = expect(form, path, choice, JSON_OBJECT);
 
     JSON_EACH (member, fine ? choice : NULL) {
-        struct form_path here = { .up = path, .key = member->key };
+        struct place here = place_key(path, member->key);
         if (!str_eq(member->key, STR("const")) && !str_eq(member->key, STR("title")))
             fine = refuse(form, &here, "is not a keyword of a titled choice");
         else
@@ -193,7 +113,7 @@ static struct str choice_titled(struct form *form, const struct form_path *path,
     return fine ? json_get_str(choice, STR("const")) : STR_NONE;
 }
 
-static bool check_choices(struct form *form, const struct form_path *path, const struct json *value,
+static bool check_choices(struct form *form, const struct place *path, const struct json *value,
                           choice_fn *choice)
 {
     static char present;
@@ -209,7 +129,7 @@ static bool check_choices(struct form *form, const struct form_path *path, const
         return refuse(form, path, "has more than %d choices", FORM_CHOICES_MOST);
     map_init(&seen, FORM_CHOICES_MOST);
     JSON_EACH (item, value) {
-        struct form_path here = index_path(form, path, index++);
+        struct place here = place_index(path, index++);
         struct str text = choice(form, &here, item);
         if (text.at && map_get(&seen, text))
             refuse(form, &here, "occurs twice");
@@ -220,44 +140,40 @@ static bool check_choices(struct form *form, const struct form_path *path, const
     return form->problems->count == before;
 }
 
-static bool value_is_choices(struct form *form, const struct form_path *path,
-                             const struct json *value)
+static bool value_is_choices(struct form *form, const struct place *path, const struct json *value)
 {
     return check_choices(form, path, value, choice_plain);
 }
 
-static bool value_is_titled(struct form *form, const struct form_path *path,
-                            const struct json *value)
+static bool value_is_titled(struct form *form, const struct place *path, const struct json *value)
 {
     return check_choices(form, path, value, choice_titled);
 }
 
-static bool value_is_names(struct form *form, const struct form_path *path,
-                           const struct json *value)
+static bool value_is_names(struct form *form, const struct place *path, const struct json *value)
 {
-    bool fine = expect(form, path, value, JSON_ARRAY);
+    bool fine = true;
     size_t index = 0;
 
-    JSON_EACH (item, fine ? value : NULL) {
-        struct form_path here = index_path(form, path, index++);
+    JSON_EACH (item, value) {
+        struct place here = place_index(path, index++);
         fine = expect(form, &here, item, JSON_STRING) && fine;
     }
     return fine;
 }
 
 /* { type: "string", enum: [...] } or { anyOf: [{ const, title }, ...] }, and nothing else. */
-static bool value_is_items(struct form *form, const struct form_path *path,
-                           const struct json *value)
+static bool value_is_items(struct form *form, const struct place *path, const struct json *value)
 {
     bool titled = json_get(value, STR("anyOf")) != NULL;
-    bool fine = expect(form, path, value, JSON_OBJECT);
+    bool fine = true;
 
-    JSON_EACH (member, fine ? value : NULL) {
-        struct form_path here = { .up = path, .key = member->key };
+    JSON_EACH (member, value) {
+        struct place here = place_key(path, member->key);
         if (titled && str_eq(member->key, STR("anyOf")))
-            fine = value_is_titled(form, &here, member) && fine;
+            fine = check_choices(form, &here, member, choice_titled) && fine;
         else if (!titled && str_eq(member->key, STR("enum")))
-            fine = value_is_choices(form, &here, member) && fine;
+            fine = check_choices(form, &here, member, choice_plain) && fine;
         else if (titled || !str_eq(member->key, STR("type")))
             fine = refuse(form, &here, "is not a keyword of the items of a form field");
         else if (!str_eq(json_str(member), STR("string")))
@@ -275,28 +191,30 @@ struct form_keyword {
     struct str name;
     unsigned kinds;
     int since; /* enum form_revision, or NEVER_SENT */
-    bool (*fits)(struct form *form, const struct form_path *path, const struct json *value);
+    int type;  /* enum json_type, or ANY_TYPE */
+    /* of a value of that type; NULL: any fits */
+    bool (*fits)(struct form *form, const struct place *path, const struct json *value);
 };
 
 static const struct form_keyword keywords[] = {
-    { STR_INIT("type"), ALL_KINDS, FORM_2025_06_18, value_is_text },
-    { STR_INIT("title"), ALL_KINDS, FORM_2025_06_18, value_is_shown },
-    { STR_INIT("description"), ALL_KINDS, FORM_2025_06_18, value_is_text },
-    { STR_INIT("minLength"), BIT(FORM_TEXT), FORM_2025_06_18, value_is_count },
-    { STR_INIT("maxLength"), BIT(FORM_TEXT), FORM_2025_06_18, value_is_count },
-    { STR_INIT("format"), BIT(FORM_TEXT), FORM_2025_06_18, value_is_format },
-    { STR_INIT("pattern"), BIT(FORM_TEXT), NEVER_SENT, value_is_text },
-    { STR_INIT(SCHEMA_HINT), BIT(FORM_TEXT), NEVER_SENT, value_is_shown },
-    { STR_INIT("minimum"), BIT(FORM_NUMBER), FORM_2025_06_18, value_is_number },
-    { STR_INIT("maximum"), BIT(FORM_NUMBER), FORM_2025_06_18, value_is_number },
-    { STR_INIT("enum"), BIT(FORM_CHOICE), FORM_2025_06_18, value_is_choices },
-    { STR_INIT("enumNames"), BIT(FORM_CHOICE), FORM_2025_06_18, value_is_names },
-    { STR_INIT("oneOf"), BIT(FORM_TITLED), FORM_2025_11_25, value_is_titled },
-    { STR_INIT("items"), BIT(FORM_MANY), FORM_2025_11_25, value_is_items },
-    { STR_INIT("minItems"), BIT(FORM_MANY), FORM_2025_11_25, value_is_count },
-    { STR_INIT("maxItems"), BIT(FORM_MANY), FORM_2025_11_25, value_is_count },
-    { STR_INIT("default"), BIT(FORM_BOOLEAN), FORM_2025_06_18, value_is_any },
-    { STR_INIT("default"), ALL_KINDS & ~BIT(FORM_BOOLEAN), FORM_2025_11_25, value_is_any },
+    { STR_INIT("type"), ALL_KINDS, FORM_2025_06_18, JSON_STRING, NULL },
+    { STR_INIT("title"), ALL_KINDS, FORM_2025_06_18, JSON_STRING, value_is_shown },
+    { STR_INIT("description"), ALL_KINDS, FORM_2025_06_18, JSON_STRING, NULL },
+    { STR_INIT("minLength"), BIT(FORM_TEXT), FORM_2025_06_18, JSON_NUMBER, value_is_count },
+    { STR_INIT("maxLength"), BIT(FORM_TEXT), FORM_2025_06_18, JSON_NUMBER, value_is_count },
+    { STR_INIT("format"), BIT(FORM_TEXT), FORM_2025_06_18, JSON_STRING, value_is_format },
+    { STR_INIT("pattern"), BIT(FORM_TEXT), NEVER_SENT, JSON_STRING, NULL },
+    { STR_INIT(SCHEMA_HINT), BIT(FORM_TEXT), NEVER_SENT, JSON_STRING, value_is_shown },
+    { STR_INIT("minimum"), BIT(FORM_NUMBER), FORM_2025_06_18, JSON_NUMBER, NULL },
+    { STR_INIT("maximum"), BIT(FORM_NUMBER), FORM_2025_06_18, JSON_NUMBER, NULL },
+    { STR_INIT("enum"), BIT(FORM_CHOICE), FORM_2025_06_18, JSON_ARRAY, value_is_choices },
+    { STR_INIT("enumNames"), BIT(FORM_CHOICE), FORM_2025_06_18, JSON_ARRAY, value_is_names },
+    { STR_INIT("oneOf"), BIT(FORM_TITLED), FORM_2025_11_25, JSON_ARRAY, value_is_titled },
+    { STR_INIT("items"), BIT(FORM_MANY), FORM_2025_11_25, JSON_OBJECT, value_is_items },
+    { STR_INIT("minItems"), BIT(FORM_MANY), FORM_2025_11_25, JSON_NUMBER, value_is_count },
+    { STR_INIT("maxItems"), BIT(FORM_MANY), FORM_2025_11_25, JSON_NUMBER, value_is_count },
+    { STR_INIT("default"), BIT(FORM_BOOLEAN), FORM_2025_06_18, ANY_TYPE, NULL },
+    { STR_INIT("default"), ALL_KINDS & ~BIT(FORM_BOOLEAN), FORM_2025_11_25, ANY_TYPE, NULL },
 };
 
 static const struct form_keyword *keyword_find(struct str name, enum form_kind kind)
@@ -334,25 +252,28 @@ static bool kind_of(const struct json *field, enum form_kind *kind)
 
 /* --- a field --- */
 
-static bool check_keywords(struct form *form, const struct form_path *path,
-                           const struct json *field, enum form_kind kind)
+static bool check_keywords(struct form *form, const struct place *path, const struct json *field,
+                           enum form_kind kind)
 {
     bool fine = true;
 
     JSON_EACH (member, field) {
-        struct form_path here = { .up = path, .key = member->key };
+        struct place here = place_key(path, member->key);
         const struct form_keyword *keyword = keyword_find(member->key, kind);
         if (!keyword)
             fine = refuse(form, &here, "is not a keyword of this kind of form field");
         else if (keyword->since != NEVER_SENT && keyword->since > (int)form->revision)
             fine = refuse(form, &here, "is not known to this protocol revision");
-        else
+        else if (keyword->type != ANY_TYPE &&
+                 !expect(form, &here, member, (enum json_type)keyword->type))
+            fine = false;
+        else if (keyword->fits)
             fine = keyword->fits(form, &here, member) && fine;
     }
     return fine;
 }
 
-static bool check_order(struct form *form, const struct form_path *path, const struct json *field)
+static bool check_order(struct form *form, const struct place *path, const struct json *field)
 {
     static const struct {
         struct str low;
@@ -366,7 +287,7 @@ static bool check_order(struct form *form, const struct form_path *path, const s
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         const struct json *low = json_get(field, pairs[i].low);
         const struct json *high = json_get(field, pairs[i].high);
-        struct form_path here = { .up = path, .key = pairs[i].low };
+        struct place here = { .up = path, .key = pairs[i].low };
         if (low && high && json_number_cmp(low, high) > 0)
             return refuse(form, &here, "must not be more than " STR_FMT, STR_ARG(pairs[i].high));
     }
@@ -374,14 +295,14 @@ static bool check_order(struct form *form, const struct form_path *path, const s
 }
 
 /* Not more choices asked for than there are, and as many names as choices. */
-static bool check_numbers_of_choices(struct form *form, const struct form_path *path,
+static bool check_numbers_of_choices(struct form *form, const struct place *path,
                                      const struct json *field)
 {
     const struct json *names = json_get(field, STR("enumNames"));
     const struct json *items = json_get(field, STR("items"));
     const struct json *any = json_get(items, STR("anyOf"));
     const struct json *choices = any ? any : json_get(items, STR("enum"));
-    struct form_path here = { .up = path, .key = STR("enumNames") };
+    struct place here = { .up = path, .key = STR("enumNames") };
     int64_t least = 0;
 
     if (names && names->count != json_get(field, STR("enum"))->count)
@@ -392,22 +313,14 @@ static bool check_numbers_of_choices(struct form *form, const struct form_path *
     return true;
 }
 
-static bool check_hint(struct form *form, const struct form_path *path, const struct json *field)
-{
-    struct form_path here = { .up = path, .key = STR(SCHEMA_HINT) };
-
-    return !json_get(field, here.key) || json_get(field, STR("pattern")) ||
-           refuse(form, &here, "goes with a pattern, and there is none");
-}
-
 /* Compiles the field as a schema of its own: this also finds patterns that do not compile. */
-static bool check_default(struct form *form, const struct form_path *path, const struct json *field)
+static bool check_default(struct form *form, const struct place *path, const struct json *field)
 {
     const struct json *value = json_get(field, STR("default"));
     const struct schema_opts opts = { .assert_formats = true,
                                       .getter_numbers = true,
                                       .distinct_items = true };
-    struct form_path here = { .up = path, .key = STR("default") };
+    struct place here = { .up = path, .key = STR("default") };
     struct schema_problems problems;
     bool fine = true;
 
@@ -429,9 +342,9 @@ static bool check_default(struct form *form, const struct form_path *path, const
     return fine;
 }
 
-static bool check_field(struct form *form, const struct form_path *path, const struct json *field)
+static bool check_field(struct form *form, const struct place *path, const struct json *field)
 {
-    struct form_path type = { .up = path, .key = STR("type") };
+    struct place type = place_key(path, STR("type")), hint = place_key(path, STR(SCHEMA_HINT));
     enum form_kind kind;
 
     if (!expect(form, path, field, JSON_OBJECT))
@@ -445,16 +358,19 @@ static bool check_field(struct form *form, const struct form_path *path, const s
                       "not know");
     if (kind == FORM_MANY && !json_get(field, STR("items")))
         return refuse(form, path, "must have items: a form asks for a list of choices only");
-    return check_keywords(form, path, field, kind) && check_order(form, path, field) &&
-           check_numbers_of_choices(form, path, field) && check_hint(form, path, field) &&
-           check_default(form, path, field);
+    if (!check_keywords(form, path, field, kind) || !check_order(form, path, field) ||
+        !check_numbers_of_choices(form, path, field))
+        return false;
+    if (json_get(field, hint.key) && !json_get(field, STR("pattern")))
+        return refuse(form, &hint, "goes with a pattern, and there is none");
+    return check_default(form, path, field);
 }
 
 /* --- the whole --- */
 
 static void check_fields(struct form *form, const struct json *properties)
 {
-    struct form_path path = { .key = STR("properties") };
+    struct place path = { .key = STR("properties") };
 
     if (!expect(form, &path, properties, JSON_OBJECT))
         return;
@@ -463,7 +379,7 @@ static void check_fields(struct form *form, const struct json *properties)
         return;
     }
     JSON_EACH (field, properties) {
-        struct form_path here = { .up = &path, .key = field->key };
+        struct place here = place_key(&path, field->key);
         check_field(form, &here, field);
     }
 }
@@ -472,7 +388,7 @@ static void check_required(struct form *form, const struct json *schema)
 {
     const struct json *required = json_get(schema, STR("required"));
     const struct json *properties = json_get(schema, STR("properties"));
-    struct form_path path = { .key = STR("required") };
+    struct place path = { .key = STR("required") };
     size_t index = 0;
 
     if (!required || !expect(form, &path, required, JSON_ARRAY))
@@ -482,7 +398,7 @@ static void check_required(struct form *form, const struct json *schema)
         return;
     }
     JSON_EACH (name, required) {
-        struct form_path here = index_path(form, &path, index++);
+        struct place here = place_index(&path, index++);
         if (!expect(form, &here, name, JSON_STRING))
             continue;
         if (!json_get(properties, name->text))
@@ -501,7 +417,7 @@ static void check_required(struct form *form, const struct json *schema)
 static void check_top(struct form *form, const struct json *schema)
 {
     JSON_EACH (member, schema) {
-        struct form_path here = { .key = member->key };
+        struct place here = place_key(NULL, member->key);
         bool dialect = str_eq(member->key, STR("$schema"));
         if (dialect && form->revision >= FORM_2025_11_25)
             expect(form, &here, member, JSON_STRING);
@@ -511,7 +427,7 @@ static void check_top(struct form *form, const struct json *schema)
                  !str_eq(member->key, STR("required")))
             refuse(form, &here, "is not a keyword at the top of a form");
     }
-    struct form_path type = { .key = STR("type") };
+    struct place type = { .key = STR("type") };
     if (!str_eq(json_get_str(schema, STR("type")), STR("object")))
         refuse(form, &type, "must be \"object\": a form is a flat object of fields");
 }
@@ -546,10 +462,9 @@ static void take_down_titles(struct form *form, const struct json *one_of, struc
     json_set(form->arena, out, STR("enumNames"), names);
 }
 
-static struct json *field_for(struct form *form, const struct form_path *path,
-                              const struct json *field)
+static struct json *field_for(struct form *form, const struct place *path, const struct json *field)
 {
-    struct form_path type = { .up = path, .key = STR("type") };
+    struct place type = { .up = path, .key = STR("type") };
     struct json *out = json_new_object(form->arena);
     enum form_kind kind;
 
@@ -585,13 +500,13 @@ struct json *form_for_revision(const struct json *schema, enum form_revision rev
 {
     struct form form = { .revision = revision, .arena = arena, .problems = problems };
     const struct json *required = json_get(schema, STR("required"));
-    struct form_path path = { .key = STR("properties") };
+    struct place path = { .key = STR("properties") };
     struct json *out = json_new_object(arena);
     struct json *properties = json_new_object(arena);
 
     problems->count = 0;
     JSON_EACH (field, json_get(schema, STR("properties"))) {
-        struct form_path here = { .up = &path, .key = field->key };
+        struct place here = place_key(&path, field->key);
         json_set_new(arena, properties, field->key, field_for(&form, &here, field));
     }
     json_set(arena, out, STR("type"), json_new_str(arena, STR("object")));

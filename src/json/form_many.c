@@ -38,11 +38,6 @@ static struct str choice_title(const struct json *choice)
     return json_is(choice, JSON_STRING) ? STR_NONE : json_get_str(choice, STR("title"));
 }
 
-bool form_is_many(const struct json *field)
-{
-    return str_eq(json_get_str(field, STR("type")), STR("array"));
-}
-
 /* --- what is sent --- */
 
 static void say_bounds(struct buf *text, const struct json *field)
@@ -184,7 +179,7 @@ static bool was_text(const struct json *schema, const struct json *member,
                      const struct json **field)
 {
     *field = json_get(json_get(schema, STR("properties")), member->key);
-    return json_is(member, JSON_STRING) && form_is_many(*field);
+    return json_is(member, JSON_STRING) && str_eq(json_get_str(*field, STR("type")), STR("array"));
 }
 
 const struct json *form_many_from_text(const struct json *schema, const struct json *content,

@@ -6,9 +6,6 @@
 
 #include "json/value.h"
 
-/* Is this field of a form a multi-select? */
-bool form_is_many(const struct json *field);
-
 /* The field as a text field, whose description names the choices. NULL: they are too long. */
 struct json *form_many_as_text(const struct json *field, struct arena *arena);
 

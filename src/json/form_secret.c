@@ -93,12 +93,17 @@ static size_t among_at(const struct sentence *s, size_t at, const char *const *l
     return 0;
 }
 
-static bool has_phrase(const struct sentence *s, const char *const *list)
+static bool has_before(const struct sentence *s, size_t end, const char *const *list)
 {
-    for (size_t at = 0; at < s->count; at++)
+    for (size_t at = 0; at < end; at++)
         if (among_at(s, at, list))
             return true;
     return false;
+}
+
+static bool has_phrase(const struct sentence *s, const char *const *list)
+{
+    return has_before(s, s->count, list);
 }
 
 /* --- what takes the suspicion away --- */
@@ -125,15 +130,6 @@ static bool head_is_harmless(const struct sentence *s, size_t at)
         asked |= number || is_among(s->words[i], secret_heads);
     }
     return !asked;
-}
-
-/* "Pista de la contrasena": a hint that precedes it. One that follows is in secret_about. */
-static bool is_hint(const struct sentence *s, size_t at)
-{
-    for (size_t i = 0; i < at; i++)
-        if (among_at(s, i, secret_hints))
-            return true;
-    return false;
 }
 
 static bool asks_for_it(const struct sentence *s)
@@ -180,12 +176,7 @@ static bool is_deed(const struct sentence *s, size_t at)
 /* "Never enter your password": a warning before it. */
 static bool is_warned_of(const struct sentence *s, size_t at)
 {
-    if (s->kind == TEXT_LABEL)
-        return false;
-    for (size_t i = 0; i < at; i++)
-        if (among_at(s, i, secret_warnings))
-            return true;
-    return false;
+    return s->kind != TEXT_LABEL && has_before(s, at, secret_warnings);
 }
 
 /* Does nothing follow a PIN, or something that goes with a secret number? */
@@ -239,7 +230,9 @@ static bool is_asked_at(const struct sentence *s, const struct secret_phrase *ph
                     has_phrase(s, secret_contents);
     if (at + len < s->count && is_among(s->words[at + len], secret_about) && !contents)
         return false;
-    if (is_warned_of(s, at) || is_deed(s, at) || is_hint(s, at) || is_told_of(s, at + len))
+    /* "Pista de la contrasena": a hint that precedes it. One that follows is in secret_about. */
+    if (is_warned_of(s, at) || is_deed(s, at) || has_before(s, at, secret_hints) ||
+        is_told_of(s, at + len))
         return false;
     bool label = s->kind == TEXT_LABEL;
     bool asked_which = has_phrase(s, secret_what_is);
@@ -573,15 +566,6 @@ static bool text_asks(struct str text, enum text_kind kind)
 
 /* --- fields --- */
 
-static bool is_typed_in(const struct json *field)
-{
-    struct str type = json_get_str(field, STR("type"));
-
-    if (json_get(field, STR("enum")) || json_get(field, STR("oneOf")))
-        return false;
-    return !str_eq(type, STR("boolean")) && !str_eq(type, STR("array"));
-}
-
 /* Words elsewhere that give a doubtful name its harmless sense: a postal PIN code, a degree. */
 static bool explained(const struct json *field, struct str message)
 {
@@ -691,14 +675,16 @@ static bool above_asks(struct above *above)
 
 static bool field_asks(const struct json *field, struct above *above)
 {
-    struct str message = above->message;
+    struct str message = above->message, type = json_get_str(field, STR("type"));
+    struct str pattern = json_get_str(field, STR("pattern"));
 
     if (str_eq(json_get_str(field, STR("format")), STR("password")))
         return true;
-    if (!is_typed_in(field) || has_text(json_get_str(field, STR("pattern")), secret_yes_patterns))
-        return false;
-    if (has_prefix(json_get_str(field, STR("pattern"))) || has_prefix(message) ||
-        has_url_with_password(json_get_str(field, STR("pattern"))) ||
+    if (json_get(field, STR("enum")) || json_get(field, STR("oneOf")) ||
+        str_eq(type, STR("boolean")) || str_eq(type, STR("array")) ||
+        has_text(pattern, secret_yes_patterns))
+        return false; /* nothing is typed in, or only a yes */
+    if (has_prefix(pattern) || has_prefix(message) || has_url_with_password(pattern) ||
         has_prefix(json_get_str(field, STR("description"))) || pattern_asks(field, message))
         return true;
     if (!text_asks(field->key, TEXT_LABEL) &&

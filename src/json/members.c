@@ -11,11 +11,12 @@
 #include "base/mem.h"
 
 /*
- * UTF-8 sorts by code point. UTF-16 differs in one place: code points from 10000, written with
- * surrogates (D800 to DFFF), come before E000 to FFFF. In UTF-8 the former begin with F0 to F4, the
- * latter with EE and EF, and no other byte of a sequence has such a value.
+ * The order of RFC 8785: by UTF-16 code units. UTF-8 sorts by code point. UTF-16 differs in one
+ * place: code points from 10000, written with surrogates (D800 to DFFF), come before E000 to FFFF.
+ * In UTF-8 the former begin with F0 to F4, the latter with EE and EF, and no other byte of a
+ * sequence has such a value.
  */
-int members_order(struct str a, struct str b)
+static int members_order(struct str a, struct str b)
 {
     size_t both = a.len < b.len ? a.len : b.len;
     size_t i = 0;

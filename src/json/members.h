@@ -9,9 +9,6 @@
 
 #include "json/value.h"
 
-/* The order of RFC 8785: by UTF-16 code units. */
-int members_order(struct str a, struct str b);
-
 /*
  * The members sorted by name; members of the same name keep their order. NULL for an object without
  * members. Free with mem_free.

@@ -204,14 +204,16 @@ bool number_i64(struct str text, int64_t *out)
     return true;
 }
 
-static bool is_integer(const struct decimal *d)
+struct number_parts number_parts(struct str text)
 {
-    int64_t places = decimal_power(d);
-    int64_t digits = 0;
+    struct decimal d;
 
-    for (const char *at = d->digits; at < d->end; at++)
-        digits += *at != '.';
-    return digits <= places;
+    decimal_read(&d, text);
+    if (d.zero)
+        return (struct number_parts){ 0 };
+    struct str digits = str_n(d.digits, (size_t)(d.end - d.digits));
+    size_t count = digits.len - (memchr(digits.at, '.', digits.len) != NULL);
+    return (struct number_parts){ d.negative, digits, count, decimal_power(&d) - (int64_t)count };
 }
 
 /* --- doubles --- */
@@ -456,5 +458,5 @@ bool number_canonical(struct str text, struct number_text *out)
     if (!isfinite(value) || value == 0)
         return false;
     number_shortest(value, out);
-    return !is_integer(&d) || number_cmp(text, number_str(out)) == 0;
+    return number_parts(text).exponent < 0 || number_cmp(text, number_str(out)) == 0;
 }

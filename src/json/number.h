@@ -20,6 +20,16 @@ int number_cmp(struct str a, struct str b);
 bool number_i64(struct str text, int64_t *out);
 bool number_double(struct str text, double *out);
 
+/* A number as digits x 10^exponent, without leading or trailing zeros; zero has no digits. */
+struct number_parts {
+    bool negative;
+    struct str digits; /* possibly with one point among them */
+    size_t count;      /* of them, without the point */
+    int64_t exponent;  /* clamped far beyond anything a text can say; not negative: an integer */
+};
+
+struct number_parts number_parts(struct str text);
+
 /* The shortest decimal that reads back as `d`, written as ECMAScript does; -0 is "-0". Finite
  * only. */
 void number_shortest(double d, struct number_text *out);

@@ -8,6 +8,7 @@
 #include "json/schema_inside.h"
 
 #include "base/mem.h"
+#include "json/number.h"
 
 /* --- places and problems --- */
 
@@ -29,26 +30,16 @@ static size_t prepend(char *text, size_t room, struct str key)
     return room;
 }
 
-static struct str index_text(char *digits, size_t size, size_t index)
-{
-    size_t at = size;
-
-    do {
-        digits[--at] = (char)('0' + index % 10);
-        index /= 10;
-    } while (index);
-    return str_n(digits + at, size - at);
-}
-
 struct str place_text(struct arena *arena, const struct place *place)
 {
     char text[SCHEMA_PATH_MOST];
-    char digits[24];
     size_t at = sizeof(text);
 
-    for (; place && at > 0; place = place->up)
-        at = prepend(text, at,
-                     place->key.at ? place->key : index_text(digits, sizeof(digits), place->index));
+    for (; place && at > 0; place = place->up) {
+        struct number_text digits;
+        number_from_u64(place->index, &digits);
+        at = prepend(text, at, place->key.at ? place->key : number_str(&digits));
+    }
     /* A cut must not leave the tail of a character behind. */
     while (at < sizeof(text) && ((unsigned char)text[at] & 0xc0) == 0x80)
         at++;
@@ -68,14 +59,6 @@ void problem_add(struct schema_problems *problems, struct arena *arena, const st
 
 /* --- compiling --- */
 
-static void compiler_finish(struct compiler *c)
-{
-    map_finish(&c->patterns);
-    map_finish(&c->resources);
-    map_finish(&c->anchors);
-    map_finish(&c->by_source);
-}
-
 static bool compile_document(struct compiler *c, const struct json *document)
 {
     struct schema *schema = c->schema;
@@ -92,11 +75,6 @@ static bool compile_document(struct compiler *c, const struct json *document)
     return ref_resolve_all(c) && ref_refuse_loops(c, schema->root);
 }
 
-static uint32_t or_default(uint32_t given, uint32_t otherwise)
-{
-    return given ? given : otherwise;
-}
-
 struct schema *schema_compile(const struct json *document, const struct schema_opts *opts,
                               struct arena *arena, struct schema_problems *problems)
 {
@@ -110,8 +88,8 @@ struct schema *schema_compile(const struct json *document, const struct schema_o
     c.assert_formats = opts->assert_formats;
     schema->getter_numbers = opts->getter_numbers;
     schema->distinct_items = opts->distinct_items;
-    c.max_nodes = or_default(opts->max_subschemas, SCHEMA_SUBSCHEMAS_DEFAULT);
-    schema->max_depth = or_default(opts->max_depth, SCHEMA_DEPTH_DEFAULT);
+    c.max_nodes = opts->max_subschemas ? opts->max_subschemas : SCHEMA_SUBSCHEMAS_DEFAULT;
+    schema->max_depth = opts->max_depth ? opts->max_depth : SCHEMA_DEPTH_DEFAULT;
     if (schema->max_depth > SCHEMA_DEPTH_MOST)
         schema->max_depth = SCHEMA_DEPTH_MOST;
     schema->max_work = opts->max_work ? opts->max_work : SCHEMA_WORK_DEFAULT;
@@ -124,7 +102,10 @@ struct schema *schema_compile(const struct json *document, const struct schema_o
     compile_document(&c, document);
     if (schema->arena.exhausted)
         compile_problem(&c, NULL, "takes more than %d bytes as a schema", SCHEMA_BYTES_MOST);
-    compiler_finish(&c);
+    map_finish(&c.patterns);
+    map_finish(&c.resources);
+    map_finish(&c.anchors);
+    map_finish(&c.by_source);
     if (c.failed) {
         schema_destroy(schema);
         return NULL;

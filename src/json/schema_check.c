@@ -20,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "json/number.h"
 #include "json/write.h"
 
 enum {
@@ -43,12 +44,6 @@ void bits_finish(struct bits *bits)
 {
     if (bits->words != bits->few)
         mem_free(bits->words);
-}
-
-static void bits_merge(struct bits *into, const struct bits *from)
-{
-    for (size_t i = 0; i < from->count; i++)
-        into->words[i] |= from->words[i];
 }
 
 /* --- problems and bounds --- */
@@ -104,9 +99,7 @@ static void add_value(struct buf *out, const struct json *v)
 
 static bool add_choice(struct buf *out, const struct json *v)
 {
-    size_t before = out->len;
-
-    if (before)
+    if (out->len)
         buf_add(out, STR(", "));
     add_value(out, v);
     return out->len + VALUE_TEXT_MOST < CHOICES_TEXT_MOST;
@@ -126,8 +119,7 @@ static bool type_fits(uint8_t types, const struct json *v)
         return true;
     if (v->type != JSON_NUMBER || !(types & 1 << TYPE_INTEGER_BIT))
         return false;
-    struct decimal d = decimal_of(v->text);
-    return decimal_is_integer(&d);
+    return number_parts(v->text).exponent >= 0;
 }
 
 static bool wrong_type(struct check *c, uint8_t types, const struct json *v, const struct place *at)
@@ -254,21 +246,14 @@ static bool say_constants(struct check *c, const struct nodes *nodes, const stru
     return true;
 }
 
-static size_t steps_in(struct str path)
-{
-    size_t steps = 0;
-
-    for (size_t i = 0; i < path.len; i++)
-        steps += path.at[i] == '/';
-    return steps;
-}
-
 /* The further into the value it fits, the closer. A wrong type is the furthest off. */
 static size_t closeness(const struct schema_problem *problem)
 {
-    bool type = str_starts(problem->message, STR("expected "));
+    size_t steps = 0;
 
-    return steps_in(problem->path) * 2 + (type ? 0 : 1);
+    for (size_t i = 0; i < problem->path.len; i++)
+        steps += problem->path.at[i] == '/';
+    return steps * 2 + !str_starts(problem->message, STR("expected "));
 }
 
 static void say_closest(struct check *c, const struct nodes *nodes, const struct json *v,
@@ -341,14 +326,6 @@ static bool check_one_of(struct check *c, const struct nodes *nodes, const struc
                                        "exactly one must fit");
 }
 
-static bool check_not(struct check *c, const struct node *node, const struct json *v,
-                      const struct place *at)
-{
-    if (check_quietly(c, node, v, at, NULL))
-        return check_wrong(c, at, "is of a kind that is not allowed");
-    return !c->limit;
-}
-
 static bool check_if(struct check *c, const struct logic_rules *rules, const struct json *v,
                      const struct place *at, struct bits *seen)
 {
@@ -374,7 +351,9 @@ static bool check_logic(struct check *c, const struct logic_rules *rules, const 
     if (rules->one_of.count && (fits || !check_enough(c)))
         fits = check_one_of(c, &rules->one_of, v, at, seen) && fits;
     if (rules->not_ && (fits || !check_enough(c)))
-        fits = check_not(c, rules->not_, v, at) && fits;
+        fits = check_quietly(c, rules->not_, v, at, NULL)
+                   ? check_wrong(c, at, "is of a kind that is not allowed")
+                   : !c->limit && fits;
     if (rules->if_ && (fits || !check_enough(c)))
         fits = check_if(c, rules, v, at, seen) && fits;
     return fits;
@@ -466,8 +445,8 @@ static bool check_tracking(struct check *c, const struct node *node, const struc
         return false;
     bits_init(&own, v->count);
     bool fits = check_keywords(c, node, v, at, &own);
-    if (fits && seen)
-        bits_merge(seen, &own);
+    for (size_t i = 0; fits && seen && i < own.count; i++)
+        seen->words[i] |= own.words[i];
     bits_finish(&own);
     return fits;
 }

@@ -12,6 +12,8 @@
 
 #include <stdlib.h>
 
+#include "json/number.h"
+
 enum { ENUM_VALUES_MOST = 10000 }; /* values of one enum in a schema */
 
 struct keyword {
@@ -309,8 +311,8 @@ static bool count_of(struct compiler *c, const struct json *value, const struct 
 
     if (!json_is(value, JSON_NUMBER))
         return expected(c, place, "a number", value);
-    struct decimal d = decimal_of(value->text);
-    if (!decimal_is_integer(&d) || d.negative)
+    struct number_parts parts = number_parts(value->text);
+    if (parts.exponent < 0 || parts.negative)
         return compile_problem(c, place, "must be a whole number, at least 0");
     *out = json_i64(value, &n) ? (uint64_t)n : UINT64_MAX;
     return true;
@@ -401,13 +403,9 @@ KEYWORD(compile_format)
  * The names of one node while it is compiled: found by text, then sorted for checking. A node's
  * object keywords are compiled together, because they share the names.
  */
-struct names {
-    struct map by_text;
-};
-
-static struct name *name_for(struct compiler *c, struct names *names, struct str text)
+static struct name *name_for(struct compiler *c, struct map *names, struct str text)
 {
-    struct name *name = map_get(&names->by_text, text);
+    struct name *name = map_get(names, text);
 
     if (name)
         return name;
@@ -415,43 +413,40 @@ static struct name *name_for(struct compiler *c, struct names *names, struct str
     if (!name)
         return NULL;
     name->text = text;
-    if (!map_set(&names->by_text, text, name))
-        return NULL;
-    return name;
+    return map_set(names, text, name) ? name : NULL;
 }
 
-static bool compile_properties(struct compiler *c, struct node *node, const struct json *value,
-                               const struct place *place, struct names *names)
+/* properties; with `dependent` dependentSchemas. */
+static bool name_schemas(struct compiler *c, struct node *node, const struct json *value,
+                         const struct place *place, struct map *names, bool dependent)
 {
     if (!json_is(value, JSON_OBJECT))
         return expected(c, place, "an object of schemas", value);
     JSON_EACH (member, value) {
         struct name *name = name_for(c, names, member->key);
-        if (!name ||
-            !child_into(c, node, member, compile_place(c, place, member->key, 0), &name->schema))
+        if (!name || !child_into(c, node, member, compile_place(c, place, member->key, 0),
+                                 dependent ? &name->dependent : &name->schema))
             return false;
     }
     return true;
+}
+
+static bool compile_properties(struct compiler *c, struct node *node, const struct json *value,
+                               const struct place *place, struct map *names)
+{
+    return name_schemas(c, node, value, place, names, false);
 }
 
 static bool compile_dependent_schemas(struct compiler *c, struct node *node,
                                       const struct json *value, const struct place *place,
-                                      struct names *names)
+                                      struct map *names)
 {
-    if (!json_is(value, JSON_OBJECT))
-        return expected(c, place, "an object of schemas", value);
-    JSON_EACH (member, value) {
-        struct name *name = name_for(c, names, member->key);
-        if (!name ||
-            !child_into(c, node, member, compile_place(c, place, member->key, 0), &name->dependent))
-            return false;
-    }
-    return true;
+    return name_schemas(c, node, value, place, names, true);
 }
 
 /* The names of a list without repeats. */
 static bool names_of(struct compiler *c, const struct json *value, const struct place *place,
-                     struct names *names, struct name **into, size_t *count)
+                     struct map *names, struct name **into, size_t *count)
 {
     struct map seen;
     bool fine = true;
@@ -483,7 +478,7 @@ static struct name **name_list(struct compiler *c, const struct json *value)
 }
 
 static bool compile_required(struct compiler *c, struct node *node, const struct json *value,
-                             const struct place *place, struct names *names)
+                             const struct place *place, struct map *names)
 {
     struct name **list = name_list(c, value);
     size_t count = 0;
@@ -498,7 +493,7 @@ static bool compile_required(struct compiler *c, struct node *node, const struct
 
 static bool compile_dependent_required(struct compiler *c, struct node *node,
                                        const struct json *value, const struct place *place,
-                                       struct names *names)
+                                       struct map *names)
 {
     (void)node;
     if (!json_is(value, JSON_OBJECT))
@@ -520,7 +515,7 @@ static bool compile_dependent_required(struct compiler *c, struct node *node,
 static const struct {
     struct str name;
     bool (*compile)(struct compiler *c, struct node *node, const struct json *value,
-                    const struct place *place, struct names *names);
+                    const struct place *place, struct map *names);
 } name_keywords[] = {
     { STR_INIT("properties"), compile_properties },
     { STR_INIT("required"), compile_required },
@@ -536,10 +531,10 @@ static int by_text(const void *a, const void *b)
     return str_cmp((*x)->text, (*y)->text);
 }
 
-static bool names_into(struct compiler *c, struct node *node, struct names *names)
+static bool names_into(struct compiler *c, struct node *node, struct map *names)
 {
     struct object_rules *rules = object_made(c, node);
-    size_t count = names->by_text.count;
+    size_t count = names->count;
     size_t at = 0;
 
     if (!rules || count == 0)
@@ -547,7 +542,7 @@ static bool names_into(struct compiler *c, struct node *node, struct names *name
     rules->names = arena_alloc(c->arena, count * sizeof(struct name *));
     if (!rules->names)
         return false;
-    for (struct name *name; (name = map_next(&names->by_text, &at));) {
+    for (struct name *name; (name = map_next(names, &at));) {
         rules->names[rules->names_count++] = name;
         rules->properties_count += name->schema ? 1 : 0;
     }
@@ -559,11 +554,11 @@ static bool names_into(struct compiler *c, struct node *node, struct names *name
 
 static bool compile_names(struct compiler *c, struct node *node)
 {
-    struct names names = { 0 };
+    struct map names;
     bool any = false;
     bool fine = true;
 
-    map_init(&names.by_text, SCHEMA_BYTES_MOST / sizeof(struct name));
+    map_init(&names, SCHEMA_BYTES_MOST / sizeof(struct name));
     for (size_t i = 0; i < sizeof(name_keywords) / sizeof(name_keywords[0]) && fine; i++) {
         const struct json *value = json_get(node->source, name_keywords[i].name);
         if (!value)
@@ -574,7 +569,7 @@ static bool compile_names(struct compiler *c, struct node *node)
     }
     if (fine && any)
         fine = names_into(c, node, &names);
-    map_finish(&names.by_text);
+    map_finish(&names);
     return fine;
 }
 

@@ -40,17 +40,6 @@ void problem_add(struct schema_problems *problems, struct arena *arena, const st
 
 /* --- numbers and hashes --- */
 
-/* A number as digits * 10^exponent, without leading or trailing zeros; zero has no digits. */
-struct decimal {
-    bool negative;
-    struct str whole; /* the digits, possibly with one point among them */
-    size_t digits;    /* how many of them, without the point */
-    int64_t exponent; /* clamped far beyond anything a text can say */
-};
-
-struct decimal decimal_of(struct str number);
-bool decimal_is_integer(const struct decimal *d);
-
 enum { MULTIPLE_DIGITS_MOST = 18 };
 
 /* A divisor of at most MULTIPLE_DIGITS_MOST significant digits, above zero. */
@@ -323,7 +312,5 @@ bool ref_register(struct compiler *c, struct node *node);
 bool ref_resolve_all(struct compiler *c);
 /* Refuses schemas that come back to themselves without going deeper into the value. */
 bool ref_refuse_loops(struct compiler *c, struct node *root);
-/* RFC 3986, section 5.2. */
-struct str uri_resolve(struct arena *arena, struct str base, struct str ref);
 
 #endif

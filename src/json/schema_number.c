@@ -1,80 +1,16 @@
 /*
  * json/schema_number: exact arithmetic on numbers as they are written, and hashes of values.
  *
- * A JSON number is digits times a power of ten. On that form it can be decided without rounding
- * whether it is an integer, and whether it is a multiple of another. The digits of the dividend
- * have no trailing zero. So a dividend with a smaller exponent than its divisor cannot be a
- * multiple of it; otherwise the question is one remainder modulo the digits of the divisor.
+ * A JSON number is digits times a power of ten (json/number). On that form it can be decided
+ * without rounding whether it is a multiple of another. The digits of the dividend have no trailing
+ * zero. So a dividend with a smaller exponent than its divisor cannot be a multiple of it;
+ * otherwise the question is one remainder modulo the digits of the divisor.
  *
  * Hashes are for uniqueItems: equal values (1 and 1.0, members in another order) have the same
  * hash. They build on the keyed hash of base/map, so that nobody outside can choose collisions.
  */
+#include "json/number.h"
 #include "json/schema_inside.h"
-
-/* Beyond any exponent that arithmetic on text lengths could reach, and far from overflowing. */
-#define EXPONENT_FAR INT64_C(1000000000000000000)
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static int64_t exponent_of(struct str text)
-{
-    bool negative = text.len && text.at[0] == '-';
-    int64_t value = 0;
-
-    for (size_t i = text.len && !is_digit(text.at[0]) ? 1 : 0; i < text.len; i++) {
-        if (!is_digit(text.at[i]))
-            break;
-        value = value * 10 + (text.at[i] - '0');
-        if (value > EXPONENT_FAR)
-            value = EXPONENT_FAR;
-        if (value == EXPONENT_FAR)
-            break;
-    }
-    return negative ? -value : value;
-}
-
-struct decimal decimal_of(struct str number)
-{
-    struct decimal d = { 0 };
-    size_t i = 0;
-
-    if (number.len && number.at[0] == '-') {
-        d.negative = true;
-        i = 1;
-    }
-    size_t first = SIZE_MAX; /* of the significant digits */
-    size_t last = 0;
-    size_t point = SIZE_MAX;
-    for (; i < number.len && (is_digit(number.at[i]) || number.at[i] == '.'); i++) {
-        if (number.at[i] == '.') {
-            point = i;
-        } else if (number.at[i] != '0') {
-            first = first == SIZE_MAX ? i : first;
-            last = i;
-        }
-    }
-    if (first == SIZE_MAX)
-        return (struct decimal){ 0 };
-    size_t end = i;
-    if (i < number.len)
-        d.exponent = exponent_of(str_skip(number, i + 1));
-    /* How far the last significant digit is from the ones' place. */
-    if (point == SIZE_MAX || last < point)
-        d.exponent += (int64_t)((point == SIZE_MAX ? end : point) - last - 1);
-    else
-        d.exponent -= (int64_t)(last - point);
-    d.whole = str_n(number.at + first, last - first + 1);
-    d.digits = d.whole.len - (point != SIZE_MAX && point > first && point < last ? 1 : 0);
-    return d;
-}
-
-bool decimal_is_integer(const struct decimal *d)
-{
-    return d->digits == 0 || d->exponent >= 0;
-}
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -98,29 +34,29 @@ static uint64_t ten_to_mod(uint64_t power, uint64_t modulus)
 
 bool multiple_of_text(struct str number, struct multiple *out)
 {
-    struct decimal d = decimal_of(number);
+    struct number_parts d = number_parts(number);
 
     *out = (struct multiple){ .exponent = d.exponent };
-    if (d.digits > MULTIPLE_DIGITS_MOST)
+    if (d.count > MULTIPLE_DIGITS_MOST)
         return false;
-    for (size_t i = 0; i < d.whole.len; i++)
-        if (d.whole.at[i] != '.')
-            out->digits = out->digits * 10 + (uint64_t)(d.whole.at[i] - '0');
+    for (size_t i = 0; i < d.digits.len; i++)
+        if (d.digits.at[i] != '.')
+            out->digits = out->digits * 10 + (uint64_t)(d.digits.at[i] - '0');
     return out->digits > 0 && !d.negative;
 }
 
 bool multiple_divides(const struct multiple *m, struct str number)
 {
-    struct decimal d = decimal_of(number);
+    struct number_parts d = number_parts(number);
 
-    if (d.digits == 0)
+    if (d.count == 0)
         return true;
     if (d.exponent < m->exponent)
         return false;
     uint64_t rest = 0;
-    for (size_t i = 0; i < d.whole.len; i++)
-        if (d.whole.at[i] != '.')
-            rest = (uint64_t)(((wide)rest * 10 + (uint64_t)(d.whole.at[i] - '0')) % m->digits);
+    for (size_t i = 0; i < d.digits.len; i++)
+        if (d.digits.at[i] != '.')
+            rest = (uint64_t)(((wide)rest * 10 + (uint64_t)(d.digits.at[i] - '0')) % m->digits);
     uint64_t power = (uint64_t)(d.exponent - m->exponent);
     return times_mod(rest, ten_to_mod(power, m->digits), m->digits) == 0;
 }
@@ -137,18 +73,18 @@ static uint64_t mix(uint64_t a, uint64_t b)
 /* The place of the point is part of the exponent, so digits are hashed without it. */
 static uint64_t number_hash(struct str text)
 {
-    struct decimal d = decimal_of(text);
-    ptrdiff_t point = str_find(d.whole, STR("."));
+    struct number_parts d = number_parts(text);
+    ptrdiff_t point = str_find(d.digits, STR("."));
     uint64_t hash = mix(JSON_NUMBER, d.negative);
     uint64_t part = 0;
     size_t in_part = 0;
 
-    if (d.digits == 0)
+    if (d.count == 0)
         return mix(JSON_NUMBER, 2);
-    for (size_t i = 0; i < d.whole.len; i++) {
+    for (size_t i = 0; i < d.digits.len; i++) {
         if ((ptrdiff_t)i == point)
             continue;
-        part = part * 10 + (uint64_t)(d.whole.at[i] - '0');
+        part = part * 10 + (uint64_t)(d.digits.at[i] - '0');
         if (++in_part == MULTIPLE_DIGITS_MOST) {
             hash = mix(hash, part);
             part = in_part = 0;

@@ -110,7 +110,8 @@ static struct str merge_paths(struct arena *arena, const struct uri *base, struc
     return arena_fmt(arena, STR_FMT STR_FMT, (int)keep, base->path.at, STR_ARG(path));
 }
 
-struct str uri_resolve(struct arena *arena, struct str base_text, struct str ref_text)
+/* RFC 3986, section 5.2. */
+static struct str uri_resolve(struct arena *arena, struct str base_text, struct str ref_text)
 {
     struct str dropped;
     if (base_text.len > URI_MOST || ref_text.len > URI_MOST)

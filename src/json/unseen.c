@@ -48,22 +48,18 @@ bool unseen(uint32_t code)
     return false;
 }
 
-bool unseen_joins(uint32_t code)
-{
-    return code == 0x200d || code == 0xfe0e || code == 0xfe0f;
-}
-
 /* Roughly: arrows, signs and emoji. */
 static bool is_picture(uint32_t code)
 {
     return !unseen(code) && ((code >= 0x2190 && code <= 0x2bff) || code >= 0x1f000);
 }
 
-/* Behind a picture: one that chooses how it is drawn, then one that joins it to the next. */
+/* Right behind a picture: one that chooses how it is drawn, then one that joins it to the next.
+ * Anywhere else they are unseen. */
 static bool is_part(struct unseen_place *place, uint32_t code)
 {
-    bool selects = unseen_joins(code) && code >= 0xfe00;
-    bool part = unseen_joins(code) && place->picture > (selects ? 1 : 0);
+    bool selects = code == 0xfe0e || code == 0xfe0f, joins = code == 0x200d;
+    bool part = (selects || joins) && place->picture > (selects ? 1 : 0);
 
     place->picture = is_picture(code) ? 2 : selects && part ? 1 : 0;
     return part;

@@ -14,9 +14,6 @@
 #include <stdint.h>
 
 bool unseen(uint32_t code);
-/* Joins two pictures to one, or chooses how one is drawn: right behind a picture the first of each
- * is a part of it, anywhere else it is unseen. */
-bool unseen_joins(uint32_t code);
 
 /* The space that is as wide as a Chinese character (U+3000) is how Chinese, Japanese and Korean are
  * written: one behind such a character is seen. Is this another one? */

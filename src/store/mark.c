@@ -10,7 +10,8 @@ static const char remedy[] = "set it as MCP_ELICITATION_SECRET, or name it in MC
 
 enum { KEYS_TEXT = KEYRING_SECRETS_MAX * (SEAL_KEY_TEXT + 2) };
 
-void mark_keys(const struct keyring *ring, char *out, size_t size)
+/* The key ids of a ring, the newest first: "1f2e3d4c", "1f2e3d4c, 99aabbcc"; "none". */
+static void mark_keys(const struct keyring *ring, char *out, size_t size)
 {
     char key[SEAL_KEY_TEXT];
     size_t len = 0;

@@ -53,7 +53,5 @@ void mark_foreign_log(const char *store, const char *key, const struct keyring *
  * looked for, and done() is not called. */
 bool mark_foreign_look(struct store *store, const struct foreign_record *record, store_done *done,
                        void *data);
-/* The key ids of a ring, the newest first: "1f2e3d4c", "1f2e3d4c, 99aabbcc"; "none". */
-void mark_keys(const struct keyring *ring, char *out, size_t size);
 
 #endif
