@@ -135,18 +135,19 @@ class Node {
     return this;
   }
 
-  // Whether a handler has ended this life.
-  hasCrashed() {
-    return this.#house.crashed().includes(String(this.child.pid));
+  // Whether a handler has ended this life, or that of this process.
+  hasCrashed({ pid } = this.child) {
+    return this.#house.crashed().includes(String(pid));
   }
 
   // Told to stop; resolves when it has ended, by itself and well, unless a handler crashes meanwhile.
   async leave() {
+    const { child } = this; // there may be another when this one has ended: see keep
     this.leaves = true;
-    this.child.kill('SIGTERM');
+    child.kill('SIGTERM');
     const end = await within(PATIENCE_MS, 'the server ends', this.ended);
     assert.doesNotMatch(this.watched.stderr, /Sanitizer|runtime error:/);
-    if (!this.hasCrashed()) assert.deepEqual(end, { code: 0, signal: null }, this.watched.stderr);
+    if (!this.hasCrashed(child)) assert.deepEqual(end, { code: 0, signal: null }, this.watched.stderr);
     return end;
   }
 
