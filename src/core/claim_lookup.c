@@ -176,6 +176,7 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     } else if (surface && (claim->result.unheard = answer_unheard(claim->engine, record, surface,
                                                                   claim->answer.roles))) {
         claim->result.pending = true;
+        claim->result.elsewhere = !claim_ask(claim) && !target_named(claim->engine, record->target);
         claim_reject(claim, NOD_E_REFUSED);
     } else if ((claim->result.problems = claim_take_note(claim, record)).len) {
         claim->result.pending = true;

@@ -519,6 +519,7 @@ struct answer_result {
     struct str message;   /* the same, for people */
     bool pending;         /* the ask still waits for an answer */
     const char *unheard;  /* with NOD_E_REFUSED: see answer_unheard; NULL: a hook has refused it */
+    bool elsewhere;       /* the same: what the answer counts for, a node with the tool knows */
     /* with NOD_E_STALE: this very answer, by the same principal, ended it: it was sent twice */
     bool same;
 };

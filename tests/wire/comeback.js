@@ -817,7 +817,7 @@ export function possible({ handle, state, store }) {
 
 const AGAIN_MS = 100; // until a client that is told to come later does
 const LONG_MS = PATIENCE_MS; // also for a call to end whose target no node has, and for a node to count as gone
-const COMES_AGAIN = ['pending', 'working', 'closed', 'later'];
+const COMES_AGAIN = ['pending', 'working', 'closed', 'later', 'TOOL_ELSEWHERE'];
 
 // Brings a call to its state, has its client come back, and tells what that client sees, in as many words as `expected` has; `foreign` is
 // what another principal sees who brings the same.

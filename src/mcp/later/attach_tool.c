@@ -6,6 +6,7 @@
 #include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/comeback.h"
 #include "core/problems.h"
 #include "mcp/later/own_tool.h"
 #include "mcp/later/pending.h"
@@ -76,6 +77,13 @@ static struct outcome refused(const struct mcp_server *server, struct str ask_id
 
     if (result->message.len)
         return out; /* a hook has said why */
+    if (result->elsewhere) {
+        out.code = "TOOL_ELSEWHERE";
+        out.message = STR("The tool that asks this is not at this node, so it is not known here "
+                          "whether a model may answer. The question still waits: send the same "
+                          "answer again later.");
+        return out;
+    }
     out.code = "CONSENT_REQUIRED";
     out.message = arena_fmt(arena, "%s " STR_FMT, result->unheard ? result->unheard : "",
                             STR_ARG(where_instead(server, ask_id, arena)));
@@ -153,14 +161,15 @@ static struct outcome refusal_of(const struct mcp_server *server, struct str ask
 
 struct answering {
     struct server_work work; /* first */
+    struct comer comer;      /* comes for the call, if this node lacks its tool */
     struct id ask;
     attach_answered *done;
     void *data;
+    char by[]; /* the principal */
 };
 
-static void answered(void *data, const struct answer_result *result)
+static void answering_over(struct answering *answering, const struct answer_result *result)
 {
-    struct answering *answering = data;
     struct mcp_server *server = answering->work.server;
     struct outcome refusal;
     struct arena arena;
@@ -177,12 +186,47 @@ static void answered(void *data, const struct answer_result *result)
     mem_free(answering);
 }
 
+static bool answering_there(const struct comer *comer)
+{
+    return LIST_OF(comer, const struct answering, comer)->work.server;
+}
+
+static void answering_back(struct comer *comer, const struct back *back)
+{
+    struct answer_result result = { .status = NOD_E_REFUSED, .elsewhere = true };
+
+    if (back->as == BACK_UNREAD)
+        result = (struct answer_result){ .status = NOD_E_STORE };
+    else if (back->as == BACK_ENDED)
+        result = (struct answer_result){ .status = NOD_E_STALE, .state = ASK_WITHDRAWN };
+    answering_over(LIST_OF(comer, struct answering, comer), &result);
+}
+
+static const struct comer_ops answering_comes = { .there = answering_there,
+                                                  .done = answering_back };
+
+static void answered(void *data, const struct answer_result *result)
+{
+    struct answering *answering = data;
+    struct mcp_server *server = answering->work.server;
+
+    if (!server || !result->elsewhere) {
+        answering_over(answering, result);
+        return;
+    }
+    answering->comer.ops = &answering_comes; /* if no node has the tool any more, the call ends */
+    answering->comer.call = id_of(result->call_id);
+    engine_return(server->opts.engine, &answering->comer);
+}
+
 void attach_answer(struct mcp_server *server, const struct attach_wish *wish, struct visitor who,
                    struct str scope, attach_answered *done, void *data)
 {
-    struct answering *answering = MEM_NEW(struct answering);
+    struct answering *answering = mem_zalloc(sizeof(*answering) + who.principal.len);
     struct str id = wish->ask_id;
 
+    memcpy(answering->by, who.principal.at, who.principal.len);
+    answering->comer.principal = str_n(answering->by, who.principal.len);
     answering->done = done;
     answering->data = data;
     answering->ask = id_of(id);

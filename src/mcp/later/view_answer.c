@@ -7,7 +7,8 @@
  * there, and this request is told that the answer was taken. If nobody waits, because the call has
  * returned its pending result, it is run on for this request, which returns its end: then the
  * handle of the pending result is marked as handed out, as waitForPerson does it
- * (era2025/attach.c). If the call asks again, or works for longer than VIEW_END_MS, the view is
+ * (era2025/attach.c); it is looked at until then where only another node can run it. If the call
+ * asks again, or works for longer than VIEW_END_MS, the view is
  * told so, and the call is found by its handle as before.
  *
  * Every reply has _meta.nod: {taken, callId, ended}. If the answer was not taken it has what is
@@ -28,6 +29,7 @@
 
 enum {
     VIEW_END_MS = 50000,          /* how long the end of a call is waited for */
+    VIEW_LOOK_MS = 1000,          /* between two looks at a call whose tool is at another node */
     VIEW_ANSWER_BYTES = 64 << 20, /* memory of a result while it is read */
     VIEW_ACK_MAX = 64 << 10,      /* bytes of a reply that has no result */
 };
@@ -49,6 +51,7 @@ struct answering {
     bool collected; /* the handle says that the result was handed out */
     struct handle handle;
     struct timer timer;
+    int64_t until; /* the end of the call is waited for */
     struct arena arena;
 };
 
@@ -362,10 +365,19 @@ static bool answering_waits(struct comer *comer, const struct call_record *call,
     return true;
 }
 
+static void answering_look(void *data)
+{
+    struct answering *answering = data;
+
+    answering->busy++;
+    engine_return(answering->views->server->opts.engine, &answering->comer);
+}
+
 static void answering_back(struct comer *comer, const struct back *back)
 {
     struct answering *answering = answering_of(comer);
     struct mcp_server *server = answering->run ? answering->views->server : NULL;
+    int64_t left = server ? answering->until - loop_now(server->opts.loop) : 0;
 
     if (server && back->as == BACK_ENDED && !answering->collected) {
         collect(answering);
@@ -375,7 +387,9 @@ static void answering_back(struct comer *comer, const struct back *back)
         engine_fetched(server->opts.engine, back->record->id);
         give_result(answering, back->outcome);
     } else if (server && back->as == BACK_WAITS) {
-        timer_set(server->opts.loop, &answering->timer, VIEW_END_MS, end_due, answering);
+        timer_set(server->opts.loop, &answering->timer, left > 0 ? left : 0, end_due, answering);
+    } else if (server && back->as == BACK_TOO_SOON && left > 0) { /* another node may have it */
+        timer_set(server->opts.loop, &answering->timer, VIEW_LOOK_MS, answering_look, answering);
     } else if (server) {
         was_taken(answering);
     }
@@ -432,6 +446,7 @@ static void answered(void *data, const struct answer_result *result)
     if (answering->run && taken) {
         CRASH_POINT(attach_after);
         answering->same = result->same;
+        answering->until = loop_now(views->server->opts.loop) + VIEW_END_MS;
         answering->comer.ops = &answering_comes;
         answering->comer.call = answering->record.call;
         answering->comer.principal = answering->run->principal;
