@@ -29,25 +29,18 @@ static bool declares(const struct json *object, struct str name)
     return json_is(json_get(object, name), JSON_OBJECT);
 }
 
-/* `elicitation: {}` means forms only. A client that names modes has those modes. */
-static unsigned elicitation_modes(const struct json *elicitation,
-                                  const struct revision_facts *facts)
-{
-    bool form = declares(elicitation, STR("form")), url = declares(elicitation, STR("url"));
-
-    if (!facts->modes)
-        return CLIENT_CAN_FORM;
-    return (form || !url ? CLIENT_CAN_FORM : 0u) | (url ? CLIENT_CAN_URL : 0u);
-}
-
-static uint8_t client_can(const struct json *capabilities, const struct revision_facts *facts)
+static uint8_t declared_can(const struct json *capabilities, const struct revision_facts *facts)
 {
     const struct json *experimental = json_get(capabilities, STR("experimental"));
     const struct json *sampling = json_get(capabilities, STR("sampling"));
+    const struct json *elicitation = json_get(capabilities, STR("elicitation"));
+    /* `elicitation: {}` means forms only. A client that names modes has those modes. */
+    bool url = facts->modes && declares(elicitation, STR("url"));
+    bool form = !url || declares(elicitation, STR("form"));
     unsigned can = 0;
 
-    if (facts->elicitation && declares(capabilities, STR("elicitation")))
-        can |= elicitation_modes(json_get(capabilities, STR("elicitation")), facts);
+    if (facts->elicitation && json_is(elicitation, JSON_OBJECT))
+        can |= (form ? CLIENT_CAN_FORM : 0u) | (url ? CLIENT_CAN_URL : 0u);
     else if (facts->elicitation && declares(experimental, STR("elicitation")))
         can |= CLIENT_CAN_FORM;
     if (json_is(sampling, JSON_OBJECT))
@@ -60,25 +53,6 @@ static uint8_t client_can(const struct json *capabilities, const struct revision
     if (facts->elicitation && client_shows_views(json_get(capabilities, STR("extensions"))))
         can |= CLIENT_CAN_VIEW;
     return (uint8_t)can;
-}
-
-static bool named(const char *const *names, struct str name)
-{
-    for (; names && *names; names++)
-        if (str_eq(str_of(*names), name))
-            return true;
-    return false;
-}
-
-static void write_server_info(struct json_writer *w, const struct implementation *self,
-                              const struct revision_facts *facts)
-{
-    jw_object(w);
-    jw_key_str(w, STR("name"), self->name);
-    if (facts->titles && self->title.len)
-        jw_key_str(w, STR("title"), self->title);
-    jw_key_str(w, STR("version"), self->version);
-    jw_end(w);
 }
 
 static void initialize(struct request *request)
@@ -101,15 +75,15 @@ static void initialize(struct request *request)
     revision_find(version, &revision);
     session->client.revision = (uint8_t)revision;
     session->client.declares = session->client.asked =
-        client_can(capabilities, session_knows(session));
-    session->boolean_confirm =
-        named(opts->boolean_confirm_clients, json_get_str(info, STR("name")));
+        declared_can(capabilities, session_knows(session));
+    struct str client = json_get_str(info, STR("name"));
+    for (const char *const *name = opts->boolean_confirm_clients; name && *name; name++)
+        session->boolean_confirm |= str_eq(str_of(*name), client);
     session_name_client(session, info);
-    session->soft_ms = pending_soft_ms(request->server, NULL, json_get_str(info, STR("name")));
+    session->soft_ms = pending_soft_ms(request->server, NULL, client);
     session->initialized = true;
     LOG_DEBUG("session begun", LOG_STR("principal", session_principal(session)),
-              LOG_STR("client", json_get_str(info, STR("name"))),
-              LOG_STR("revision", session_knows(session)->name));
+              LOG_STR("client", client), LOG_STR("revision", session_knows(session)->name));
 
     struct json_writer w;
     reply_begin(request, &w);
@@ -119,7 +93,12 @@ static void initialize(struct request *request)
     capabilities_write(request, &w);
     jw_end(&w);
     jw_key(&w, STR("serverInfo"));
-    write_server_info(&w, &opts->self, session_knows(session));
+    jw_object(&w);
+    jw_key_str(&w, STR("name"), opts->self.name);
+    if (session_knows(session)->titles && opts->self.title.len)
+        jw_key_str(&w, STR("title"), opts->self.title);
+    jw_key_str(&w, STR("version"), opts->self.version);
+    jw_end(&w);
     if (opts->instructions.len)
         jw_key_str(&w, STR("instructions"), opts->instructions);
     reply_end(request, &w);

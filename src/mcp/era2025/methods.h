@@ -4,11 +4,12 @@
  * Revisions 2025-03-26, 2025-06-18 and 2025-11-25. The transports hand messages in, one at a time.
  *
  * How to add a method. Write `void subject_verb(struct request *request)` in the file of its
- * subject, declare it in mcp/shared/request.h, and add a row to the table in methods.c. When the
- * function is called, the session has begun, and request->session says whose it is, which revision
- * it speaks and what its client can do. The function writes the response at once (reply_begin,
- * reply_end, reply_error), or starts a call with request->era->start, which sets request->later. If
- * the 2026 era has the method too, the same function serves both: see mcp/era2026/methods.h.
+ * subject, declare it in that file's header (mcp/offered/methods.h if the 2026 era has the method
+ * too: the same function serves both), and add a row to the table in methods.c. The row says also
+ * whether the method may come before initialize. When the function is called, request->session says
+ * whose the session is, which revision it speaks and what its client can do. The function writes
+ * the response at once (reply_begin, reply_end, reply_error), or starts a call with
+ * request->era->start, which sets request->later.
  */
 #ifndef NOD_MCP_ERA2025_METHODS_H
 #define NOD_MCP_ERA2025_METHODS_H
@@ -18,9 +19,8 @@
 /* Writes the response into server->out, or starts a call (request->later). */
 void era2025_request(struct request *request, struct str method);
 void era2025_notification(struct session *session, const struct rpc_message *message);
-/* A response to one of our own requests. */
-/* `done` (may be NULL) is called once, perhaps before this returns: the answer is stored or did not
- * count, unless the status is NOD_E_STORE. */
+/* A response to one of our own requests. `done` (may be NULL) is called once, perhaps before this
+ * returns: the answer is stored or did not count, unless the status is NOD_E_STORE. */
 void era2025_response(struct session *session, role_set roles, const struct rpc_message *message,
                       answered_fn *done, void *data);
 

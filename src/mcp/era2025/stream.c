@@ -173,26 +173,20 @@ static void stream_beat(void *data)
     timer_set(server->opts.loop, stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
 }
 
-/* There are too many GET streams: the oldest makes room. */
-static void standing_make_room(struct session *session)
-{
-    if (session->standing_count < MCP_STANDING_MAX)
-        return;
-    LIST_EACH (at, &session->streams) {
-        struct mcp_stream *old = LIST_OF(at, struct mcp_stream, link);
-        if (old->standing) {
-            mcp_stream_close(old);
-            mcp_stream_destroy(old);
-            return;
-        }
-    }
-}
-
 struct mcp_stream *mcp_stream_standing(struct session *session, struct http_exchange *exchange)
 {
     struct mcp_server *server = session->server;
 
-    standing_make_room(session);
+    if (session->standing_count >= MCP_STANDING_MAX) { /* the oldest makes room */
+        LIST_EACH (at, &session->streams) {
+            struct mcp_stream *old = LIST_OF(at, struct mcp_stream, link);
+            if (!old->standing)
+                continue;
+            mcp_stream_close(old);
+            mcp_stream_destroy(old);
+            break;
+        }
+    }
     if (shares_full(server, session_principal(session), MCP_SHARE_LISTENERS, 1))
         return NULL;
     shares_add(server, session_principal(session), MCP_SHARE_LISTENERS, 1);
@@ -243,11 +237,6 @@ void mcp_stream_destroy(struct mcp_stream *stream)
 
 /* --- the log --- */
 
-static bool over_caps(const struct mcp_stream *stream)
-{
-    return stream->count > MCP_STREAM_EVENTS_MAX || stream->bytes > MCP_STREAM_BYTES_MAX;
-}
-
 static bool over_bounds(const struct mcp_stream *stream)
 {
     return stream->count > MCP_STREAM_EVENTS_MOST || stream->bytes > MCP_STREAM_BYTES_MOST;
@@ -293,7 +282,8 @@ static void log_add_at(struct mcp_stream *stream, enum event_sort sort, uint32_t
     stream->bytes += event->len;
     if ((stream->exchange || stream->pipe) && !stream->unsent)
         stream->unsent = event;
-    while (over_caps(stream) && (log_drop(stream, false) || log_drop(stream, true)))
+    while ((stream->count > MCP_STREAM_EVENTS_MAX || stream->bytes > MCP_STREAM_BYTES_MAX) &&
+           (log_drop(stream, false) || log_drop(stream, true)))
         continue;
 }
 
@@ -341,19 +331,15 @@ static void prime(struct mcp_stream *stream, uint32_t seq)
     stream->unprimed = session_knows(stream->session)->priming;
 }
 
-static bool write_line(struct mcp_stream *stream, struct mcp_event *event)
-{
-    /* JSON has line ends only between its tokens, where a blank does as well. */
-    for (char *c = event->text; (c = memchr(c, '\n', (size_t)(event->text + event->len - c)));)
-        *c = ' ';
-    return pipe_write(stream->pipe, str_n(event->text, event->len));
-}
-
 /* Nobody can ask for a line again. */
 static void lines_pump(struct mcp_stream *stream)
 {
-    while (stream->first && write_line(stream, stream->first)) {
-        struct mcp_event *event = stream->first;
+    for (struct mcp_event *event; (event = stream->first);) {
+        /* JSON has line ends only between its tokens, where a blank does as well. */
+        for (char *c = event->text; (c = memchr(c, '\n', (size_t)(event->text + event->len - c)));)
+            *c = ' ';
+        if (!pipe_write(stream->pipe, str_n(event->text, event->len)))
+            break;
         stream->first = event->next;
         event_free(stream, event);
     }
@@ -697,20 +683,15 @@ bool mcp_stream_name_is_standing(struct str name)
     return name.len == STREAM_NAME_MAX && name.at[0] == STANDING_MARK;
 }
 
-static bool is_named(const struct mcp_stream *stream, struct str name)
-{
-    uint64_t number;
-
-    if (stream->name[0])
-        return str_eq(str_of(stream->name), name);
-    return str_to_u64(name, &number) && stream->number == number;
-}
-
 struct mcp_stream *mcp_stream_find(struct session *session, struct str name, uint32_t seq)
 {
+    uint64_t number = 0;
+    bool numbered = str_to_u64(name, &number);
+
     LIST_EACH (at, &session->streams) {
         struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
-        if (!is_named(stream, name))
+        if (stream->name[0] ? !str_eq(str_of(stream->name), name)
+                            : !numbered || stream->number != number)
             continue;
         /* Other nodes may have sent more of a call's stream than this one. */
         return stream->begun && (stream->of_call || seq < stream->next_seq) ? stream : NULL;

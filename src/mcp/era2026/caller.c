@@ -56,11 +56,6 @@ struct str waiter_id(const struct waiter *waiter)
     return str_n(waiter->text, waiter->id_len);
 }
 
-static struct str waiter_token(const struct waiter *waiter)
-{
-    return str_n(waiter->text + waiter->id_len, waiter->token_len);
-}
-
 static bool waiter_is_own(const struct waiter *waiter)
 {
     return waiter == &waiter->caller->own;
@@ -148,18 +143,14 @@ static size_t caller_size(const struct caller2026 *caller)
            waiter_text_len(&caller->own);
 }
 
-static void caller_free(struct caller2026 *caller)
+void caller_settle(struct caller2026 *caller)
 {
+    if (!caller->over || caller->busy || caller->caller.call)
+        return;
     list_remove(&caller->link);
     target_release(caller->target);
     arena_finish(&caller->arena);
     mem_free_sized(caller, caller_size(caller));
-}
-
-void caller_settle(struct caller2026 *caller)
-{
-    if (caller->over && caller->busy == 0 && !caller->caller.call)
-        caller_free(caller);
 }
 
 static void run_deferred(void *data)
@@ -307,23 +298,17 @@ static bool read_retry(struct request *request, struct str *state, const struct 
     return true;
 }
 
-/* The digest of "{}", with which many tools are called. */
-static void digest_of_nothing(struct digest *out)
-{
-    static struct digest kept;
-    static bool known;
-
-    if (!known)
-        digest_of(STR("{}"), &kept);
-    known = true;
-    *out = kept;
-}
-
 bool caller_keep_args(struct caller2026 *caller, struct str text, const struct json *args)
 {
+    static struct digest of_nothing; /* "{}", with which many tools are called */
+    static bool known;
+
     if (str_eq(text, STR("{}"))) {
+        if (!known)
+            digest_of(text, &of_nothing);
+        known = true;
         caller->args = STR("{}");
-        digest_of_nothing(&caller->args_digest);
+        caller->args_digest = of_nothing;
         return true;
     }
     caller->args = arena_str(&caller->arena, text);
@@ -389,35 +374,34 @@ bool mcp_state_carries(const struct engine *engine, const struct target *target)
     return engine_journal_limits(engine, target).bytes <= MCP_STATE_JOURNAL_MAX;
 }
 
-/* Before anybody is asked: what the answers lead to might not fit into the next state. */
-static void refuse_too_large(struct caller2026 *caller)
+/* Before anybody is asked: what the tool does after the answer might happen on two nodes, or what
+ * the answers lead to might not fit into the next state. True: the request is refused. */
+static bool refuse_not_portable(struct caller2026 *caller)
 {
-    struct str message = arena_fmt(
-        &caller->arena,
-        "The tool " STR_FMT " is not served here: its calls may learn %zu bytes, and the portable "
-        "states that this server gives out carry %d. Its author can set .journal_bytes to that.",
-        STR_ARG(caller->target->name),
-        engine_journal_limits(caller->server->opts.engine, caller->target).bytes,
-        MCP_STATE_JOURNAL_MAX);
+    const struct target *target = caller->target;
+    const struct engine *engine = caller->server->opts.engine;
+    struct outcome refusal = { .status = NOD_E_REFUSED, .code = "TOOL_NOT_PORTABLE" };
 
-    caller_end(caller, &(struct outcome){ .status = NOD_E_REFUSED,
-                                          .code = "TOOL_NOT_PORTABLE",
-                                          .message = message });
-}
-
-/* Before anybody is asked: what it does after the answer might happen on two nodes. */
-static void refuse_not_portable(struct caller2026 *caller)
-{
-    struct str message = arena_fmt(
-        &caller->arena,
-        "The tool " STR_FMT " is not served here: this server gives out portable states, which "
-        "two nodes could go on with. Its author can say .portable if every step of it is "
-        ".idempotent; or let the nodes share a store, without portable states.",
-        STR_ARG(caller->target->name));
-
-    caller_end(caller, &(struct outcome){ .status = NOD_E_REFUSED,
-                                          .code = "TOOL_NOT_PORTABLE",
-                                          .message = message });
+    if (!target->portable)
+        refusal.message = arena_fmt(
+            &caller->arena,
+            "The tool " STR_FMT " is not served here: this server gives out portable states, which "
+            "two nodes could go on with. Its author can say .portable if every step of it is "
+            ".idempotent; or let the nodes share a store, without portable states.",
+            STR_ARG(target->name));
+    else if (!mcp_state_carries(engine, target))
+        refusal.message = arena_fmt(
+            &caller->arena,
+            "The tool " STR_FMT
+            " is not served here: its calls may learn %zu bytes, and the portable "
+            "states that this server gives out carry %d. Its author can set .journal_bytes to "
+            "that.",
+            STR_ARG(target->name), engine_journal_limits(engine, target).bytes,
+            MCP_STATE_JOURNAL_MAX);
+    else
+        return false;
+    caller_end(caller, &refusal);
+    return true;
 }
 
 /* A call that is answered elsewhere is run on without the client, by any node. */
@@ -462,12 +446,7 @@ void caller2026_start(struct request *request, const struct start_spec *spec)
         } else {
             resume_begin(caller);
         }
-    } else if (server->opts.portable_states && !spec->target->portable) {
-        refuse_not_portable(caller);
-    } else if (server->opts.portable_states &&
-               !mcp_state_carries(server->opts.engine, spec->target)) {
-        refuse_too_large(caller);
-    } else {
+    } else if (!server->opts.portable_states || !refuse_not_portable(caller)) {
         caller->client.name = client_shown(request->meta->client, &caller->arena);
         engine_call(server->opts.engine,
                     &(struct call_spec){ .target = spec->target,
@@ -492,31 +471,20 @@ void caller2026_start(struct request *request, const struct start_spec *spec)
 
 /* --- meanwhile --- */
 
-static void tell_progress(struct waiter *waiter, const struct notice *notice)
+/* False: this waiter is not told, or there is no room. */
+static bool write_notice(struct waiter *waiter, const struct notice *notice, struct buf *out)
 {
-    struct buf *out = &waiter->caller->server->out;
-
+    if (notice->kind == NOTICE_LOG)
+        return waiter->log_level != META_NO_LOG && notice->level >= waiter->log_level &&
+               notice_write_log(out, notice);
     /* The value MUST rise. If a handler reports one that does not, it is not sent. */
-    if (!waiter->token_len || !isfinite(notice->progress) ||
+    if (notice->kind != NOTICE_PROGRESS || !waiter->token_len || !isfinite(notice->progress) ||
         (waiter->progressed && notice->progress <= waiter->progress))
-        return;
+        return false;
     waiter->progressed = true;
     waiter->progress = notice->progress;
-    if (notice_write_progress(out, waiter_token(waiter), notice->progress, notice->total,
-                              notice->text))
-        response_notify(&waiter->response, buf_str(out));
-    buf_clear(out);
-}
-
-static void tell_log(struct waiter *waiter, const struct notice *notice)
-{
-    struct buf *out = &waiter->caller->server->out;
-
-    if (waiter->log_level == META_NO_LOG || notice->level < waiter->log_level)
-        return;
-    if (notice_write_log(out, notice))
-        response_notify(&waiter->response, buf_str(out));
-    buf_clear(out);
+    return notice_write_progress(out, str_n(waiter->text + waiter->id_len, waiter->token_len),
+                                 notice->progress, notice->total, notice->text);
 }
 
 /* In this era notifications of other kinds belong to listeners, not to requests. */
@@ -527,12 +495,12 @@ static void caller_notify(struct caller *base, struct call *call, const struct n
     (void)call;
     if (!caller->server)
         return;
+    struct buf *out = &caller->server->out;
     LIST_EACH (at, &caller->waiters) {
         struct waiter *waiter = LIST_OF(at, struct waiter, link);
-        if (notice->kind == NOTICE_PROGRESS)
-            tell_progress(waiter, notice);
-        else if (notice->kind == NOTICE_LOG)
-            tell_log(waiter, notice);
+        if (write_notice(waiter, notice, out))
+            response_notify(&waiter->response, buf_str(out));
+        buf_clear(out);
     }
 }
 

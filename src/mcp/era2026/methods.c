@@ -2,8 +2,8 @@
  * mcp/era2026/methods: the table of methods of the 2026 era.
  *
  * A request is checked in this order: is _meta complete (-32602), is it a version we speak
- * (-32022), do the headers agree (-32020), is there such a method (-32601), did the client declare
- * what the method needs (-32021). The first that fails is the answer.
+ * (-32022), do the headers agree (-32020), is there such a method (-32601). The first that fails is
+ * the answer. The method itself looks at what the client must have declared (-32021).
  *
  * Methods of the 2025 era that this era no longer has (initialize, ping, logging/setLevel,
  * resources/subscribe, resources/unsubscribe) are unknown methods here.
@@ -73,15 +73,6 @@ static struct str named(const struct method *method, const struct request *reque
     return name.at ? name : STR("");
 }
 
-/* The usual case: each header once, with exactly the words of the body. */
-static bool headers_repeat(const struct http_request *http, const struct method *method,
-                           struct str name)
-{
-    return method && header_is(http, STR(HEADER_VERSION), era_versions[0]) &&
-           header_is(http, STR(HEADER_METHOD), method->name) &&
-           (!name.at || (header_is(http, STR(HEADER_NAME), name) && header_is_plain(name)));
-}
-
 /* Is it a version we speak, and do the headers agree with the body? */
 static bool is_agreed(const struct request *request, struct str method_name,
                       const struct method *method, struct meta_fault *fault)
@@ -91,7 +82,12 @@ static bool is_agreed(const struct request *request, struct str method_name,
     struct str version = request->meta->version, name = named(method, request);
     bool speaks = era_speaks_2026(version);
 
-    if (speaks && (!http || headers_repeat(http, method, name)))
+    if (speaks && !http)
+        return true;
+    /* the usual case: each header once, with exactly the words of the body */
+    if (speaks && method && header_is(http, STR(HEADER_VERSION), era_versions[0]) &&
+        header_is(http, STR(HEADER_METHOD), method->name) &&
+        (!name.at || (header_is(http, STR(HEADER_NAME), name) && header_is_plain(name))))
         return true;
     if (!speaks && (!http || str_eq(http_header(http, STR(HEADER_VERSION)), version))) {
         meta_unsupported(version, arena, fault);

@@ -5,19 +5,20 @@
  * come with each one, in struct request (principal, meta).
  *
  * How to add a method. Write `void subject_verb(struct request *request)` in the file of its
- * subject, declare it in mcp/shared/request.h (or its own header), and add a row to the table in
- * methods.c. The row says which member of params the Mcp-Name header repeats, and which capability
- * or extension the client must have declared. When the function is called, version, _meta and the
- * standard headers have been checked; request->meta is set, and params is an object. It then does
- * one of two things:
+ * subject, declare it in mcp/offered/methods.h if the 2025 era has it too, and here or in that
+ * file's own header otherwise, and add a row to the table in methods.c. The row says which member
+ * of params the Mcp-Name header repeats, and when this server has nothing for the method, which is
+ * an unknown one then. When the function is called, version, _meta and the standard headers have
+ * been checked; request->meta is set, and params is an object. What the client must have declared,
+ * the function looks at itself. It then does one of two things:
  *
  * - It answers at once: reply_begin(), the result's own members, reply_end(); or reply_error(),
  *   reply_fault(). reply_begin() has already written resultType and _meta. request->status sets the
  *   HTTP status (200 otherwise).
  * - It takes the request over: response_take() (mcp/era2026/response.h), which sets request->later.
- * It then owns the way back, may send notifications, and ends it with response_end(). On stdio it
- *   registers with pipe_add() (mcp/era2026/pipe.h) so that notifications/cancelled finds it. It
- * copies what it needs of the message (id, params): the message is freed when the function returns.
+ *   The function then owns the way back, may send notifications, and ends it with response_end().
+ *   On stdio it registers with pipe_add() (mcp/era2026/pipe.h) so that notifications/cancelled
+ *   finds it. It copies what it needs of the message, which is freed when the function returns.
  *
  * A method whose work is a call of the engine starts it with request->era->start
  * (mcp/era2026/caller.h).

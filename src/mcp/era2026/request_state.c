@@ -102,13 +102,6 @@ static char *put_ask(char *at, const struct ask_record *ask)
     return put_u64(at, (uint64_t)ask->attempt);
 }
 
-/* The store has the question. This is the offer of it that the client was shown. */
-static char *put_offer(char *at, const struct ask_record *ask)
-{
-    at = put_str(at, ask->id);
-    return put_u64(at, (uint64_t)ask->attempt);
-}
-
 static char *put_state(char *at, const struct state *state)
 {
     bool portable = state->store.len == 0;
@@ -127,8 +120,11 @@ static char *put_state(char *at, const struct state *state)
         at = put_str(at, state->store);
     }
     at = put_u64(at, state->ask_count);
-    for (size_t i = 0; i < state->ask_count; i++)
-        at = portable ? put_ask(at, &state->asks[i]) : put_offer(at, &state->asks[i]);
+    for (size_t i = 0; i < state->ask_count; i++) {
+        const struct ask_record *ask = &state->asks[i];
+        /* a store has the question: then this is the offer of it that the client was shown */
+        at = portable ? put_ask(at, ask) : put_u64(put_str(at, ask->id), (uint64_t)ask->attempt);
+    }
     return at;
 }
 
@@ -149,27 +145,22 @@ static size_t state_most(const struct state *state)
     return most;
 }
 
-/* The bound does not fit into the buffer: only writing it tells whether the state does. */
-static bool write_aside(struct buf *out, const struct state *state, size_t most)
-{
-    char *aside = mem_alloc(most);
-    size_t len = (size_t)(put_state(aside, state) - aside);
-    bool fits = buf_add(out, str_n(aside, len));
-
-    explicit_bzero(aside, len);
-    mem_free(aside);
-    return fits;
-}
-
 bool state_write(struct buf *out, const struct state *state)
 {
     size_t most = state_most(state);
 
-    if (out->overflow || most > out->limit - out->len)
-        return write_aside(out, state, most);
-    char *at = buf_reserve(out, most);
-    out->len += (size_t)(put_state(at, state) - at);
-    return true;
+    if (!out->overflow && most <= out->limit - out->len) {
+        char *at = buf_reserve(out, most);
+        out->len += (size_t)(put_state(at, state) - at);
+        return true;
+    }
+    /* The bound does not fit into the buffer: only writing it tells whether the state does. */
+    char *aside = mem_alloc(most);
+    size_t len = (size_t)(put_state(aside, state) - aside);
+    bool fits = buf_add(out, str_n(aside, len));
+    explicit_bzero(aside, len);
+    mem_free(aside);
+    return fits;
 }
 
 /* --- reading --- */
@@ -317,35 +308,6 @@ static void *take_room(struct reader *r, struct arena *arena, size_t count, size
     return items;
 }
 
-static void take_entries(struct reader *r, struct arena *arena, struct state *out)
-{
-    out->notices = (uint32_t)take_upto(r, UINT32_MAX);
-    out->entry_count = take_count(r, STATE_ENTRIES_MAX, ENTRY_BYTES_MIN);
-    struct entry *entries = take_room(r, arena, out->entry_count, sizeof(*entries));
-    out->entries = entries;
-    for (size_t i = 0; !r->bad && i < out->entry_count; i++)
-        take_entry(r, &entries[i]);
-}
-
-static void take_offer(struct reader *r, struct ask_record *ask)
-{
-    ask->id = take_id(r);
-    ask->attempt = (int)take_upto(r, INT32_MAX);
-}
-
-static void take_asks(struct reader *r, struct arena *arena, bool portable, struct state *out)
-{
-    out->ask_count = take_count(r, STATE_ASKS_MAX, portable ? ASK_BYTES_MIN : OFFER_BYTES_MIN);
-    struct ask_record *asks = take_room(r, arena, out->ask_count, sizeof(*asks));
-    out->asks = asks;
-    for (size_t i = 0; !r->bad && i < out->ask_count; i++) {
-        if (portable)
-            take_ask(r, &asks[i]);
-        else
-            take_offer(r, &asks[i]);
-    }
-}
-
 bool state_read(struct str plain, struct arena *arena, struct state *out)
 {
     struct reader r = { .at = plain.at, .end = plain.len ? plain.at + plain.len : plain.at };
@@ -357,13 +319,29 @@ bool state_read(struct str plain, struct arena *arena, struct state *out)
     out->expires_ms = take_i64(&r);
     take_digest(&r, out->version);
     out->call_id = take_id(&r);
-    if (form == FORM_PORTABLE) {
-        take_entries(&r, arena, out);
+    bool portable = form == FORM_PORTABLE;
+    if (portable) {
+        out->notices = (uint32_t)take_upto(&r, UINT32_MAX);
+        out->entry_count = take_count(&r, STATE_ENTRIES_MAX, ENTRY_BYTES_MIN);
+        struct entry *entries = take_room(&r, arena, out->entry_count, sizeof(*entries));
+        out->entries = entries;
+        for (size_t i = 0; !r.bad && i < out->entry_count; i++)
+            take_entry(&r, &entries[i]);
     } else {
         out->store = take_str(&r);
         r.bad |= out->store.len == 0 || out->store.len > STATE_STORE_MAX;
     }
-    take_asks(&r, arena, form == FORM_PORTABLE, out);
+    out->ask_count = take_count(&r, STATE_ASKS_MAX, portable ? ASK_BYTES_MIN : OFFER_BYTES_MIN);
+    struct ask_record *asks = take_room(&r, arena, out->ask_count, sizeof(*asks));
+    out->asks = asks;
+    for (size_t i = 0; !r.bad && i < out->ask_count; i++) {
+        if (portable) {
+            take_ask(&r, &asks[i]);
+            continue;
+        }
+        asks[i].id = take_id(&r);
+        asks[i].attempt = (int)take_upto(&r, INT32_MAX);
+    }
     return !r.bad && r.at == r.end;
 }
 

@@ -42,14 +42,6 @@ void rounds2026_destroy(struct rounds2026 *rounds)
     mem_free(rounds);
 }
 
-static struct str note_of(const struct caller2026 *caller, struct str key)
-{
-    for (const struct note *note = caller->notes; note; note = note->next)
-        if (str_eq(note->key, key))
-            return note->problems;
-    return STR_NONE;
-}
-
 /* --- writing --- */
 
 _Static_assert(STATE_TEXT_MAX == 16384 && STATE_PORTABLE_MAX == 1048576,
@@ -88,31 +80,12 @@ static bool was_asked(const struct caller2026 *caller, const struct ask_record *
     return offer_of(caller, ask->id);
 }
 
-/* The last that the client was given of the question is a page. */
-static bool has_page(const struct caller2026 *caller, const struct ask_record *ask)
-{
-    const struct ask_record *carried = carried_of(caller, ask->id);
-
-    return carried && carried->attempt & STATE_PAGED;
-}
-
 /* It is answered elsewhere. A client that can open pages is given that one. */
 static struct str page_of(struct caller2026 *caller, const struct ask *ask)
 {
     return !client_draws(caller, ask) && caller->pages
                ? question_page(caller->server, ask_record(ask)->id, &caller->arena)
                : STR_NONE;
-}
-
-/* The offer that a state names of a question that is not put to the client now: it may still answer
- * what it was asked before. */
-static int attempt_undrawn(struct caller2026 *caller, const struct ask *ask)
-{
-    const struct ask_record *record = ask_record(ask);
-
-    if (!was_asked(caller, record))
-        return 0;
-    return page_of(caller, ask).len ? record->attempt | STATE_PAGED : record->attempt;
 }
 
 /* Everything that is asked now, as the store knows it or will know it. What the call has learned
@@ -135,8 +108,11 @@ static bool state_of_call(struct caller2026 *caller, struct call *call,
     for (struct ask *ask = call_ask_first(call); asks && ask; ask = call_ask_next(call, ask)) {
         struct ask_record *record = &asks[state.ask_count++];
         *record = *ask_record(ask);
-        if (!client_draws(caller, ask))
-            record->attempt = attempt_undrawn(caller, ask);
+        if (!client_draws(caller, ask)) { /* it may still answer what it was asked before */
+            record->attempt = was_asked(caller, record) ? record->attempt : 0;
+            if (record->attempt && page_of(caller, ask).len)
+                record->attempt |= STATE_PAGED;
+        }
         if (!record->asked_ms)
             record->asked_ms = now;
         if (!record->expires_ms)
@@ -157,17 +133,13 @@ static bool state_of_call(struct caller2026 *caller, struct call *call,
     return fine;
 }
 
-/* From now on it is known what the state is sealed for: see caller_bound. */
-static bool know_args(struct caller2026 *caller, struct call *call)
+/* Sealed for this very request, of which it is known from now on what it is: see caller_bound. */
+static bool seal_round(struct caller2026 *caller, struct call *call, struct str plain,
+                       struct buf *out)
 {
-    return caller->resumed || caller->args.at || caller_keep_args(caller, call_args(call), NULL);
-}
-
-/* Sealed for this very request. */
-static bool seal_round(struct caller2026 *caller, struct str plain, struct buf *out)
-{
+    if (!caller->resumed && !caller->args.at && !caller_keep_args(caller, call_args(call), NULL))
+        return false;
     struct state_bound bound = caller_bound(caller);
-
     return state_seal(caller->server->rounds->keyring, &bound, plain, out) == NOD_OK;
 }
 
@@ -205,8 +177,11 @@ static bool write_requests(struct caller2026 *caller, struct call *call, struct 
             write_page(caller, ask, &w);
             continue;
         }
+        const struct note *note = caller->notes;
+        while (note && !str_eq(note->key, record->key))
+            note = note->next;
         jw_key(&w, record->key);
-        ask2026_write(&w, caller->server, record, note_of(caller, record->key));
+        ask2026_write(&w, caller->server, record, note ? note->problems : STR_NONE);
     }
     jw_end(&w);
     return json_writer_done(&w);
@@ -257,16 +232,6 @@ static void rest(struct buf *buf)
         buf_clear(buf);
 }
 
-/* From now on the client has something to come back with. If the call can be answered elsewhere, it
- * is run on without the client. */
-static void round_given(struct caller2026 *caller, struct call *call, struct str requests,
-                        struct str state)
-{
-    if (call_waits_elsewhere(call))
-        call_handed(call);
-    round_respond(caller, requests, state);
-}
-
 /* Tells every waiter what the call asks. */
 static void send_round(struct caller2026 *caller, struct call *call,
                        const struct call_record *known)
@@ -276,10 +241,14 @@ static void send_round(struct caller2026 *caller, struct call *call,
                *requests = &server->rounds->requests;
 
     if (state_of_call(caller, call, known, plain) && write_requests(caller, call, requests) &&
-        know_args(caller, call) && seal_round(caller, buf_str(plain), sealed) &&
-        sealed->len <= caller_state_max(server))
-        round_given(caller, call, buf_str(requests), buf_str(sealed));
-    else
+        seal_round(caller, call, buf_str(plain), sealed) &&
+        sealed->len <= caller_state_max(server)) {
+        /* From now on the client has something to come back with. If the call can be answered
+         * elsewhere, it is run on without the client. */
+        if (call_waits_elsewhere(call))
+            call_handed(call);
+        round_respond(caller, buf_str(requests), buf_str(sealed));
+    } else {
         caller_fail(caller, 200, RPC_INTERNAL_ERROR,
                     server->opts.portable_states
                         ? STR("What is asked and was learned does not fit into a requestState, "
@@ -287,6 +256,7 @@ static void send_round(struct caller2026 *caller, struct call *call,
                         : STR("What is asked does not fit into a requestState, which has at most "
                               "16384 characters."),
                     STR_NONE);
+    }
     if (plain->len)
         explicit_bzero(plain->at, plain->len); /* no answers stay in memory */
     rest(plain);
@@ -300,17 +270,12 @@ static void hold_over(void *data);
 
 /* The engine has the call now: it goes on by itself, or it was only looked at and waits as
  * before. */
-static void look_in(struct caller2026 *caller)
+void round_drain(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
 
     timer_set(server->opts.loop, &caller->timer,
               server_draining(server) ? MCP_HOLD_LOOK_MS : server->opts.hold_ms, hold_over, caller);
-}
-
-void round_drain(struct caller2026 *caller)
-{
-    look_in(caller);
 }
 
 static void known_loaded(void *data, nod_status status, const struct store_reply *reply)
@@ -329,7 +294,7 @@ static void known_loaded(void *data, nod_status status, const struct store_reply
         }
         call_caller_left(call);
     } else if (caller->server && !caller->over && call) {
-        look_in(caller);
+        round_drain(caller);
     }
     caller->busy--;
     caller_settle(caller);
@@ -364,38 +329,23 @@ static void hold_over(void *data)
     if (caller->over || !call)
         return;
     if (!call_waiting(call))
-        look_in(caller);
+        round_drain(caller);
     else
         round_leave(caller, call);
 }
 
-static void hold(struct caller2026 *caller)
-{
-    struct mcp_server *server = caller->server;
-
-    timer_set(server->opts.loop, &caller->timer, server_draining(server) ? 0 : server->opts.hold_ms,
-              hold_over, caller);
-}
-
 /* --- answers that came with the request --- */
-
-/* A form without fields asks for consent, not for data: no answer is taken in advance. */
-static bool content_fits(const struct caller2026 *caller, const struct ask_record *ask,
-                         const struct json *content)
-{
-    if (ask->kind != ASK_FORM)
-        return true;
-    return ask->detail.len && json_is(content, JSON_OBJECT) &&
-           ask_fits_form(caller->server->opts.engine, ask, content);
-}
 
 /* Whoever opens a page, or does not, says nothing that has content. Consent is not given where it
  * could be meant for the page. */
 static bool is_about_page(const struct caller2026 *caller, const struct ask_record *ask,
                           const struct json *response)
 {
-    return has_page(caller, ask) && (ask->kind != ASK_FORM || ask->consent ||
-                                     !json_is(json_get(response, STR("content")), JSON_OBJECT));
+    const struct ask_record *carried = carried_of(caller, ask->id);
+
+    return carried && carried->attempt & STATE_PAGED &&
+           (ask->kind != ASK_FORM || ask->consent ||
+            !json_is(json_get(response, STR("content")), JSON_OBJECT));
 }
 
 /* Does this response count for this ask? Where the client was given a page, or nothing yet, its
@@ -404,23 +354,19 @@ static bool is_about_page(const struct caller2026 *caller, const struct ask_reco
 static bool counts(struct caller2026 *caller, const struct ask_record *ask,
                    const struct json *response)
 {
+    struct engine *engine = caller->server->opts.engine;
     struct answer answer;
 
     if (carried_of(caller, ask->id))
         return was_asked(caller, ask) && !is_about_page(caller, ask, response);
-    return ask2026_can(caller->server->opts.engine, caller->client.asked, ask) &&
-           !ask_is_consent(caller->server->opts.engine, ask, caller->target) &&
-           ask->kind != ASK_URL && ask2026_read(ask, response, &answer) &&
-           (answer.action != ASK_ACCEPTED || content_fits(caller, ask, answer.content));
-}
-
-/* Formatting does not matter: a copy has no raw bytes. */
-static void content_plain(struct caller2026 *caller, struct answer *answer)
-{
-    if (!answer->content || !answer->content->raw.len)
-        return;
-    answer->content = json_copy(&caller->arena, answer->content);
-    answer->too_large = !answer->content;
+    if (!ask2026_can(engine, caller->client.asked, ask) ||
+        ask_is_consent(engine, ask, caller->target) || ask->kind == ASK_URL ||
+        !ask2026_read(ask, response, &answer))
+        return false;
+    /* A form without fields asks for consent, not for data: no answer is taken in advance. */
+    return answer.action != ASK_ACCEPTED || ask->kind != ASK_FORM ||
+           (ask->detail.len && json_is(answer.content, JSON_OBJECT) &&
+            ask_fits_form(engine, ask, answer.content));
 }
 
 static const struct str malformed =
@@ -441,43 +387,33 @@ static bool is_malformed(struct caller2026 *caller, const struct call *call)
     return false;
 }
 
-/* What does not fit counts once, for the offer that it answers. What fits answers the question,
- * whichever offer of it the client has. A portable state has counted elsewhere. */
-static void of_offer(const struct caller2026 *caller, const struct ask_record *ask,
-                     struct answer *answer)
+/* The answer to this ask that the request has with it, if it counts now. */
+static bool brought_for(struct caller2026 *caller, struct ask *asked, struct answer *answer)
 {
+    const struct ask_record *ask = ask_record(asked);
+    const struct json *response = json_get(caller_given(caller), ask->key);
+
+    if (!response || !is_clients_word(caller, asked) || !counts(caller, ask, response) ||
+        !ask2026_read(ask, response, answer))
+        return false;
+    if (answer->content && answer->content->raw.len) { /* formatting does not matter */
+        answer->content = json_copy(&caller->arena, answer->content);
+        answer->too_large = !answer->content;
+    }
+    answer->by = caller->principal;
+    answer->roles = caller->caller.roles;
+    answer->surface = caller->server->mrtr;
+    if (!caller->resumed || !caller->state.store.len)
+        return true; /* a portable state has counted elsewhere */
+    /* What does not fit counts once, for the offer that it answers. What fits answers the question,
+     * whichever offer of it the client has. */
     bool form = ask->kind == ASK_FORM || ask->kind == ASK_APPROVAL;
     bool filled = form && answer->action == ASK_ACCEPTED && ask->detail.len;
-
-    if (!caller->resumed || !caller->state.store.len)
-        return;
     answer->fits = filled && answer->content &&
                    ask_fits_form(caller->server->opts.engine, ask, answer->content);
     if (!form || (filled && !answer->fits))
         answer->attempt = offer_of(caller, ask->id);
-}
-
-static bool answer_of(struct caller2026 *caller, struct ask *ask, const struct json *response,
-                      struct answer *answer)
-{
-    if (!ask2026_read(ask_record(ask), response, answer))
-        return false;
-    content_plain(caller, answer);
-    answer->by = caller->principal;
-    answer->roles = caller->caller.roles;
-    answer->surface = caller->server->mrtr;
-    of_offer(caller, ask_record(ask), answer);
     return true;
-}
-
-/* The response to this ask that the request has with it, if it counts now; NULL: none. */
-static const struct json *brought_for(struct caller2026 *caller, struct ask *ask)
-{
-    const struct json *response = json_get(caller_given(caller), ask_record(ask)->key);
-
-    return response && is_clients_word(caller, ask) && counts(caller, ask_record(ask), response)
-               ? response
-               : NULL;
 }
 
 bool round_brings(struct caller *base, struct call *call)
@@ -499,9 +435,8 @@ bool round_brings(struct caller *base, struct call *call)
         return false;
     }
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
-        const struct json *response = brought_for(caller, ask);
         struct answer answer;
-        if (response && answer_of(caller, ask, response, &answer))
+        if (brought_for(caller, ask, &answer))
             call_bring(ask, &answer);
     }
     return true;
@@ -516,10 +451,9 @@ bool round_brings_late(struct caller2026 *caller, struct call *call)
     if (caller->brought_ahead || !caller_given(caller))
         return false;
     for (struct ask *ask = call_ask_first(call); ask; ask = next) {
-        const struct json *response = brought_for(caller, ask);
         struct answer answer;
         next = call_ask_next(call, ask);
-        if (!response || !answer_of(caller, ask, response, &answer))
+        if (!brought_for(caller, ask, &answer))
             continue;
         any = caller->brought_ahead = true;
         ask_answer(engine, ask_record(ask)->id, &answer, NULL, NULL);
@@ -589,38 +523,34 @@ static struct view look(struct caller2026 *caller, struct call *call)
     return view;
 }
 
-static void fail_missing(struct caller2026 *caller, struct str capability)
-{
-    struct str data =
-        arena_fmt(&caller->arena, "{\"requiredCapabilities\":" STR_FMT "}", STR_ARG(capability));
-
-    caller_fail(caller, 400, MCP_MISSING_CAPABILITY,
-                STR("The client does not declare a capability that this request needs."), data);
-}
-
 enum caller_way round_asked(struct caller *base, struct call *call)
 {
     struct caller2026 *caller = (struct caller2026 *)(void *)base;
+    struct mcp_server *server = caller->server;
 
-    if (caller->server && !caller->over) {
+    if (server && !caller->over) {
         struct view view = look(caller, call);
-        if (!view.left && !caller->attach) {
-            hold(caller); /* a page or the clock decides */
+        if (!view.left && !caller->attach) { /* a page or the clock decides */
+            timer_set(server->opts.loop, &caller->timer,
+                      server_draining(server) ? 0 : server->opts.hold_ms, hold_over, caller);
             return CALLER_CARRIES;
         }
         if (view.missing.len) {
-            fail_missing(caller, view.missing);
+            caller_fail(caller, 400, MCP_MISSING_CAPABILITY,
+                        STR("The client does not declare a capability that this request needs."),
+                        arena_fmt(&caller->arena, "{\"requiredCapabilities\":" STR_FMT "}",
+                                  STR_ARG(view.missing)));
         } else if (!view.drawable || view.unheard) {
             attach2026_hold(caller); /* another surface has it, or nobody, and it ends */
             return CALLER_HOLDS;
-        } else if (caller->server->opts.portable_states) {
+        } else if (server->opts.portable_states) {
             send_portable(caller, call);
             return CALLER_CARRIES;
         } else {
             send_round(caller, call, NULL);
         }
     }
-    if (caller->server)
+    if (server)
         caller_defer(caller, NULL); /* the engine is still working on it */
     return CALLER_LEAVES;
 }

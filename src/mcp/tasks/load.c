@@ -79,15 +79,14 @@ static int64_t expires(const struct json *record)
                : at;
 }
 
-static void read_notes(struct task *task, const struct json *notes)
+static void note_copy(struct task *task, struct str ask, bool opened, struct str problems)
 {
-    JSON_EACH (one, notes) {
-        struct task_note *note = task_note_add(task, json_get_str(one, STR("ask")));
-        if (!note)
-            continue;
-        note->opened = json_true(json_get(one, STR("opened")));
-        note->problems = arena_str(&task->arena, json_get_str(one, STR("problems")));
-    }
+    struct task_note *note = task_note_add(task, ask);
+
+    if (!note)
+        return;
+    note->opened = opened;
+    note->problems = arena_str(&task->arena, problems);
 }
 
 /* Of the request that looks at it, or else of the one that made it. A task of an older nod has
@@ -97,20 +96,6 @@ static role_set roles_of(const struct loading *loading)
     role_set made = (role_set)number(loading->record, STR("roles")) & ROLES_ALL;
 
     return loading->roles ? loading->roles : made ? made : ROLES_ALL;
-}
-
-/* What this node knows besides the records, if it takes part in the task. */
-static void view_know(struct task *view, const struct task *here)
-{
-    if (here->message.len)
-        task_say(view, here->message);
-    for (const struct task_note *note = here->notes; note; note = note->next) {
-        struct task_note *copy = task_note_add(view, id_str(&note->ask));
-        if (!copy)
-            continue;
-        copy->opened = note->opened;
-        copy->problems = arena_str(&view->arena, note->problems);
-    }
 }
 
 /* A task as it was when its record was written. NULL: there are too many. */
@@ -142,9 +127,16 @@ static struct task *task_of_record(struct loading *loading, bool view)
         task->end = str_n(str_dup(end), end.len);
     }
     task_say(task, json_get_str(record, STR("message")));
-    read_notes(task, json_get(record, STR("notes")));
-    if (view && here && str_eq(here->principal, loading->principal))
-        view_know(task, here);
+    JSON_EACH (one, json_get(record, STR("notes")))
+        note_copy(task, json_get_str(one, STR("ask")), json_true(json_get(one, STR("opened"))),
+                  json_get_str(one, STR("problems")));
+    if (view && here && str_eq(here->principal, loading->principal)) {
+        /* what this node, which takes part in the task, knows besides the records */
+        if (here->message.len)
+            task_say(task, here->message);
+        for (const struct task_note *note = here->notes; note; note = note->next)
+            note_copy(task, id_str(&note->ask), note->opened, note->problems);
+    }
     if (view || task_enter(task))
         return task;
     task_forget(task);
@@ -215,33 +207,6 @@ static bool has_changed(const struct loading *loading, const struct call_record 
            target_has_changed(target, call->version);
 }
 
-static void end_changed(struct loading *loading, const struct call_record *call)
-{
-    struct outcome outcome =
-        outcome_changed(&loading->arena, call->target,
-                        &(struct so_far){ .entries = call->entries, .count = call->entry_count });
-
-    engine_end(loading->work.server->opts.engine, loading->id, &outcome, changed_stored, loading);
-}
-
-/* No node works on it; or only a client that has its id may go on with it, and this one has
- * come. */
-static bool wants_taker(const struct loading *loading, const struct call_record *call)
-{
-    bool runnable = call->state == CALL_STORED_RUNNABLE && !server_draining(loading->work.server);
-    bool not_handed = !call->handed && call->state != CALL_STORED_WAITING;
-
-    return loading->why == TASK_TO_WORK && (runnable || not_handed);
-}
-
-/* Its time is over, but it was answered before that. Whoever finds it acts on the answers; to adopt
- * it here would cancel it. */
-static bool answered_in_time(const struct loading *loading, const struct call_record *call)
-{
-    return call->handed && call->state != CALL_STORED_WAITING &&
-           expires(loading->record) <= server_now(loading->work.server);
-}
-
 static void orphan_found(struct loading *loading, const struct call_record *record)
 {
     struct mcp_server *server = loading->work.server;
@@ -253,12 +218,6 @@ static void orphan_found(struct loading *loading, const struct call_record *reco
     if (target && record->state != CALL_STORED_WAITING && !server_draining(server))
         caller_away_go_on(server, record, target, &by);
     loaded(loading, NULL, NOD_OK);
-}
-
-/* The time is over, and so is the time in which its client could learn of that. */
-static bool long_over(const struct loading *loading)
-{
-    return expires(loading->record) <= server_now(loading->work.server) - TASK_ENDED_KEEP_MS;
 }
 
 static struct loading *loading_of(const struct comer *comer)
@@ -288,10 +247,15 @@ static enum found loading_found(struct comer *comer, const struct call_record *c
         return FOUND_IT;
     else if (loading->why == TASK_TO_RUN_ON)
         orphan_found(loading, call);
-    else if (has_changed(loading, call))
-        end_changed(loading, call);
-    else
+    else if (has_changed(loading, call)) {
+        struct outcome outcome = outcome_changed(
+            &loading->arena, call->target,
+            &(struct so_far){ .entries = call->entries, .count = call->entry_count });
+        engine_end(loading->work.server->opts.engine, loading->id, &outcome, changed_stored,
+                   loading);
+    } else {
         return FOUND_IT;
+    }
     return FOUND_OTHER;
 }
 
@@ -300,9 +264,19 @@ static bool loading_waits(struct comer *comer, const struct call_record *call,
 {
     struct loading *loading = loading_of(comer);
     struct mcp_server *server = loading->work.server;
+    bool waiting = call->state == CALL_STORED_WAITING;
+    /* No node works on it; or only a client that has its id may go on with it, and this one has
+     * come. */
+    bool wants_taker = loading->why == TASK_TO_WORK &&
+                       ((call->state == CALL_STORED_RUNNABLE && !server_draining(server)) ||
+                        (!call->handed && !waiting));
+    /* Its time is over, but it was answered before that. Whoever finds it acts on the answers; to
+     * adopt it here would cancel it. */
+    bool answered_in_time =
+        call->handed && !waiting && expires(loading->record) <= server_now(server);
 
-    if ((views(loading) && !wants_taker(loading, call)) || answered_in_time(loading, call) ||
-        task_by_id(server, loading->id) || engine_find(server->opts.engine, call->id))
+    if ((views(loading) && !wants_taker) || answered_in_time || task_by_id(server, loading->id) ||
+        engine_find(server->opts.engine, call->id))
         return false;
     struct task *task = task_of_record(loading, false);
     loading->full = !task;
@@ -335,7 +309,8 @@ static void loading_back(struct comer *comer, const struct back *back)
         loaded(loading, NULL, NOD_E_LIMIT);
     } else if (back->as == BACK_BUSY || back->as == BACK_TOO_SOON) {
         show(loading, back); /* another node has the task, or may have its tool */
-    } else if (long_over(loading)) {
+    } else if (expires(loading->record) <= server_now(loading->work.server) - TASK_ENDED_KEEP_MS) {
+        /* The time is over, and so is the time in which its client could learn of that. */
         loaded(loading, NULL, NOD_E_NOT_FOUND);
     } else {
         ended(loading, NULL);

@@ -28,21 +28,6 @@ enum {
 
 /* --- writing --- */
 
-static void write_notes(struct json_writer *w, const struct task *task)
-{
-    jw_key(w, STR("notes"));
-    jw_array(w);
-    for (const struct task_note *note = task->notes; note; note = note->next) {
-        jw_object(w);
-        jw_key_str(w, STR("ask"), id_str(&note->ask));
-        jw_key_bool(w, STR("opened"), note->opened);
-        if (note->problems.len)
-            jw_key_str(w, STR("problems"), note->problems);
-        jw_end(w);
-    }
-    jw_end(w);
-}
-
 static bool record_write(struct buf *out, const struct task *task)
 {
     struct json_writer w;
@@ -59,7 +44,17 @@ static bool record_write(struct buf *out, const struct task *task)
     jw_key_i64(&w, STR("status"), task_over(task) ? (int64_t)task->status : TASK_WORKING);
     jw_key_str(&w, STR("message"), task->message);
     jw_key_str(&w, STR("end"), task->end);
-    write_notes(&w, task);
+    jw_key(&w, STR("notes"));
+    jw_array(&w);
+    for (const struct task_note *note = task->notes; note; note = note->next) {
+        jw_object(&w);
+        jw_key_str(&w, STR("ask"), id_str(&note->ask));
+        jw_key_bool(&w, STR("opened"), note->opened);
+        if (note->problems.len)
+            jw_key_str(&w, STR("problems"), note->problems);
+        jw_end(&w);
+    }
+    jw_end(&w);
     jw_end(&w);
     return json_writer_done(&w);
 }
@@ -103,29 +98,6 @@ static void put_again(void *data)
         writing_over(writing, NULL);
 }
 
-/* Nobody was told its id. */
-static void drop_unstored(struct writing *writing, struct task *task)
-{
-    struct mcp_server *server = task->server;
-
-    if (task->caller.call)
-        call_cancel(task->caller.call, STR("the task could not be stored"));
-    task = task_by_id(server, id_str(&writing->task));
-    if (task)
-        task_forget(task);
-    writing_over(writing, NULL);
-}
-
-static void try_again(struct writing *writing)
-{
-    int64_t pause = AGAIN_MS;
-
-    for (int i = 1; i < writing->tries && pause < AGAIN_MOST_MS; i++)
-        pause *= 2;
-    timer_set(writing->loop, &writing->again, pause < AGAIN_MOST_MS ? pause : AGAIN_MOST_MS,
-              put_again, writing);
-}
-
 static void written(void *data, nod_status status, const struct store_reply *reply)
 {
     struct writing *writing = data;
@@ -139,9 +111,18 @@ static void written(void *data, nod_status status, const struct store_reply *rep
     if (!task) {
         writing_over(writing, NULL);
     } else if (status == NOD_E_STORE && (writing->insist || writing->tries < FIRST_TRIES)) {
-        try_again(writing);
-    } else if (status != NOD_OK && writing->done) {
-        drop_unstored(writing, task);
+        int64_t pause = AGAIN_MS;
+        for (int i = 1; i < writing->tries && pause < AGAIN_MOST_MS; i++)
+            pause *= 2;
+        timer_set(writing->loop, &writing->again, pause < AGAIN_MOST_MS ? pause : AGAIN_MOST_MS,
+                  put_again, writing);
+    } else if (status != NOD_OK && writing->done) { /* nobody was told its id */
+        if (task->caller.call)
+            call_cancel(task->caller.call, STR("the task could not be stored"));
+        task = task_written(writing);
+        if (task)
+            task_forget(task);
+        writing_over(writing, NULL);
     } else {
         task->storing = false;
         if (task->stale)
@@ -218,23 +199,18 @@ static void not_minded(void *data, nod_status status, const struct store_reply *
     (void)data, (void)status, (void)reply;
 }
 
-static void view_store(const struct task *view)
-{
-    struct store *store = engine_store(view->server->opts.engine);
-    struct buf record;
-
-    buf_init(&record, RECORD_MAX);
-    if (view->version && record_write(&record, view))
-        store->ops->put(store, STR(TASKS_STORE_KIND), id_str(&view->id), buf_str(&record),
-                        view->principal, view->version, record_ttl(view), not_minded, NULL);
-    buf_finish(&record);
-}
-
 void task_store(struct task *task)
 {
-    if (!task->owner)
-        view_store(task);
-    else if (task->storing)
+    struct store *store = engine_store(task->server->opts.engine);
+    struct buf record;
+
+    if (!task->owner) { /* it is only shown here */
+        buf_init(&record, RECORD_MAX);
+        if (task->version && record_write(&record, task))
+            store->ops->put(store, STR(TASKS_STORE_KIND), id_str(&task->id), buf_str(&record),
+                            task->principal, task->version, record_ttl(task), not_minded, NULL);
+        buf_finish(&record);
+    } else if (task->storing)
         task->stale = true;
     else if (server_survives(task->server))
         write_now(task, true, NULL, NULL);

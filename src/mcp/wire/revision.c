@@ -93,14 +93,6 @@ static bool knows(enum revision revision, enum revision_part part, struct str me
     return true;
 }
 
-static const struct nested *nested_find(enum revision_part part, struct str member)
-{
-    for (size_t i = 0; i < sizeof(nested) / sizeof(nested[0]); i++)
-        if (nested[i].part == part && str_eq(nested[i].member, member))
-            return &nested[i];
-    return NULL;
-}
-
 static bool is_object_member(struct str member, const struct json *value)
 {
     if (str_eq(member, STR("structuredContent")))
@@ -179,16 +171,24 @@ static void write_tool_title(struct json_writer *w, const struct json *tool)
     jw_end(w);
 }
 
-static void write_nested(struct json_writer *w, enum revision revision, enum revision_part inner,
+static void write_member(struct json_writer *w, enum revision revision, enum revision_part part,
                          const struct json *value)
 {
+    const struct nested *inner = nested, *end = nested + sizeof(nested) / sizeof(nested[0]);
+
+    while (inner < end && !(inner->part == part && str_eq(inner->member, value->key)))
+        inner++;
+    if (inner == end) {
+        jw_value(w, value);
+        return;
+    }
     if (!json_is(value, JSON_ARRAY)) {
-        write_part(w, revision, inner, value);
+        write_part(w, revision, inner->inner, value);
         return;
     }
     jw_array(w);
     JSON_EACH (item, value)
-        write_part(w, revision, inner, item);
+        write_part(w, revision, inner->inner, item);
     jw_end(w);
 }
 
@@ -213,12 +213,8 @@ static void write_part(struct json_writer *w, enum revision revision, enum revis
              !is_object_member(member->key, member)) ||
             (move_title && str_eq(member->key, STR("annotations"))))
             continue;
-        const struct nested *inner = nested_find(part, member->key);
         jw_key(w, member->key);
-        if (inner)
-            write_nested(w, revision, inner->inner, member);
-        else
-            jw_value(w, member);
+        write_member(w, revision, part, member);
     }
     if (move_title)
         write_tool_title(w, value);
