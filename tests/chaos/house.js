@@ -142,6 +142,7 @@ class Node {
 
   // Told to stop; resolves when it has ended, by itself and well, unless a handler crashes meanwhile.
   async leave() {
+    await this.starting; // a process that is not up yet cannot be told
     const { child } = this; // there may be another when this one has ended: see keep
     this.leaves = true;
     child.kill('SIGTERM');
