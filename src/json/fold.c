@@ -6,6 +6,8 @@
  */
 #include "json/fold.h"
 
+#include "json/utf8.h"
+
 /* --- single characters --- */
 
 /* Small Latin letters of U+00C0 to U+024F and U+1E00 to U+1EFF without their accents. */
@@ -53,6 +55,17 @@ static const struct alike lookalikes[] = {
 static const struct alike capitals[] = {
     { 0x0392, 'b' }, { 0x0396, 'z' }, { 0x0397, 'h' }, { 0x039C, 'm' },
     { 0x039D, 'n' }, { 0x03A5, 'y' }, { 0x0413, 'r' }, { 0x041D, 'h' },
+};
+
+/* Letters that are written in several forms: Greek vowels with tonos; Cyrillic io and short i;
+ * Arabic alef with madda, hamza above and below, alef maksura, Farsi yeh, keheh, heh goal. */
+static const struct {
+    uint16_t from, to;
+} variants[] = {
+    { 0x03AC, 0x03B1 }, { 0x03AD, 0x03B5 }, { 0x03AE, 0x03B7 }, { 0x03AF, 0x03B9 },
+    { 0x03CC, 0x03BF }, { 0x03CD, 0x03C5 }, { 0x03CE, 0x03C9 }, { 0x0451, 0x0435 },
+    { 0x0439, 0x0438 }, { 0x0622, 0x0627 }, { 0x0623, 0x0627 }, { 0x0625, 0x0627 },
+    { 0x0649, 0x064A }, { 0x06CC, 0x064A }, { 0x06A9, 0x0643 }, { 0x06C1, 0x0647 },
 };
 
 static char alike(const struct alike *table, size_t count, uint32_t c)
@@ -134,39 +147,10 @@ static uint32_t bare(uint32_t c)
         letter = accented_1e00[c - 0x1E00];
     if (letter != '.')
         return (uint32_t)letter;
-    switch (c) {
-    case 0x03AC: /* Greek vowels with tonos */
-        return 0x03B1;
-    case 0x03AD:
-        return 0x03B5;
-    case 0x03AE:
-        return 0x03B7;
-    case 0x03AF:
-        return 0x03B9;
-    case 0x03CC:
-        return 0x03BF;
-    case 0x03CD:
-        return 0x03C5;
-    case 0x03CE:
-        return 0x03C9;
-    case 0x0451: /* Cyrillic io */
-        return 0x0435;
-    case 0x0439: /* short i */
-        return 0x0438;
-    case 0x0622: /* Arabic alef with madda, hamza above, hamza below */
-    case 0x0623:
-    case 0x0625:
-        return 0x0627;
-    case 0x0649: /* alef maksura, Farsi yeh */
-    case 0x06CC:
-        return 0x064A;
-    case 0x06A9: /* keheh */
-        return 0x0643;
-    case 0x06C1: /* heh goal */
-        return 0x0647;
-    default:
-        return c;
-    }
+    for (size_t i = 0; c >= 0x0300 && i < sizeof(variants) / sizeof(variants[0]); i++)
+        if (variants[i].from == c)
+            return variants[i].to;
+    return c;
 }
 
 static uint32_t letter_of_digit(uint32_t c)
@@ -210,31 +194,6 @@ static uint32_t next_char(struct str *s)
         c = c << 6 | ((unsigned char)s->at[i] & 0x3Fu);
     *s = str_skip(*s, more + 1);
     return c;
-}
-
-static void put_char(struct folded *out, uint32_t c)
-{
-    char *at = out->text + out->len;
-
-    if (c < 0x80) {
-        at[0] = (char)c;
-        out->len += 1;
-    } else if (c < 0x800) {
-        at[0] = (char)(0xC0 | c >> 6);
-        at[1] = (char)(0x80 | (c & 0x3F));
-        out->len += 2;
-    } else if (c < 0x10000) {
-        at[0] = (char)(0xE0 | c >> 12);
-        at[1] = (char)(0x80 | (c >> 6 & 0x3F));
-        at[2] = (char)(0x80 | (c & 0x3F));
-        out->len += 3;
-    } else {
-        at[0] = (char)(0xF0 | c >> 18);
-        at[1] = (char)(0x80 | (c >> 12 & 0x3F));
-        at[2] = (char)(0x80 | (c >> 6 & 0x3F));
-        at[3] = (char)(0x80 | (c & 0x3F));
-        out->len += 4;
-    }
 }
 
 static void put_space(struct folded *out)
@@ -365,7 +324,8 @@ void fold(struct folded *out, struct str text, enum fold_how how)
             latin = ALIKE(lookalikes, c);
         if (left - rest.len == 1 && c >= 0x80) /* not UTF-8: it must not become longer */
             c = '?';
-        put_char(out, latin ? (uint32_t)latin : c);
+        out->len =
+            (size_t)(utf8_put(out->text + out->len, latin ? (uint32_t)latin : c) - out->text);
     }
     put_space(out);
 }

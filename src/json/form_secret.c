@@ -665,14 +665,6 @@ struct above {
     bool asks;
 };
 
-static bool above_asks(struct above *above)
-{
-    if (!above->read)
-        above->asks = text_asks(above->message, TEXT_MESSAGE);
-    above->read = true;
-    return above->asks;
-}
-
 static bool field_asks(const struct json *field, struct above *above)
 {
     struct str message = above->message, type = json_get_str(field, STR("type"));
@@ -689,8 +681,13 @@ static bool field_asks(const struct json *field, struct above *above)
         return true;
     if (!text_asks(field->key, TEXT_LABEL) &&
         !text_asks(json_get_str(field, STR("title")), TEXT_LABEL) &&
-        !text_asks(json_get_str(field, STR("description")), TEXT_DESCRIPTION) && !above_asks(above))
-        return false;
+        !text_asks(json_get_str(field, STR("description")), TEXT_DESCRIPTION)) {
+        if (!above->read)
+            above->asks = text_asks(message, TEXT_MESSAGE);
+        above->read = true;
+        if (!above->asks)
+            return false;
+    }
     return !explained(field, message);
 }
 

@@ -150,27 +150,6 @@ static bool hex4(const char *at, const char *end, uint32_t *out)
     return true;
 }
 
-static char *utf8_put(char *to, uint32_t code)
-{
-    if (code < 0x80) {
-        *to++ = (char)code;
-        return to;
-    }
-    if (code < 0x800) {
-        *to++ = (char)(0xC0 | code >> 6);
-    } else {
-        if (code < 0x10000) {
-            *to++ = (char)(0xE0 | code >> 12);
-        } else {
-            *to++ = (char)(0xF0 | code >> 18);
-            *to++ = (char)(0x80 | (code >> 12 & 0x3F));
-        }
-        *to++ = (char)(0x80 | (code >> 6 & 0x3F));
-    }
-    *to++ = (char)(0x80 | (code & 0x3F));
-    return to;
-}
-
 /* `at` is after "\u". A pair of surrogates is one code point; a lone one is an error. */
 static const char *read_unicode_escape(struct parser *p, const char *at, const char *end, char **to)
 {

@@ -197,4 +197,26 @@ static inline uint32_t utf8_code(const char *at, size_t len)
     return code;
 }
 
+/* Writes a character, and returns where it ends: at most four bytes on. */
+static inline char *utf8_put(char *to, uint32_t code)
+{
+    if (code < 0x80) {
+        *to++ = (char)code;
+        return to;
+    }
+    if (code < 0x800) {
+        *to++ = (char)(0xC0 | code >> 6);
+    } else {
+        if (code < 0x10000) {
+            *to++ = (char)(0xE0 | code >> 12);
+        } else {
+            *to++ = (char)(0xF0 | code >> 18);
+            *to++ = (char)(0x80 | (code >> 12 & 0x3F));
+        }
+        *to++ = (char)(0x80 | (code >> 6 & 0x3F));
+    }
+    *to++ = (char)(0x80 | (code & 0x3F));
+    return to;
+}
+
 #endif

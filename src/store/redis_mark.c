@@ -45,9 +45,7 @@ static nod_status wait_for(struct redis_op *op, const struct waited *waited)
 
 /* --- the mark --- */
 
-struct marking {
-    char text[MARK_TEXT_MAX + 1]; /* as it was read; "": there is none */
-};
+typedef char mark_text[MARK_TEXT_MAX + 1]; /* as it was read; "": there is none */
 
 /* Sets it, if `how` says so (NX: unless there is one; "": in any case), and reads it. */
 static void mark_say(struct redis_op *op, const char *how)
@@ -64,22 +62,20 @@ static void mark_say(struct redis_op *op, const char *how)
 
 static void mark_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
-    struct marking *marking = (struct marking *)(uintptr_t)op->with;
-
     if (at + 1 == op->expected)
-        snprintf(marking->text, sizeof(marking->text), STR_FMT,
+        snprintf((char *)(uintptr_t)op->with, sizeof(mark_text), STR_FMT,
                  STR_ARG(value->type == REDIS_IS_TEXT ? value->text : STR("")));
 }
 
 static const struct redis_verb mark_verb = { "mark", mark_reply };
 
-static nod_status mark_get(struct redis_store *store, const char *how, struct marking *marking)
+static nod_status mark_get(struct redis_store *store, const char *how, mark_text out)
 {
     struct waited waited = { 0 };
     struct redis_op *op = redis_op_new(store, &mark_verb, wait_over, &waited);
 
-    *marking = (struct marking){ 0 };
-    op->with = marking;
+    out[0] = '\0';
+    op->with = out;
     mark_say(op, how);
     return wait_for(op, &waited);
 }
@@ -221,23 +217,23 @@ bool redis_mark_check(struct redis_store *store, char why[REDIS_WHY_MAX])
 {
     struct keyring *ring = store->codec.ring;
     struct looking looking = { 0 };
-    struct marking mark;
+    mark_text mark;
 
     _Static_assert((int)MARK_WHY_MAX == (int)REDIS_WHY_MAX, "the messages fit");
     if (store->mark == MARK_IGNORED)
         return true;
-    if (mark_get(store, NULL, &mark) != NOD_OK ||
+    if (mark_get(store, NULL, mark) != NOD_OK ||
         (store->mark == MARK_CHECKED && redis_look_around(store, &looking) != NOD_OK)) {
         snprintf(why, REDIS_WHY_MAX, "what it holds cannot be read");
         return false;
     }
-    if (!mark.text[0] && store->mark == MARK_CHECKED) {
+    if (!mark[0] && store->mark == MARK_CHECKED) {
         if (!mark_allows(&looking.look, ring, why))
             return false;
         if (ring)
-            mark_get(store, "NX", &mark); /* a Redis that takes no writes gets it later */
+            mark_get(store, "NX", mark); /* a Redis that takes no writes gets it later */
     }
-    if (mark.text[0] && !mark_opens(ring, str_of(mark.text), why))
+    if (mark[0] && !mark_opens(ring, str_of(mark), why))
         return false;
     store->codec.foreign = looking.look.foreign;
     redis_mark_met(store);
@@ -246,9 +242,9 @@ bool redis_mark_check(struct redis_store *store, char why[REDIS_WHY_MAX])
 
 bool redis_mark_renew(struct redis_store *store)
 {
-    struct marking mark;
+    mark_text mark;
 
-    return mark_get(store, "", &mark) == NOD_OK;
+    return mark_get(store, "", mark) == NOD_OK;
 }
 
 /* --- while it runs --- */

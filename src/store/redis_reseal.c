@@ -34,7 +34,7 @@ struct item;
 struct walk {
     const char *letter; /* after the shard */
     const char *type;
-    bool (*named)(struct resealing *work, struct item *item, struct str tail);
+    bool (*named)(struct item *item, struct str tail);
     void (*read)(struct redis_op *op, const struct item *item);
     void (*found)(struct redis_op *op, const struct redis_value *value);
 };
@@ -93,17 +93,10 @@ static nod_status reseal_record(struct redis_op *op, struct codec *codec, enum c
     return status;
 }
 
-/* Refused records are logged only when the key is left, so that each is named once. */
-static struct codec *codec_for(struct resealing *work, bool loud)
-{
-    return loud ? &work->store->codec : &work->quiet;
-}
-
 /* --- calls --- */
 
-static bool call_named(struct resealing *work, struct item *item, struct str tail)
+static bool call_named(struct item *item, struct str tail)
 {
-    (void)work;
     item->id = tail;
     return redis_is_id(tail);
 }
@@ -138,9 +131,11 @@ static bool field_is(struct str call, struct str field, struct str record, enum 
     return false;
 }
 
+/* Refused records are logged only when the key is left, so that each is named once. */
 static void call_fields(struct redis_op *op, const struct redis_value *pairs, bool loud)
 {
     struct visit *visit = visit_of(op);
+    struct codec *codec = loud ? &visit->work->store->codec : &visit->work->quiet;
 
     visit->seen = visit->refused = 0;
     for (size_t i = 0; i + 1 < (pairs->type == REDIS_IS_LIST ? pairs->count : 0); i += 2) {
@@ -150,7 +145,7 @@ static void call_fields(struct redis_op *op, const struct redis_value *pairs, bo
         if (!field_is(visit->item->id, field, record, &kind, &id))
             continue;
         visit->seen++;
-        if (reseal_record(op, codec_for(visit->work, loud), kind, id, field, record) != NOD_OK)
+        if (reseal_record(op, codec, kind, id, field, record) != NOD_OK)
             visit->refused++;
     }
 }
@@ -165,12 +160,11 @@ static void call_found(struct redis_op *op, const struct redis_value *value)
 /* --- small records --- */
 
 /* N:KIND:KEY; N is the length of KIND. */
-static bool value_named(struct resealing *work, struct item *item, struct str tail)
+static bool value_named(struct item *item, struct str tail)
 {
     struct str digits, rest;
     uint64_t len;
 
-    (void)work;
     if (!str_cut(tail, ':', &digits, &rest) || !str_to_u64(digits, &len) || len >= rest.len ||
         rest.at[len] != ':')
         return false;
@@ -189,7 +183,7 @@ static void value_found(struct redis_op *op, const struct redis_value *value)
     struct str field = STR("d"), id = visit->item->id, record = redis_text(value);
 
     visit->seen = value->type == REDIS_IS_TEXT;
-    visit->refused = visit->seen && reseal_record(op, codec_for(visit->work, true), CODEC_VALUE, id,
+    visit->refused = visit->seen && reseal_record(op, &visit->work->store->codec, CODEC_VALUE, id,
                                                   field, record) != NOD_OK;
 }
 
@@ -304,7 +298,7 @@ static void names_reply(struct redis_op *op, size_t at, const struct redis_value
         if (!made || key.len < before)
             continue;
         *made = (struct item){ .walk = walk, .key = key };
-        if (!walk->named(work, made, str_skip(key, before)))
+        if (!walk->named(made, str_skip(key, before)))
             continue;
         *work->end = made;
         work->end = &made->next;

@@ -7,6 +7,7 @@
  *
  * Holds always: no message made here, and no text in `shown`, contains the password.
  */
+#include <stddef.h>
 #include <stdio.h>
 
 #include "store/redis_inside.h"
@@ -76,29 +77,18 @@ static bool set_timeout(struct redis_url *url, struct str value)
     return number(value, TIMEOUT_MOST_MS, &url->timeout_ms) && url->timeout_ms > 0;
 }
 
-static bool set_ca(struct redis_url *url, struct str value)
-{
-    return decode(value, url->ca, sizeof(url->ca));
-}
-
-static bool set_cert(struct redis_url *url, struct str value)
-{
-    return decode(value, url->cert, sizeof(url->cert));
-}
-
-static bool set_key(struct redis_url *url, struct str value)
-{
-    return decode(value, url->key, sizeof(url->key));
-}
-
 static const struct {
     struct str name;
     bool (*set)(struct redis_url *url, struct str value);
+    size_t file; /* where the name of a file goes, if there is no function */
 } options[] = {
-    { STR_INIT("prefix"), set_prefix }, { STR_INIT("db"), set_db },
-    { STR_INIT("strict"), set_strict }, { STR_INIT("timeout"), set_timeout },
-    { STR_INIT("ca"), set_ca },         { STR_INIT("cert"), set_cert },
-    { STR_INIT("key"), set_key },
+    { STR_INIT("prefix"), set_prefix, 0 },
+    { STR_INIT("db"), set_db, 0 },
+    { STR_INIT("strict"), set_strict, 0 },
+    { STR_INIT("timeout"), set_timeout, 0 },
+    { STR_INIT("ca"), NULL, offsetof(struct redis_url, ca) },
+    { STR_INIT("cert"), NULL, offsetof(struct redis_url, cert) },
+    { STR_INIT("key"), NULL, offsetof(struct redis_url, key) },
 };
 
 static bool parse_option(struct redis_url *url, struct str option, char *why)
@@ -108,7 +98,9 @@ static bool parse_option(struct redis_url *url, struct str option, char *why)
     str_cut(option, '=', &name, &value);
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (str_eq(name, options[i].name))
-            return options[i].set(url, value) ||
+            return (options[i].set
+                        ? options[i].set(url, value)
+                        : decode(value, (char *)url + options[i].file, REDIS_PATH_MAX)) ||
                    url_refuse(why, "its option has a value that cannot be used: ", option);
     return url_refuse(why, "it has an option that is not known: ", name);
 }

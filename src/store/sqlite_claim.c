@@ -127,8 +127,7 @@ static bool lite_claim_item(struct sqlite_side *side, struct sqlite_op *op, stru
 static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const struct ask_row *row,
                        uint64_t took)
 {
-    buf_clear(&side->buf);
-    if (!sqlite_wrote(side, codec_write_answer(&side->codec, row->record, &side->buf)))
+    if (!sqlite_wrote(side, codec_write_answer(&side->codec, row->record, sqlite_blank(side))))
         return;
     struct query q = query(side, SQL_ASK_END);
     query_int(&q, row->record->state);

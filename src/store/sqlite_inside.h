@@ -345,6 +345,8 @@ void sqlite_log_cut(struct sqlite_side *writer);
 bool sqlite_log_has_room(struct sqlite_side *writer);
 
 /* sqlite_schema.c */
+/* The text that a statement returns, cut at `size`. False: it fails, or returns nothing. */
+bool sqlite_ask_text(struct sqlite_side *side, const char *sql, char *out, size_t size);
 bool sqlite_connect(struct sqlite_side *side, char *why);
 bool sqlite_migrate(struct sqlite_side *side, char *why);
 /* What a new owner of the file does, in its first transaction. False: side->error. */
@@ -386,7 +388,8 @@ struct sqlite_call_row {
 void sqlite_row_read(struct query *q, struct arena *arena, struct sqlite_call_row *row);
 /* False: the record is too large, which is the operation's fault and no failure of the store. */
 bool sqlite_wrote(struct sqlite_side *side, nod_status status);
-/* What was just written. */
+/* Where the next record is written; and what was just written. */
+struct buf *sqlite_blank(struct sqlite_side *side);
 struct str sqlite_fresh(struct sqlite_side *side);
 void sqlite_journal_add(struct sqlite_side *side, const struct sqlite_call_row *row,
                         struct str call_id, const struct entry *entries, size_t count);

@@ -40,20 +40,6 @@ static void lite_look_around(struct sqlite_side *side, struct mark_look *look)
     }
 }
 
-static struct str mark_read(struct sqlite_side *side, struct arena *arena)
-{
-    sqlite3_stmt *stmt = NULL;
-    struct str mark = STR_NONE;
-
-    if (sqlite3_prepare_v2(side->db, "SELECT value FROM about WHERE name = 'mark'", -1, &stmt,
-                           NULL) == SQLITE_OK &&
-        sqlite3_step(stmt) == SQLITE_ROW)
-        mark = arena_str(arena, str_n((const char *)sqlite3_column_text(stmt, 0),
-                                      (size_t)sqlite3_column_bytes(stmt, 0)));
-    sqlite3_finalize(stmt);
-    return mark;
-}
-
 void sqlite_mark_renew(struct sqlite_side *side)
 {
     sqlite3_stmt *stmt = NULL;
@@ -73,25 +59,23 @@ void sqlite_mark_renew(struct sqlite_side *side)
 bool sqlite_mark_check(struct sqlite_side *side, enum mark_rule rule, char *why)
 {
     struct keyring *ring = side->codec.ring;
-    struct arena arena;
+    char mark[MARK_TEXT_MAX + 2]; /* one that is longer is damaged */
 
     if (rule == MARK_IGNORED)
         return true;
-    arena_init(&arena, 1 << 16);
-    struct str mark = mark_read(side, &arena);
-    bool fits = !mark.len || mark_opens(ring, mark, why);
+    sqlite_ask_text(side, "SELECT value FROM about WHERE name = 'mark'", mark, sizeof(mark));
+    bool fits = !mark[0] || mark_opens(ring, str_of(mark), why);
     if (fits && rule == MARK_CHECKED) {
         struct mark_look look = { 0 };
         lite_look_around(side, &look);
-        fits = mark.len || mark_allows(&look, ring, why);
+        fits = mark[0] || mark_allows(&look, ring, why);
         side->codec.foreign = look.foreign;
-        if (fits && ring && !mark.len)
+        if (fits && ring && !mark[0])
             sqlite_mark_renew(side);
         side->error = SQLITE_OK; /* if the disk is full it is made another time */
     }
     if (fits)
         sqlite_mark_met(side);
-    arena_finish(&arena);
     return fits;
 }
 

@@ -50,8 +50,7 @@ static bool record_small(struct sqlite_side *side, struct arena *arena, const st
     if (codec_read_call(&side->codec, spare->id, spare->record, arena, &call) != NOD_OK)
         return false;
     call.args = call.uri = call.caller = call.client = STR_NONE;
-    buf_clear(&side->buf);
-    return codec_write_call(&side->codec, &call, &side->buf) == NOD_OK;
+    return codec_write_call(&side->codec, &call, sqlite_blank(side)) == NOD_OK;
 }
 
 static void spare_goes(struct sqlite_side *side, struct arena *arena, const struct spare *spare)

@@ -141,19 +141,27 @@ static int64_t ask_number(struct sqlite_side *side, const char *sql, char *why)
     return n;
 }
 
-static bool has_log(struct sqlite_side *side, char *why)
+bool sqlite_ask_text(struct sqlite_side *side, const char *sql, char *out, size_t size)
 {
     sqlite3_stmt *stmt = NULL;
-    bool has = sqlite3_prepare_v2(side->db, "PRAGMA journal_mode", -1, &stmt, NULL) == SQLITE_OK &&
-               sqlite3_step(stmt) == SQLITE_ROW &&
-               str_eq(str_of((const char *)sqlite3_column_text(stmt, 0)), STR("wal"));
+    bool asked = sqlite3_prepare_v2(side->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+                 sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0);
 
+    snprintf(out, size, "%s", asked ? (const char *)sqlite3_column_text(stmt, 0) : "");
     sqlite3_finalize(stmt);
-    if (!has)
-        snprintf(why, LITE_WHY_MAX,
-                 "%s cannot have a write-ahead log; is it on a network file system?",
-                 side->store->path);
-    return has;
+    return asked;
+}
+
+static bool has_log(struct sqlite_side *side, char *why)
+{
+    char mode[16];
+
+    if (sqlite_ask_text(side, "PRAGMA journal_mode", mode, sizeof(mode)) &&
+        strcmp(mode, "wal") == 0)
+        return true;
+    snprintf(why, LITE_WHY_MAX, "%s cannot have a write-ahead log; is it on a network file system?",
+             side->store->path);
+    return false;
 }
 
 static int wal_grew(void *data, sqlite3 *db, const char *name, int pages)
@@ -226,18 +234,16 @@ static bool forget_nodes(struct sqlite_side *side, char *why)
 static bool read_identity(struct sqlite_side *side, char *why)
 {
     struct sqlite_store *store = side->store;
-    sqlite3_stmt *stmt = NULL;
+    char id[ID_LEN + 2];
 
-    bool read = sqlite3_prepare_v2(side->db, "SELECT value FROM about WHERE name = 'id'", -1, &stmt,
-                                   NULL) == SQLITE_OK &&
-                sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_bytes(stmt, 0) == ID_LEN;
-    if (read)
-        memcpy(store->id.text, sqlite3_column_text(stmt, 0), ID_LEN);
-    else
+    sqlite_ask_text(side, "SELECT value FROM about WHERE name = 'id'", id, sizeof(id));
+    if (strlen(id) != ID_LEN) {
         snprintf(why, LITE_WHY_MAX, "%s does not say which store it is", store->path);
-    sqlite3_finalize(stmt);
+        return false;
+    }
+    store->id = id_of(str_of(id));
     store->store.id = id_str(&store->id);
-    return read;
+    return true;
 }
 
 bool sqlite_settle(struct sqlite_side *side)

@@ -172,14 +172,6 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * NS_OF_SECOND + t.tv_nsec;
 }
 
-static void commit(struct sqlite_side *side)
-{
-    int64_t began = now_ns();
-
-    run_plain(side, SQL_COMMIT);
-    side->commit_ns = now_ns() - began;
-}
-
 /* Would what is written now be found again? False: side->error. */
 static bool may_write(struct sqlite_side *side)
 {
@@ -273,8 +265,11 @@ static void write_batch(struct sqlite_side *side, struct list *ops)
     sqlite_make_room(side);
     sqlite_quota_save(side);
     CRASH_POINT(sqlite_commit_before);
-    if (!side->error && sqlite_file_is_there(side))
-        commit(side);
+    if (!side->error && sqlite_file_is_there(side)) {
+        int64_t began = now_ns();
+        run_plain(side, SQL_COMMIT);
+        side->commit_ns = now_ns() - began;
+    }
     if (side->lost) {
         run_plain(side, SQL_ROLLBACK);
         sqlite_file_say_lost(side);
@@ -290,15 +285,6 @@ static void write_batch(struct sqlite_side *side, struct list *ops)
         return;
     tell_recovery(side);
     sqlite_log_cut(side); /* there is room for it in the file now, and perhaps not later */
-}
-
-static void look_after_log(struct sqlite_side *side)
-{
-    sqlite_log_watch(side);
-    if (side->now < side->looked_ms + LITE_SWEEP_EVERY_MS)
-        return;
-    side->looked_ms = side->now;
-    sqlite_log_quiet(side);
 }
 
 /* --- the reader --- */
@@ -375,10 +361,16 @@ static void work(struct sqlite_side *side, struct list *ops, bool move_log)
     sqlite_mark_met(side);
     if (!list_empty(ops))
         sqlite_deliver(side->store, ops);
-    if (side->writes)
-        look_after_log(side);
-    else if (move_log)
-        sqlite_log_move(side);
+    if (!side->writes) {
+        if (move_log)
+            sqlite_log_move(side);
+        return;
+    }
+    sqlite_log_watch(side);
+    if (side->now < side->looked_ms + LITE_SWEEP_EVERY_MS)
+        return;
+    side->looked_ms = side->now;
+    sqlite_log_quiet(side);
 }
 
 static void *side_main(void *data)

@@ -32,15 +32,17 @@ void sqlite_row_read(struct query *q, struct arena *arena, struct sqlite_call_ro
     row->whole = query_get_int(q);
 }
 
-static bool call_find(struct sqlite_side *side, struct sqlite_op *op, struct str id,
-                      struct sqlite_call_row *row)
+/* False: there is no such call, and op->status says so. */
+static bool call_find(struct sqlite_side *side, struct sqlite_op *op, struct sqlite_call_row *row)
 {
     struct query q = query(side, SQL_CALL_FIND);
 
-    query_text(&q, id);
+    query_text(&q, op->id);
     bool found = query_row(&q);
     if (found)
         sqlite_row_read(&q, &op->arena, row);
+    else
+        op->status = NOD_E_NOT_FOUND;
     query_end(&q);
     return found;
 }
@@ -70,6 +72,12 @@ bool sqlite_wrote(struct sqlite_side *side, nod_status status)
     if (status != NOD_OK)
         side->refused = status;
     return status == NOD_OK;
+}
+
+struct buf *sqlite_blank(struct sqlite_side *side)
+{
+    buf_clear(&side->buf);
+    return &side->buf;
 }
 
 struct str sqlite_fresh(struct sqlite_side *side)
@@ -107,8 +115,7 @@ static bool lite_call_add(struct sqlite_side *side, struct sqlite_op *op,
     const struct call_record *open = op->open;
 
     row->n = 0;
-    buf_clear(&side->buf);
-    if (!sqlite_wrote(side, codec_write_call(&side->codec, open, &side->buf)))
+    if (!sqlite_wrote(side, codec_write_call(&side->codec, open, sqlite_blank(side))))
         return false;
     struct query q = query(side, SQL_CALL_ADD);
     query_text(&q, op->id);
@@ -155,9 +162,8 @@ static bool call_parked(struct sqlite_side *side, struct sqlite_op *op,
 void sqlite_journal_add(struct sqlite_side *side, const struct sqlite_call_row *row,
                         struct str call_id, const struct entry *entries, size_t count)
 {
-    buf_clear(&side->buf);
     if (!sqlite_wrote(side, codec_write_entries(&side->codec, row->scope, call_id, entries, count,
-                                                &side->buf)))
+                                                sqlite_blank(side))))
         return;
     struct query q = query(side, SQL_JOURNAL_ADD);
     query_int(&q, row->n);
@@ -169,8 +175,7 @@ static void lite_ask_add(struct sqlite_side *side, const struct sqlite_call_row 
                          struct ask_record *ask)
 {
     ask->scope = row->scope;
-    buf_clear(&side->buf);
-    if (!sqlite_wrote(side, codec_write_ask(&side->codec, ask, &side->buf)))
+    if (!sqlite_wrote(side, codec_write_ask(&side->codec, ask, sqlite_blank(side))))
         return;
     struct query q = query(side, SQL_ASK_ADD);
     query_text(&q, ask->id);
@@ -277,7 +282,7 @@ static bool open_call(struct sqlite_side *side, struct sqlite_op *op, bool behin
 
     if (!room_for(side, op, row.owner, behind)) {
         struct sqlite_call_row found;
-        if (call_find(side, op, op->id, &found)) {
+        if (call_find(side, op, &found)) {
             op->reply.quota = STORE_QUOTA_NONE;
             op->reply.quota_most = 0;
             return false; /* it may have been stored by this very operation */
@@ -298,10 +303,8 @@ static void lite_save_call(struct sqlite_side *side, struct sqlite_op *op)
     struct sqlite_call_row row;
 
     op->wake = STR_NONE;
-    if (!call_find(side, op, op->id, &row)) {
-        op->status = NOD_E_NOT_FOUND;
+    if (!call_find(side, op, &row))
         return;
-    }
     if (str_eq(row.token, op->token))
         return; /* this very operation has happened already */
     if (lite_is_behind(side, op, &row)) {
@@ -338,10 +341,8 @@ void sqlite_clear(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct sqlite_call_row row;
 
-    if (!call_find(side, op, op->id, &row)) {
-        op->status = NOD_E_NOT_FOUND;
+    if (!call_find(side, op, &row))
         return;
-    }
     if (row.epoch != op->epoch || row.state != CALL_STORED_RUNNING) {
         op->status = NOD_E_STALE;
         return;
@@ -370,10 +371,8 @@ void sqlite_take(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct sqlite_call_row row;
 
-    if (!call_find(side, op, op->id, &row)) {
-        op->status = NOD_E_NOT_FOUND;
+    if (!call_find(side, op, &row))
         return;
-    }
     if (!str_eq(row.token, op->token)) {
         bool gone = row.state == CALL_STORED_RUNNING && !node_alive(side, row.node, op->now);
         bool given_back = row.state == CALL_STORED_RUNNABLE && row.deaths.probation;
@@ -399,18 +398,6 @@ void sqlite_take(struct sqlite_side *side, struct sqlite_op *op)
 
 /* --- finish, cancel --- */
 
-static void erase_answer(struct sqlite_side *side, struct ask_record *ask, int64_t n)
-{
-    ask->content = STR_NONE;
-    buf_clear(&side->buf);
-    if (!sqlite_wrote(side, codec_write_answer(&side->codec, ask, &side->buf)))
-        return;
-    struct query q = query(side, SQL_ASK_ERASE);
-    query_blob(&q, sqlite_fresh(side));
-    query_int(&q, n);
-    query_run(&q);
-}
-
 static void erase_answers(struct sqlite_side *side, struct sqlite_op *op,
                           const struct sqlite_call_row *row)
 {
@@ -419,10 +406,17 @@ static void erase_answers(struct sqlite_side *side, struct sqlite_op *op,
     query_int(&q, row->n);
     while (query_row(&q)) {
         struct ask_record ask;
-        if (sqlite_read_ask(&q, &op->arena, &ask))
-            erase_answer(side, &ask, query_get_int(&q));
-        else
+        if (!sqlite_read_ask(&q, &op->arena, &ask)) {
             side->refused = NOD_OK; /* it was logged, and does not keep the call from ending */
+            continue;
+        }
+        ask.content = STR_NONE;
+        if (!sqlite_wrote(side, codec_write_answer(&side->codec, &ask, sqlite_blank(side))))
+            continue;
+        struct query change = query(side, SQL_ASK_ERASE);
+        query_blob(&change, sqlite_fresh(side));
+        query_int(&change, query_get_int(&q));
+        query_run(&change);
     }
 }
 
@@ -453,9 +447,8 @@ static void erase_entries(struct sqlite_side *side, struct sqlite_op *op,
                 NOD_OK ||
             !entries_clear(entries, count))
             continue;
-        buf_clear(&side->buf);
         if (!sqlite_wrote(side, codec_write_entries(&side->codec, row->scope, op->id, entries,
-                                                    count, &side->buf)))
+                                                    count, sqlite_blank(side))))
             continue;
         struct query change = query(side, SQL_JOURNAL_REPLACE);
         query_blob(&change, sqlite_fresh(side));
@@ -501,9 +494,8 @@ static void lite_call_close(struct sqlite_side *side, struct sqlite_op *op,
         query_int(&q, row->n);
         query_run(&q);
     }
-    buf_clear(&side->buf);
     if (!sqlite_wrote(side, codec_write_text(&side->codec, CODEC_RESULT, row->scope, op->id,
-                                             op->content, &side->buf)))
+                                             op->content, sqlite_blank(side))))
         return;
     struct query q = query(side, SQL_CALL_END);
     query_int(&q, op->state);
@@ -526,7 +518,7 @@ void sqlite_fetched(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct sqlite_call_row row;
 
-    if (!call_find(side, op, op->id, &row) || !has_ended(&row) || row.spare || !row.whole)
+    if (!call_find(side, op, &row) || !has_ended(&row) || row.spare || !row.whole)
         return;
     struct query q = query(side, SQL_CALL_FETCHED);
     query_int(&q, op->now);
@@ -540,10 +532,8 @@ void sqlite_end(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct sqlite_call_row row;
 
-    if (!call_find(side, op, op->id, &row)) {
-        op->status = NOD_E_NOT_FOUND;
+    if (!call_find(side, op, &row))
         return;
-    }
     if (str_eq(row.token, op->token))
         return;
     if (has_ended(&row) || (op->state == CALL_STORED_FINISHED && row.epoch != op->epoch)) {
@@ -623,9 +613,8 @@ void sqlite_put(struct sqlite_side *side, struct sqlite_op *op)
         op->status = NOD_E_LIMIT;
         return;
     }
-    buf_clear(&side->buf);
     if (!sqlite_wrote(side, codec_write_text(&side->codec, CODEC_VALUE, op->kind, op->id,
-                                             op->content, &side->buf)))
+                                             op->content, sqlite_blank(side))))
         return;
     op->reply.version = version_next(side, op->now);
     struct query q = query(side, SQL_SMALL_PUT);
