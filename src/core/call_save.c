@@ -69,6 +69,8 @@ static void saving_fill(struct call *call)
     call->saving_asks = news->asks;
     if (news->asks == 1 && news->entries == 0) { /* mostly */
         call->saving = &call_ask_first(call)->record;
+        run_free(call->run); /* nothing of it is needed, and many calls may be saved at once */
+        call->run = NULL;
         return;
     }
     call->saving =
