@@ -152,13 +152,25 @@ struct ask_record ask_record_copy(struct arena *arena, const struct ask_record *
     return copy;
 }
 
+const struct entry *entries_kept(struct arena *arena, const struct entry *from, size_t *count)
+{
+    if (*count == 0)
+        return NULL;
+    struct entry *entries = arena_alloc(arena, *count * sizeof(*entries));
+    char *text = arena_alloc_aligned(arena, entries_text_bytes(from, *count) + 1, 1);
+
+    if (entries && text)
+        entries_copy(entries, from, *count, &text);
+    else
+        *count = 0;
+    return entries;
+}
+
 struct call_record call_record_copy(struct arena *arena, const struct call_record *from)
 {
     struct call_record copy = *from;
-    struct entry *entries = arena_alloc(arena, (from->entry_count + 1) * sizeof(*entries));
-    char *text =
-        arena_alloc_aligned(arena, entries_text_bytes(from->entries, from->entry_count) + 1, 1);
 
+    copy.entries = entries_kept(arena, from->entries, &copy.entry_count);
     copy.id = arena_str(arena, from->id);
     copy.principal = arena_str(arena, from->principal);
     copy.scope = arena_str(arena, from->scope);
@@ -169,10 +181,5 @@ struct call_record call_record_copy(struct arena *arena, const struct call_recor
     copy.client = arena_str(arena, from->client);
     copy.result = arena_str(arena, from->result);
     copy.node = arena_str(arena, from->node);
-    if (entries && text)
-        entries_copy(entries, from->entries, from->entry_count, &text);
-    else
-        copy.entry_count = 0;
-    copy.entries = entries;
     return copy;
 }

@@ -165,6 +165,8 @@ size_t entry_bytes(const struct entry *entry);
 /* Copies entries into memory at *at, which has room for entries_text_bytes of them; moves *at. */
 size_t entries_text_bytes(const struct entry *entries, size_t count);
 void entries_copy(struct entry *to, const struct entry *from, size_t count, char **at);
+/* A copy in an arena. If there is no room, it has no entries. */
+const struct entry *entries_kept(struct arena *arena, const struct entry *from, size_t *count);
 
 enum call_state {
     CALL_STORED_RUNNING,

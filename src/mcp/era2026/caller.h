@@ -95,8 +95,10 @@ struct caller2026 {
     /* From here on nothing is zeroed: it is set before it is read. */
     struct digest args_digest; /* with `args` */
     struct state state;        /* with `resumed`, once it is opened */
-    struct call_record record; /* as the store has it, when it is adopted */
-    char text[];               /* principal, uri, and the texts of the own waiter */
+    struct call_record record; /* its texts are valid while it is adopted */
+    const struct entry *known; /* the journal of the call, as it was when it was found */
+    size_t known_count;
+    char text[]; /* principal, uri, and the texts of the own waiter */
 };
 
 /* Replies with an error, or takes the request over. */

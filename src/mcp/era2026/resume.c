@@ -141,13 +141,12 @@ bool resume_contested(struct caller2026 *caller, const struct call *call)
 {
     if (!caller->resumed || caller->won || !caller_given(caller))
         return false;
-    const struct call_record *known = &caller->record;
-    size_t count, seen = known->entry_count;
+    size_t count, seen = caller->known_count;
     const struct entry *entries = call_journal(call, &count);
 
     for (size_t i = 0; i < caller->state.ask_count; i++) {
         struct str id = caller->state.asks[i].id;
-        if (!is_pending(call, id) && !stands_in(known->entries, seen, id) &&
+        if (!is_pending(call, id) && !stands_in(caller->known, seen, id) &&
             !stands_in(entries, count, id))
             return true;
     }
@@ -205,6 +204,8 @@ static void import(struct caller2026 *caller)
         asks[i].principal = asks[i].scope = caller->principal;
         asks[i].target = caller->target->name;
     }
+    caller->known = state->entries;
+    caller->known_count = state->entry_count;
     adopt_spec_fill(caller, &spec);
     if (caller->arena.exhausted)
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR(TOO_LARGE), STR_NONE);
@@ -337,9 +338,8 @@ static enum found resume_means(struct caller2026 *caller, const struct call_reco
     if (record->state == CALL_STORED_CANCELLED)
         return FOUND_IT;
     if (record->state != CALL_STORED_FINISHED) {
-        caller->record = call_record_copy(&caller->arena, record);
-        if (!caller->record.version) /* a store that does not outlive the process keeps none */
-            caller->record.version = version_number(caller->state.version);
+        caller->known_count = record->entry_count;
+        caller->known = entries_kept(&caller->arena, record->entries, &caller->known_count);
     }
     if (caller->arena.exhausted) {
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR(TOO_LARGE), STR_NONE);
@@ -371,6 +371,9 @@ static bool resume_waits(struct comer *comer, const struct call_record *record,
     /* portable: it went on at a node that shares no store with us */
     caller->imports =
         record->state == CALL_STORED_WAITING && caller->state.entry_count > record->entry_count;
+    caller->record = *record;
+    if (!record->version) /* a store that does not outlive the process keeps none */
+        caller->record.version = version_number(caller->state.version);
     adopt_spec_fill(caller, spec);
     return !caller->imports && !engine_find(caller->server->opts.engine, record->id);
 }
