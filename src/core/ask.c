@@ -124,7 +124,7 @@ void ask_put_again(struct ask *ask, int attempt)
 
 static void ask_gone(struct ask *ask)
 {
-    mem_free(ask->seen_text);
+    mem_free(ask->seen_end);
     mem_free_sized(ask, ask->size);
 }
 
@@ -146,18 +146,19 @@ void ask_end(struct ask *ask, const struct surface *but, const struct winner *wi
 
 void ask_seen_ended(struct ask *ask, const struct ask_record *record)
 {
-    if (ask->seen_text)
+    if (ask->seen_end)
         return;
-    char *at = ask->seen_text = mem_alloc(record->by.len + record->via.len + 2);
-    ask->seen_end.state = record->state;
-    ask->seen_end.by = str_place(&at, record->by);
-    ask->seen_end.via = str_place(&at, record->via);
+    ask->seen_end = mem_alloc(sizeof(*ask->seen_end) + record->by.len + record->via.len + 2);
+    char *at = (char *)(ask->seen_end + 1);
+    *ask->seen_end = (struct winner){ .state = record->state,
+                                      .by = str_place(&at, record->by),
+                                      .via = str_place(&at, record->via) };
 }
 
 void ask_ended_elsewhere(struct ask *ask)
 {
     const struct journal *journal = &ask->call->journal;
-    struct winner winner = ask->seen_end;
+    struct winner winner = ask->seen_end ? *ask->seen_end : (struct winner){ 0 };
 
     for (size_t i = 0; winner.state == ASK_PENDING && i < journal->count; i++) {
         const struct entry *entry = &journal->entries[i];

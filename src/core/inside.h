@@ -195,10 +195,10 @@ struct op {
     struct engine *engine;
     struct due due;
     struct id token;
+    bool busy;
     int tries;
     int most;        /* the number of tries */
     int64_t sent_ms; /* monotonic, the newest of them */
-    bool busy;
     void (*send)(struct op *op);
     void (*done)(struct op *op, nod_status status, const struct store_reply *reply);
     /* called after ENGINE_STORE_TRIES, if there are more tries; may be NULL */
@@ -333,17 +333,17 @@ struct call {
     bool carried;      /* the client has the asks, and brings the answers */
     bool carries;      /* see caller_ops; kept while the caller is away */
     bool portable;
-    bool named;                     /* see call_spec */
-    bool unsure;                    /* the store may not know that this node waits for the call */
-    struct maker made_by;           /* the client that made it: see client.c */
-    unsigned char way;              /* of the take under way: enum take_why */
+    bool named;           /* see call_spec */
+    bool unsure;          /* the store may not know that this node waits for the call */
+    bool handed;          /* the client can come back: the store is told with the next transition */
+    bool unasked;         /* it was logged that nobody could be asked */
+    bool interrupted;     /* it was last seen running, on a node that may be gone */
+    struct maker made_by; /* the client that made it: see client.c */
+    unsigned char way;    /* of the take under way: enum take_why */
+    uint32_t notices;
     uint64_t deaths;                /* of its run here: see deaths_pack */
     struct suspect *suspect;        /* it waits for its turn: see suspect.c */
     int64_t keep_ms, keep_asked_ms; /* see call_spec */
-    bool handed; /* the client can come back: the store is told with the next transition */
-    uint32_t notices;
-    bool unasked;     /* it was logged that nobody could be asked */
-    bool interrupted; /* it was last seen running, on a node that may be gone */
     uint64_t epoch;
     int64_t version; /* of the target it began with, as its record has it; 0: that of `target` */
     int64_t back_at; /* monotonic: when it came back to this node; 0: it began here */
@@ -584,22 +584,21 @@ struct ask {
     struct list link; /* in call->asks */
     struct ask_record record;
     struct id id;
-    bool listed;            /* found by its id */
-    unsigned up;            /* bits of engine->surfaces: the ask is up there, or is being put up */
-    unsigned tried;         /* the same: it was offered there, and is up or was refused */
-    uint8_t turn;           /* of the plan; as many as it has: none is left */
-    int64_t since_ms;       /* when it was asked, by the store's clock; 0: not offered yet */
-    struct due move;        /* the next turn, if the clock decides */
-    bool offering;          /* it is being put up right now */
-    struct tally *tally;    /* where it is counted for its principal, or NULL */
-    bool opened;            /* a URL that was opened; it ends when its page is done */
-    bool still;             /* during a look at the store: it is still pending there */
-    int seen;               /* which offer is up there */
-    struct winner seen_end; /* how it ended, if the store has said so; its text is seen_text */
-    char *seen_text;
-    int ahead;     /* offers that our store does not know of: portable states */
-    bool claiming; /* the engine is ending it (expired, unsupported): a claim is under way */
+    bool listed;      /* found by its id */
+    bool offering;    /* it is being put up right now */
+    bool opened;      /* a URL that was opened; it ends when its page is done */
+    bool claiming;    /* the engine is ending it (expired, unsupported): a claim is under way */
+    bool still;       /* during a look at the store: it is still pending there */
+    int seen;         /* which offer is up there */
+    int ahead;        /* offers that our store does not know of: portable states */
+    unsigned up;      /* bits of engine->surfaces: the ask is up there, or is being put up */
+    unsigned tried;   /* the same: it was offered there, and is up or was refused */
+    uint8_t turn;     /* of the plan; as many as it has: none is left */
+    int64_t since_ms; /* when it was asked, by the store's clock; 0: not offered yet */
+    struct due move;  /* the next turn, if the clock decides */
     struct due expiry;
+    struct tally *tally;     /* where it is counted for its principal, or NULL */
+    struct winner *seen_end; /* how it ended, with its texts, if the store has said so; or NULL */
     struct flow flow;
     size_t size; /* of the ask with its text */
     char text[]; /* key, message, detail, url */
