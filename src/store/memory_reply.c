@@ -125,7 +125,7 @@ static void deliver(void *data)
     struct reply *reply = data;
 
     if (!reply->memory) { /* the store is gone, and nobody is told */
-        mem_free(reply);
+        mem_free_sized(reply, sizeof(*reply));
         return;
     }
     if (reply->scanning && reply->status == NOD_OK)
@@ -148,7 +148,7 @@ static void deliver(void *data)
     mem_free(shown.many);
     if (reply->memory)
         reply_empty(reply);
-    mem_free(reply);
+    mem_free_sized(reply, sizeof(*reply));
 }
 
 void memory_send(struct reply *reply)
