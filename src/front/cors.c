@@ -132,13 +132,13 @@ bool cors_preflight(struct front *front, const struct http_request *http,
                     struct http_ruling *ruling)
 {
     struct buf *text = &front->allowed;
-    struct str wanted = http_header(http, STR("Access-Control-Request-Headers"));
 
     if (!ruling->lines.len || !str_eq(http->method, STR("OPTIONS")) ||
         !http_header(http, STR("Access-Control-Request-Method")).len)
         return false;
     routes_allow(front->routes, http->path, text);
     size_t methods_len = text->len;
+    struct str wanted = http_header(http, STR("Access-Control-Request-Headers"));
     struct str headers = headers_allowed(front, text, wanted);
     ruling->status = 204;
     add_header(ruling, STR("Access-Control-Allow-Methods"), str_n(text->at, methods_len));

@@ -61,7 +61,8 @@ const struct http_header *http_find(const struct http_request *request, struct s
 
     *again = false;
     for (size_t i = 0; i < request->header_count; i++) {
-        if (!str_eq_nocase(request->headers[i].name, name))
+        struct str one = request->headers[i].name;
+        if (one.len != name.len || !str_eq_nocase(one, name))
             continue;
         if (found) {
             *again = true;
