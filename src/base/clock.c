@@ -80,15 +80,21 @@ static _Thread_local struct {
     bool holds;
 } seen;
 
-static __attribute__((noinline)) int64_t mono_look(void)
+int64_t clock_look_ns(void)
 {
     int64_t now = read_ns(CLOCK_MONOTONIC);
 
-    if (!seen.holds)
-        return now / NS_OF_MS;
-    seen.now_ns = now;
-    seen.mono = now / NS_OF_MS;
-    return seen.mono;
+    if (seen.holds) {
+        seen.now_ns = now;
+        seen.mono = now / NS_OF_MS;
+        seen.wall = 0;
+    }
+    return now;
+}
+
+static __attribute__((noinline)) int64_t mono_look(void)
+{
+    return clock_look_ns() / NS_OF_MS;
 }
 
 /* If the thread is interrupted between the readings, it tries again, or else the next time. */

@@ -23,14 +23,16 @@ enum {
 
 /*
  * The system's clock, read once in an event. A loop brackets each event by clock_hold and
- * clock_release, and everything in between on this thread sees the time of its first read. Outside
- * of an event, and on threads without events, it is the system's clock. After something that may
- * have taken long (a handler, a hook), call clock_look_again, because deadlines count from when
- * they are set. Brackets do not nest.
+ * clock_release, and everything in between on this thread sees the time of its first read, or of
+ * the last clock_look_ns. Outside of an event, and on threads without events, it is the system's
+ * clock. After something that may have taken long (a handler, a hook), look again, because
+ * deadlines count from when they are set. Brackets do not nest.
  */
 const struct clock *clock_held(void);
 void clock_hold(void);
 void clock_look_again(void);
+/* The exact monotonic time, read now. An event that is under way sees this time from now on. */
+int64_t clock_look_ns(void);
 void clock_release(void);
 
 struct fake_clock {

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 static struct log_opts settings = { .level = LOG_LEVEL_INFO, .fd = 2 };
 
 static const struct {
@@ -188,17 +190,16 @@ static struct str time_text(void)
     static _Thread_local char text[] = "1970-01-01T00:00:00.000Z";
     static _Thread_local time_t second;
     enum { MS = sizeof("1970-01-01T00:00:00.") - 1 };
-    struct timespec now;
+    int64_t now = clock_wall(clock_held());
     struct tm utc;
 
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (now.tv_sec != second) {
-        second = now.tv_sec;
+    if (now / 1000 != second) {
+        second = now / 1000;
         gmtime_r(&second, &utc);
         strftime(text, MS, "%Y-%m-%dT%H:%M:%S", &utc);
         text[MS - 1] = '.';
     }
-    for (long i = MS + 2, ms = now.tv_nsec / 1000000; i >= MS; i--, ms /= 10)
+    for (int i = MS + 2, ms = (int)(now % 1000); i >= MS; i--, ms /= 10)
         text[i] = (char)('0' + ms % 10);
     return str_n(text, sizeof(text) - 1);
 }

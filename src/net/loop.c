@@ -21,6 +21,7 @@
 #include <string.h>
 #include <uv.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -124,7 +125,7 @@ static void turn_notice(struct loop *loop)
 
 static bool slice_is_over(const struct loop *loop)
 {
-    return turn_now_ns() >= loop->slice_until_ns && !loop->ending;
+    return clock_look_ns() >= loop->slice_until_ns && !loop->ending;
 }
 
 bool loop_is_late(struct loop *loop)
@@ -168,17 +169,18 @@ static void rest(struct loop *loop)
     uv_idle_stop(&loop->busy);
 }
 
-/* As one batch, while the slice lasts, but so many calls at least. */
-static void run_deferred(struct loop *loop, size_t least)
+/* As one batch, while the slice lasts, but so many calls at least. False: it is over. */
+static bool run_deferred(struct loop *loop, size_t least)
 {
     size_t count = tasks_count(&loop->deferred);
 
     for (size_t done = 0; done < count; done++) {
         if (done >= least && slice_is_over(loop))
-            break;
+            return false;
         struct task task = tasks_take(&loop->deferred);
         task.fn(task.data);
     }
+    return true;
 }
 
 /* As one batch: a call that asks again has its turn after I/O was served. */
@@ -314,7 +316,8 @@ void loop_settle(struct loop *loop)
         return;
     loop->settling = true;
     for (int i = 0; i < LOOP_SETTLE_BATCHES && tasks_count(&loop->deferred); i++)
-        run_deferred(loop, 0);
+        if (!run_deferred(loop, 0))
+            break;
     loop->settling = false;
 }
 

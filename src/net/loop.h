@@ -44,8 +44,8 @@ char *loop_read_buffer(struct loop *loop, size_t *room);
 enum { LOOP_SLICE_MS = 10 };
 /* On the loop thread: this turn has had its slice. What is not urgent is better deferred. */
 bool loop_is_late(struct loop *loop);
-/* On the loop thread: what is done from now on is of this kind. Returns what it was before, which
- * is to be set again behind it. */
+/* On the loop thread: what is done from now on is of this kind. Looks at the clock
+ * (clock_look_ns). Returns what it was before, which is to be set again behind it. */
 enum turn_work loop_spend(struct loop *loop, enum turn_work work);
 /* The longest turn of this kind of work, and how many were too long. */
 struct turn_figures loop_figures(const struct loop *loop, enum turn_work work);

@@ -13,22 +13,19 @@
 
 #include <time.h>
 
+#include "base/clock.h"
+
 enum {
     TURN_UNREAD_NS = 4 * 1000 * 1000, /* between two readings of the CPU clock */
     TURN_NS_OF_MS = 1000 * 1000,
 };
 
-static int64_t turn_read_ns(clockid_t clock)
+static int64_t turn_cpu_ns(void)
 {
     struct timespec now;
 
-    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-int64_t turn_now_ns(void)
-{
-    return turn_read_ns(CLOCK_MONOTONIC);
 }
 
 const char *turn_work_name(enum turn_work work)
@@ -44,8 +41,8 @@ const char *turn_work_name(enum turn_work work)
 void turns_init(struct turns *turns)
 {
     *turns = (struct turns){ 0 };
-    turns->ended_ns = turns->since_ns = turn_now_ns();
-    turns->cpu_ns = turn_read_ns(CLOCK_THREAD_CPUTIME_ID);
+    turns->ended_ns = turns->since_ns = clock_look_ns();
+    turns->cpu_ns = turn_cpu_ns();
 }
 
 void turn_began(struct turns *turns, int64_t now_ns)
@@ -57,10 +54,8 @@ void turn_began(struct turns *turns, int64_t now_ns)
 enum turn_work turn_spend(struct turns *turns, enum turn_work work)
 {
     enum turn_work before = turns->work;
+    int64_t now = clock_look_ns();
 
-    if (work == before)
-        return before;
-    int64_t now = turn_now_ns();
     turns->spent_ns[before] += now - turns->since_ns;
     turns->since_ns = now;
     turns->work = work;
@@ -89,12 +84,12 @@ static void turn_count(struct turns *turns, int64_t cpu_ns)
 
 void turn_ended(struct turns *turns)
 {
-    int64_t now = turn_now_ns(), took = now - turns->ended_ns;
+    int64_t now = clock_look_ns(), took = now - turns->ended_ns;
 
     turns->spent_ns[turns->work] += now - turns->since_ns;
     turns->unread_ns += took;
     if (turns->unread_ns > TURN_UNREAD_NS) {
-        int64_t cpu = turn_read_ns(CLOCK_THREAD_CPUTIME_ID), used = cpu - turns->cpu_ns;
+        int64_t cpu = turn_cpu_ns(), used = cpu - turns->cpu_ns;
         turn_count(turns, used < took ? used : took);
         turns->cpu_ns = cpu;
         turns->unread_ns = 0;

@@ -46,11 +46,8 @@ struct turns {
 void turns_init(struct turns *turns);
 /* A turn began at that time: what came before was a wait. */
 void turn_began(struct turns *turns, int64_t now_ns);
-/* From now on it is spent on this. Returns what it was spent on before. */
+/* From now on it is spent on this. Looks at the clock. Returns what it was spent on before. */
 enum turn_work turn_spend(struct turns *turns, enum turn_work work);
 void turn_ended(struct turns *turns);
-
-/* Monotonic time. */
-int64_t turn_now_ns(void);
 
 #endif

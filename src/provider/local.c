@@ -60,7 +60,7 @@ static void loop_was_held(const struct target *target, const char *what, int64_t
 {
     struct local_target *t =
         (struct local_target *)target; /* what was said of it changes nothing */
-    int64_t ms = clock_mono(clock_system()) - began_ms;
+    int64_t ms = clock_mono(clock_held()) - began_ms;
 
     if (ms <= LOOP_HELD_MS || ms < 2 * t->held_ms)
         return;
@@ -77,13 +77,12 @@ static void run_here(struct local *local, struct run *run)
 
     local_call_init(&call, local, run);
     run->emit = run_emit;
-    int64_t began_ms = clock_mono(clock_system());
     enum turn_work before = loop_spend(local->loop, TURN_HANDLERS);
+    int64_t began_ms = clock_mono(clock_held());
     nod_status status = handler_run(&call, &body);
+    /* looks at the clock: the handler may have taken long, and may make it too late */
     loop_spend(local->loop, before);
     loop_was_held(run->target, call_what(&call), began_ms);
-    /* the handler may have taken long, which counts, and may make it too late */
-    clock_look_again();
     run_done(run, status, body);
     handler_finish(&call);
 }
@@ -273,8 +272,8 @@ static nod_status local_complete(struct provider *provider, struct target *targe
     int64_t began_ms = clock_mono(clock_system());
     nod_status status = complete(&call);
     handler_defers(&call);
-    loop_was_held(target, "completion", began_ms);
     clock_look_again();
+    loop_was_held(target, "completion", began_ms);
     if (run.bug.at) {
         LOG_ERROR("a completion handler made a mistake", LOG_STR("target", target->name),
                   LOG_STR("why", run.bug));

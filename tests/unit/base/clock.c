@@ -75,6 +75,25 @@ static void a_look_is_one_reading_whichever_time_is_wanted(void **state)
     clock_release();
 }
 
+static void an_exact_look_is_the_time_of_the_event_from_then_on(void **state)
+{
+    const struct clock *held = clock_held();
+    (void)state;
+
+    time_passes(NS_OF_MS);
+    clock_hold();
+    assert_int_equal(clock_wall(held), ms(wall_ns));
+    time_passes(NS_OF_MS + 1);
+    assert_int_equal(clock_look_ns(), mono_ns);
+    assert_int_equal(clock_mono(held), ms(mono_ns));
+    assert_int_equal(clock_wall(held), ms(wall_ns));
+    assert_int_equal(readings, 2);
+    clock_release();
+    assert_int_equal(clock_look_ns(), mono_ns);
+    time_passes(NS_OF_MS);
+    assert_int_equal(clock_mono(held), ms(mono_ns)); /* nothing is kept outside of an event */
+}
+
 static void a_wall_clock_that_is_set_is_seen_soon_forward_and_back(void **state)
 {
     const struct clock *held = clock_held();
@@ -114,6 +133,7 @@ SUBJECT(clock)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_look_is_one_reading_whichever_time_is_wanted, begin),
+        cmocka_unit_test_setup(an_exact_look_is_the_time_of_the_event_from_then_on, begin),
         cmocka_unit_test_setup(a_wall_clock_that_is_set_is_seen_soon_forward_and_back, begin),
         cmocka_unit_test_setup(readings_that_lie_apart_are_not_relied_upon, begin),
     };
