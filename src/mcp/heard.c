@@ -12,25 +12,6 @@
 #include "mcp/shared/announce.h"
 #include "mcp/shared/server_inside.h"
 
-static void told_refused(struct mcp_server *server, struct str text)
-{
-    struct str ask_id, number;
-    uint64_t attempt;
-
-    if (str_cut(text, ' ', &ask_id, &number) && str_to_u64(number, &attempt))
-        client_surface_refused(server->client, ask_id, attempt);
-}
-
-static void told_complete(struct mcp_server *server, struct str text)
-{
-    struct str id, elicitation_id;
-    struct session *session =
-        str_cut(text, ' ', &id, &elicitation_id) ? session_here(server, id) : NULL;
-
-    if (session)
-        client_surface_complete(session, elicitation_id);
-}
-
 static void resource_updated(struct mcp_server *server, struct str uri)
 {
     subscriptions_updated(server, uri);
@@ -39,6 +20,10 @@ static void resource_updated(struct mcp_server *server, struct str uri)
 
 static void heard(struct mcp_server *server, char what, struct str rest)
 {
+    struct session *session;
+    struct str id, more;
+    uint64_t attempt;
+
     switch (what) {
     case 'u':
         resource_updated(server, rest);
@@ -51,10 +36,13 @@ static void heard(struct mcp_server *server, char what, struct str rest)
         client_surface_url_done(server->client, rest);
         break;
     case 'c':
-        told_complete(server, rest);
+        session = str_cut(rest, ' ', &id, &more) ? session_here(server, id) : NULL;
+        if (session)
+            client_surface_complete(session, more);
         break;
     case 'r':
-        told_refused(server, rest);
+        if (str_cut(rest, ' ', &id, &more) && str_to_u64(more, &attempt))
+            client_surface_refused(server->client, id, attempt);
         break;
     }
 }

@@ -72,15 +72,6 @@ static enum era era_of_post(const struct request *request, struct str method)
                                          .params = request->params });
 }
 
-/* An array counts as bringing one: its messages are looked at later. */
-static bool brings_answer(const struct request *request, const struct rpc_message *message,
-                          bool array)
-{
-    if (array || (message->kind != RPC_REQUEST && message->kind != RPC_NOTIFICATION))
-        return true;
-    return str_eq(message->method, STR("tasks/update")) || request->has.state;
-}
-
 /* An answer that the store cannot take is refused at once: the client still has it, and would
  * otherwise wait for as long as the store is away. */
 static bool refuse_answer(const struct request *request, const struct rpc_message *message,
@@ -88,8 +79,11 @@ static bool refuse_answer(const struct request *request, const struct rpc_messag
 {
     struct mcp_server *server = request->server;
     struct str why;
+    /* An array counts as bringing one: its messages are looked at later. */
+    bool brings = array || (message->kind != RPC_REQUEST && message->kind != RPC_NOTIFICATION) ||
+                  str_eq(message->method, STR("tasks/update")) || request->has.state;
 
-    if (engine_ready(server->opts.engine, &why) || !brings_answer(request, message, array))
+    if (engine_ready(server->opts.engine, &why) || !brings)
         return false;
     struct str text = arena_fmt(
         &server->message, "The answer cannot be stored now (" STR_FMT "); send it again later.",
@@ -171,31 +165,20 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
     }
 }
 
-/* No MCP client says that it takes HTML: a person has opened the address. */
-static bool is_browser(const struct http_request *http)
-{
-    return str_eq(http->method, STR("GET")) &&
-           str_find(http_named(http, HTTP_NAME_ACCEPT), STR("text/html")) >= 0;
-}
-
-static void reply_browser(struct http_exchange *exchange)
-{
-    static const struct http_header type = { STR_INIT("Content-Type"),
-                                             STR_INIT("text/plain; charset=utf-8") };
-
-    http_reply(exchange, 406, &type, 1,
-               STR("This is an MCP server, made with nod. There is nothing to see here with a "
-                   "browser: give this address to an MCP client (Streamable HTTP).\n"));
-}
-
 /* GET, DELETE and all other methods: only the 2025 era uses them. */
 static void handle_other(struct mcp_server *server, struct http_exchange *exchange,
                          const struct http_request *http, struct visitor who)
 {
+    static const struct http_header type = { STR_INIT("Content-Type"),
+                                             STR_INIT("text/plain; charset=utf-8") };
     struct str version = http_header(http, STR(HEADER_VERSION));
 
-    if (is_browser(http)) {
-        reply_browser(exchange);
+    /* No MCP client says that it takes HTML: a person has opened the address. */
+    if (str_eq(http->method, STR("GET")) &&
+        str_find(http_named(http, HTTP_NAME_ACCEPT), STR("text/html")) >= 0) {
+        http_reply(exchange, 406, &type, 1,
+                   STR("This is an MCP server, made with nod. There is nothing to see here with a "
+                       "browser: give this address to an MCP client (Streamable HTTP).\n"));
         return;
     }
     switch (era_of(&(struct era_opening){ .http = true, .version = version })) {

@@ -16,37 +16,25 @@ static const struct json not_an_object = { .type = JSON_STRING };
 
 static const struct response unfit = { .action = ASK_ACCEPTED, .content = &not_an_object };
 
-/* null counts as no content. */
-static const struct json *content_of(const struct json *result)
-{
-    const struct json *content = json_get(result, STR("content"));
-
-    return json_is(content, JSON_NULL) ? NULL : content;
-}
-
-static struct response read_form(bool confirm, const struct json *content)
-{
-    const struct json *truth = json_get(content, STR("confirm"));
-
-    if (!confirm)
-        return (struct response){ .action = ASK_ACCEPTED, .content = content };
-    if (!json_is(truth, JSON_BOOL))
-        return unfit;
-    return (struct response){ .action = truth->truth ? ASK_ACCEPTED : ASK_DECLINED };
-}
-
 static struct response read_elicitation(const struct ask_record *record, bool confirm,
                                         const struct json *result)
 {
     bool url = record->kind == ASK_URL;
+    const struct json *content = json_get(result, STR("content"));
+    const struct json *truth = json_get(content, STR("confirm"));
     enum ask_state action;
 
     if (!ask_action_read(json_get_str(result, STR("action")), &action))
         /* a URL has no content that could be invalid */
         return url ? (struct response){ .reading = READ_NOTHING } : unfit;
-    if (action == ASK_ACCEPTED && !url)
-        return read_form(confirm, content_of(result));
-    return (struct response){ .action = action };
+    if (action != ASK_ACCEPTED || url)
+        return (struct response){ .action = action };
+    if (!confirm) /* null counts as no content */
+        return (struct response){ .action = ASK_ACCEPTED,
+                                  .content = json_is(content, JSON_NULL) ? NULL : content };
+    if (!json_is(truth, JSON_BOOL))
+        return unfit;
+    return (struct response){ .action = truth->truth ? ASK_ACCEPTED : ASK_DECLINED };
 }
 
 void ask2025_read_back(const struct ask_record *record, enum form_revision revision,

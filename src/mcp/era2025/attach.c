@@ -42,11 +42,6 @@ enum {
     GONE_AGAIN_MS = 1000,        /* and at one whose tool is at another node */
 };
 
-static const char not_known[] =
-    "No call of yours with this callId waits for a person, or its result is no longer kept.";
-static const char was_collected[] = "The result of this call was handed out before.";
-static const char is_elsewhere[] =
-    "Another request waits for this call in another way, as a task or with its state.";
 static const char store_away[] = STORE_AWAY ". Nothing was begun or handed out by "
                                             "this request; try again later.";
 
@@ -95,7 +90,7 @@ static void begin_own(struct attach *attach)
         return;
     }
     if (attach->by_handle) {
-        say_failure(attach, "CALL_UNKNOWN", not_known);
+        say_failure(attach, "CALL_UNKNOWN", attach_not_known);
         return;
     }
     attach->busy++; /* the arguments are needed until the call has begun */
@@ -282,7 +277,7 @@ static void attach_back(struct comer *comer, const struct back *back)
             timer_set(attach->server->opts.loop, &attach->again, ATTACH_AGAIN_MS, look_again,
                       attach);
         else
-            say_failure(attach, "CALL_BUSY", is_elsewhere);
+            say_failure(attach, "CALL_BUSY", attach_is_elsewhere);
         break;
     case BACK_TOO_SOON:
         wait_elsewhere(attach, back->record->id);
@@ -418,7 +413,7 @@ static void look_on(struct attach *attach)
         attach->collected = attach->found[attach->at].collected_ms != 0;
         hold(attach);
     } else if (attach->by_handle && attach->count) {
-        say_failure(attach, "RESULT_HANDED_OUT", was_collected);
+        say_failure(attach, "RESULT_HANDED_OUT", attach_was_collected);
     } else {
         begin_own(attach);
     }
@@ -428,7 +423,7 @@ static void look_next(struct attach *attach)
 {
     attach->at++;
     if (attach->by_handle)
-        say_failure(attach, "CALL_UNKNOWN", not_known);
+        say_failure(attach, "CALL_UNKNOWN", attach_not_known);
     else
         look_on(attach);
 }
@@ -553,7 +548,7 @@ static void hand_out(struct attach *attach, const struct back *back)
 
     if (back->as != BACK_ENDED || !back->outcome) {
         bool away = back->as == BACK_UNREAD && back->status == NOD_E_STORE;
-        say_failure(attach, "CALL_UNKNOWN", away ? store_away : not_known);
+        say_failure(attach, "CALL_UNKNOWN", away ? store_away : attach_not_known);
         return;
     }
     struct outcome outcome = *back->outcome;
@@ -587,20 +582,13 @@ static void collected(void *data, nod_status status)
 void attach2025_collect(struct caller2025 *call)
 {
     struct attach *attach = call->attach;
-    struct mcp_server *server = attach->server;
-    struct handle handle = attach->found[attach->at];
 
     attach->busy++;
-    if (attach->collected) {
+    if (attach->collected)
         collected(attach, NOD_OK);
-        return;
-    }
-    handle.held_until = 0;
-    handle.collected_ms = server_now(server);
-    handle.by = attach->request;
-    CRASH_POINT(collect_before);
-    handle_put(server, &handle, STR_NONE, 0, engine_store(server->opts.engine)->keep_ms, collected,
-               attach);
+    else
+        handle_hand_out(attach->server, &attach->found[attach->at], &attach->request, STR_NONE,
+                        collected, attach);
 }
 
 void attach2025_release(struct caller2025 *call)

@@ -424,28 +424,6 @@ static uint64_t call_reserve(struct caller *caller, struct call *engine_call_)
     return call->session && call->stream->of_call ? mcp_stream_reserve(call->stream) : 0;
 }
 
-static void send_log(struct caller2025 *call, const struct notice *notice)
-{
-    struct buf *out = &call->session->server->out;
-
-    if (notice->level < call->session->log_level)
-        return;
-    if (notice_write_log(out, notice))
-        mcp_stream_send(call->stream, EVENT_VOLATILE, buf_str(out));
-    buf_clear(out);
-}
-
-static void send_other(struct caller2025 *call, const struct notice *notice)
-{
-    struct buf *out = &call->session->server->out;
-
-    buf_clear(out);
-    rpc_write_notification(out, notice->method, notice->params);
-    if (out->len)
-        mcp_stream_send(call->stream, EVENT_VOLATILE, buf_str(out));
-    buf_clear(out);
-}
-
 static void call_notify(struct caller *caller, struct call *engine_call_,
                         const struct notice *notice)
 {
@@ -454,31 +432,27 @@ static void call_notify(struct caller *caller, struct call *engine_call_,
     (void)engine_call_;
     if (!call->session || call->quiet)
         return;
+    struct buf *out = &call->session->server->out;
+    bool sent = false;
     switch (notice->kind) {
     case NOTICE_PROGRESS:
         send_progress(call, notice->progress, notice->total, notice->text);
-        break;
+        return;
     case NOTICE_LOG:
-        send_log(call, notice);
+        sent = notice->level >= call->session->log_level && notice_write_log(out, notice);
         break;
     case NOTICE_OTHER:
-        send_other(call, notice);
+        buf_clear(out);
+        rpc_write_notification(out, notice->method, notice->params);
+        sent = out->len;
         break;
     }
+    if (sent)
+        mcp_stream_send(call->stream, EVENT_VOLATILE, buf_str(out));
+    buf_clear(out);
 }
 
 /* --- the end --- */
-
-static void write_tool_failure(struct json_writer *w, const struct outcome *outcome)
-{
-    jw_object(w);
-    failure_content(w, outcome);
-    jw_key(w, STR("_meta"));
-    jw_object(w);
-    failure_facts2025(w, outcome);
-    jw_end(w);
-    jw_end(w);
-}
 
 static void write_error(struct json_writer *w, enum revision_part part,
                         const struct outcome *outcome)
@@ -513,7 +487,13 @@ void caller2025_write(struct buf *out, struct str id, enum revision revision,
         fine = revision_write(&w, revision, part, outcome->body);
     } else if (part == PART_TOOL_RESULT && !outcome->request_error && !outcome->no_room) {
         jw_key(&w, STR("result"));
-        write_tool_failure(&w, outcome);
+        jw_object(&w);
+        failure_content(&w, outcome);
+        jw_key(&w, STR("_meta"));
+        jw_object(&w);
+        failure_facts2025(&w, outcome);
+        jw_end(&w);
+        jw_end(&w);
     } else {
         write_error(&w, part, outcome);
     }
@@ -536,16 +516,6 @@ static void call_free(struct caller2025 *call)
     mem_free(call);
 }
 
-/* Its place in the session is free again. */
-static void call_parts(struct caller2025 *call)
-{
-    struct session *session = call->session;
-
-    session_drop_call(session, call);
-    timer_stop(session->server->opts.loop, &call->beat);
-    live_call_ended(session->server);
-}
-
 void caller2025_respond(struct caller2025 *call, const struct outcome *outcome)
 {
     struct session *session = call->session;
@@ -554,7 +524,9 @@ void caller2025_respond(struct caller2025 *call, const struct outcome *outcome)
     call_waiting_changed(&call->caller, NULL, false);
     if (call->over)
         *call->over = true;
-    call_parts(call);
+    session_drop_call(session, call);
+    timer_stop(server->opts.loop, &call->beat);
+    live_call_ended(server);
     if (!call->quiet && (!outcome->elsewhere || call->attach)) { /* who cancels wants no response */
         caller2025_write(&server->out, call_request_id(call),
                          (enum revision)session->client.revision, (enum revision_part)call->part,

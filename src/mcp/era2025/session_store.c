@@ -58,14 +58,6 @@ static void read_again(void *data, struct mcp_server *server, nod_status status)
     mem_free(id);
 }
 
-static void write_again(struct session *session)
-{
-    struct id *id = MEM_NEW(struct id);
-
-    *id = session->id;
-    session_fetch(session->server, id_str(id), session_principal(session), read_again, id);
-}
-
 static void written(void *data, nod_status status, const struct store_reply *reply)
 {
     struct writing *writing = data;
@@ -91,8 +83,11 @@ static void written(void *data, nod_status status, const struct store_reply *rep
     if (session && status == NOD_OK)
         session_refresh(session, false);
     else if (session && status == NOD_E_STALE &&
-             (session->until_ms > session->stored_until_ms || session->unwritten))
-        write_again(session);
+             (session->until_ms > session->stored_until_ms || session->unwritten)) {
+        struct id *id = MEM_NEW(struct id);
+        *id = session->id;
+        session_fetch(session->server, id_str(id), session_principal(session), read_again, id);
+    }
     server_work_done(&writing->work);
     mem_free(writing);
 }
@@ -377,38 +372,27 @@ void session_look_again(struct mcp_server *server, struct str id)
         session_fetch(server, id, session_principal(session), rechecked, NULL);
 }
 
-static bool is_held(const struct session *session, int64_t now)
-{
-    int64_t fresh_ms = session->server->opts.session_idle_ms / SESSION_REWRITES;
-
-    return session->call_count || session->until_ms > session->stored_until_ms ||
-           (now - session->written_ms > fresh_ms && !session_is_idle(session));
-}
-
 /* Its calls may wait longer than its record lives, and other nodes may have ended it. */
-static bool recheck(struct session *session, int64_t now)
-{
-    struct mcp_server *server = session->server;
-
-    session_refresh(session, false);
-    if (!store_of(server)->ops->shared || session->call_count == 0 ||
-        session->checked_ms > now - SESSION_RECHECKED_MS)
-        return false;
-    session->checked_ms = now;
-    session_fetch(server, id_str(&session->id), session_principal(session), rechecked, NULL);
-    return true;
-}
-
 void session_recheck(struct mcp_server *server, int64_t now)
 {
     enum { RECHECKS_MOST = 100 }; /* sessions that are checked at a time */
+    int64_t fresh_ms = server->opts.session_idle_ms / SESSION_REWRITES;
     int asked = 0;
 
     if (!server_survives(server))
         return;
     LIST_EACH (at, &server->sessions->by_use) {
         struct session *session = LIST_OF(at, struct session, by_use);
-        if (is_held(session, now) && recheck(session, now) && ++asked == RECHECKS_MOST)
+        if (!session->call_count && session->until_ms <= session->stored_until_ms &&
+            (now - session->written_ms <= fresh_ms || session_is_idle(session)))
+            continue; /* nobody holds it */
+        session_refresh(session, false);
+        if (!store_of(server)->ops->shared || session->call_count == 0 ||
+            session->checked_ms > now - SESSION_RECHECKED_MS)
+            continue;
+        session->checked_ms = now;
+        session_fetch(server, id_str(&session->id), session_principal(session), rechecked, NULL);
+        if (++asked == RECHECKS_MOST)
             return;
     }
 }

@@ -81,28 +81,14 @@ void ask2026_surface_destroy(struct surface *surface)
 
 /* --- drawing --- */
 
-static bool wants_tools(const struct ask_record *ask)
-{
-    return str_find(ask->detail, STR("\"tools\"")) >= 0 ||
-           str_find(ask->detail, STR("\"toolChoice\"")) >= 0;
-}
-
 bool ask2026_can(const struct engine *engine, uint8_t can, const struct ask_record *ask)
 {
     if (!(client_ask_kinds(can) & 1u << ask->kind) ||
         (ask->page && !engine_has_page(engine, ask->page)))
         return false;
-    return ask->kind != ASK_SAMPLE || can & CLIENT_CAN_SAMPLE_TOOLS || !wants_tools(ask);
-}
-
-static void write_message(struct json_writer *w, const struct mcp_server *server,
-                          const struct ask_record *ask, struct str problems)
-{
-    struct arena arena;
-
-    arena_init(&arena, ASK2026_ARENA_MAX);
-    jw_str(w, question_message(server, &arena, ask, problems));
-    arena_finish(&arena);
+    return ask->kind != ASK_SAMPLE || can & CLIENT_CAN_SAMPLE_TOOLS ||
+           (str_find(ask->detail, STR("\"tools\"")) < 0 &&
+            str_find(ask->detail, STR("\"toolChoice\"")) < 0);
 }
 
 #define ELICITATION(mode)                                                                          \
@@ -129,25 +115,22 @@ static void write_schema(struct json_writer *w, struct str detail)
     arena_finish(&arena);
 }
 
-static void write_form(struct json_writer *w, const struct mcp_server *server,
-                       const struct ask_record *ask, struct str problems)
+static void write_elicitation(struct json_writer *w, const struct mcp_server *server,
+                              const struct ask_record *ask, struct str problems)
 {
-    jw_open(w, ELICITATION("form"), 2);
-    write_message(w, server, ask, problems);
-    jw_key(w, STR("requestedSchema"));
-    write_schema(w, ask->detail.len ? ask->detail : STR("{\"type\":\"object\",\"properties\":{}}"));
-    jw_close(w, 2);
-}
-
-static void write_url(struct json_writer *w, const struct mcp_server *server,
-                      const struct ask_record *ask, struct str problems)
-{
+    bool url = ask->kind == ASK_URL;
     struct arena arena;
 
     arena_init(&arena, ASK2026_ARENA_MAX);
-    jw_open(w, ELICITATION("url"), 2);
-    write_message(w, server, ask, problems);
-    jw_key_str(w, STR("url"), ask_url(server->opts.engine, ask, &arena));
+    jw_open(w, url ? ELICITATION("url") : ELICITATION("form"), 2);
+    jw_str(w, question_message(server, &arena, ask, problems));
+    if (url) {
+        jw_key_str(w, STR("url"), ask_url(server->opts.engine, ask, &arena));
+    } else {
+        jw_key(w, STR("requestedSchema"));
+        write_schema(w, ask->detail.len ? ask->detail
+                                        : STR("{\"type\":\"object\",\"properties\":{}}"));
+    }
     jw_close(w, 2);
     arena_finish(&arena);
 }
@@ -158,10 +141,8 @@ bool ask2026_write(struct json_writer *w, const struct mcp_server *server,
     switch (ask->kind) {
     case ASK_FORM:
     case ASK_APPROVAL:
-        write_form(w, server, ask, problems);
-        break;
     case ASK_URL:
-        write_url(w, server, ask, problems);
+        write_elicitation(w, server, ask, problems);
         break;
     case ASK_SAMPLE:
         jw_open(w, STR("{\"method\":\"sampling/createMessage\",\"params\":"), 1);

@@ -49,12 +49,6 @@ struct attach2026 {
     bool answered;  /* its answer to a question of the call counts */
 };
 
-static const char not_known[] =
-    "No call of yours with this callId waits for a person, or its result is no longer kept.";
-static const char was_collected[] = "The result of this call was handed out before.";
-static const char is_elsewhere[] =
-    "Another request waits for this call in another way, as a task or with its state.";
-
 /* --- the soft deadline --- */
 
 static void soft_over(void *data);
@@ -126,11 +120,6 @@ static void put_out(void *data, nod_status status)
     caller_settle(caller);
 }
 
-static bool has_pages(const struct caller2026 *caller)
-{
-    return caller->pages && caller->server->pages && front_is_linked(caller->server->pages);
-}
-
 static void soft_over(void *data)
 {
     struct caller2026 *caller = data;
@@ -140,6 +129,7 @@ static void soft_over(void *data)
 
     if (caller->over || !call)
         return;
+    bool pages = caller->pages && server->pages && front_is_linked(server->pages);
     if (!call_waiting(call)) {
         hold_for(caller, ATTACH_AGAIN_MS); /* it runs, or ends by itself */
     } else if (round_brings_late(caller, call)) {
@@ -147,8 +137,8 @@ static void soft_over(void *data)
     } else if (caller->attach) {           /* the record is there */
         attach2026_pend(caller, call);
         caller_settle(caller);
-    } else if (caller->part != PART_TOOL_RESULT || has_pages(caller) ||
-               server->opts.portable_states || !call_waits_only_elsewhere(call)) {
+    } else if (caller->part != PART_TOOL_RESULT || pages || server->opts.portable_states ||
+               !call_waits_only_elsewhere(call)) {
         round_leave(caller, call);
     } else if (caller_holds_steps(caller) && !model_is_asked(server, call) &&
                tasks_take(caller, call)) {
@@ -164,10 +154,10 @@ static void soft_over(void *data)
 
 /* --- a call that was made before --- */
 
-static void say_failure(struct caller2026 *caller, nod_status status, const char *code,
-                        const char *why)
+static void say_failure(struct caller2026 *caller, const char *code, const char *why)
 {
-    caller_end(caller, &(struct outcome){ .status = status, .code = code, .message = str_of(why) });
+    caller_end(caller, &(struct outcome){
+                           .status = NOD_E_NOT_FOUND, .code = code, .message = str_of(why) });
 }
 
 static void store_failed(struct caller2026 *caller)
@@ -178,30 +168,11 @@ static void store_failed(struct caller2026 *caller)
                 STR_NONE);
 }
 
-static bool may_have(const struct caller2026 *caller)
-{
-    const struct handle *handle = &caller->attach->handle;
-
-    return !handle->collected_ms ||
-           server_now(caller->server) - handle->collected_ms < HANDLE_AGAIN_MS;
-}
-
 /* Goes to the door. What it has found there, attach_found and attach_back say. */
 static void attach_comes(struct caller2026 *caller)
 {
     caller->busy++;
     engine_return(caller->server->opts.engine, &caller->comer);
-}
-
-/* Those who wait for the call already, and this request, get the same end. */
-static bool join(struct caller2026 *caller, struct caller2026 *other)
-{
-    if (!other || other->over || !other->attach)
-        return false;
-    LIST_EACH (at, &caller->waiters)
-        waiter_move(LIST_OF(at, struct waiter, link), other);
-    caller_over(caller);
-    return true;
 }
 
 static void look_again(void *data)
@@ -247,9 +218,10 @@ static void found(void *data, nod_status status, const struct handle *handles, s
             struct outcome taken = attach_taken();
             caller_end(caller, &taken);
         } else if (!count) {
-            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
-        } else if (!may_have(caller)) {
-            say_failure(caller, NOD_E_NOT_FOUND, "RESULT_HANDED_OUT", was_collected);
+            say_failure(caller, "CALL_UNKNOWN", attach_not_known);
+        } else if (handles[0].collected_ms &&
+                   server_now(caller->server) - handles[0].collected_ms >= HANDLE_AGAIN_MS) {
+            say_failure(caller, "RESULT_HANDED_OUT", attach_was_collected);
         } else {
             attach_comes(caller);
         }
@@ -271,12 +243,14 @@ static bool attach_there(const struct comer *comer)
 static enum found attach_found(struct comer *comer, const struct call_record *record)
 {
     struct caller2026 *caller = attaching(comer);
-    struct call *live = engine_find(caller->server->opts.engine, record->id);
+    struct caller2026 *other = caller2026_of(engine_find(caller->server->opts.engine, record->id));
     char key[HANDLE_KEY_LEN + 1];
 
-    if (caller->attach->known && !(live && join(caller, caller2026_of(live))))
+    if (caller->attach->known && (!other || other->over || !other->attach))
         return FOUND_IT;
-    if (!caller->attach->known) { /* it is found by what the call was made with */
+    if (caller->attach->known) { /* those who wait for the call already get the same end */
+        caller_join(caller, other);
+    } else { /* its handle is found by what the call was made with */
         handle_key(record->principal, record->target, record->args, record->id, key);
         caller->busy++;
         handles_find(caller->server, str_of(key), found, caller);
@@ -312,11 +286,11 @@ static void attach_told(struct caller2026 *caller, const struct back *back)
             caller_hands(caller, back->record->id);
             caller_end(caller, back->outcome);
         } else {
-            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
+            say_failure(caller, "CALL_UNKNOWN", attach_not_known);
         }
         break;
     case BACK_BUSY:
-        say_failure(caller, NOD_E_NOT_FOUND, "CALL_BUSY", is_elsewhere);
+        say_failure(caller, "CALL_BUSY", attach_is_elsewhere);
         break;
     case BACK_TOO_SOON:
         wait_elsewhere(caller, back->record->id);
@@ -327,7 +301,7 @@ static void attach_told(struct caller2026 *caller, const struct back *back)
         if (back->as == BACK_UNREAD && back->status == NOD_E_STORE)
             store_failed(caller);
         else
-            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
+            say_failure(caller, "CALL_UNKNOWN", attach_not_known);
         break;
     }
 }
@@ -415,17 +389,10 @@ static void collected(void *data, nod_status status)
 
 void attach2026_collect(struct caller2026 *caller)
 {
-    struct mcp_server *server = caller->server;
-    struct handle handle = caller->attach->handle;
-
     caller->busy++;
-    if (caller->attach->collected) {
+    if (caller->attach->collected)
         collected(caller, NOD_OK);
-        return;
-    }
-    handle.held_until = 0;
-    handle.collected_ms = server_now(server);
-    CRASH_POINT(collect_before);
-    handle_put(server, &handle, caller->principal, 0, engine_store(server->opts.engine)->keep_ms,
-               collected, caller);
+    else
+        handle_hand_out(caller->server, &caller->attach->handle, NULL, caller->principal, collected,
+                        caller);
 }

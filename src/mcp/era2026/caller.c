@@ -90,6 +90,13 @@ void waiter_move(struct waiter *waiter, struct caller2026 *to)
     list_append(&to->waiters, &waiter->link);
 }
 
+void caller_join(struct caller2026 *caller, struct caller2026 *other)
+{
+    LIST_EACH (at, &caller->waiters)
+        waiter_move(LIST_OF(at, struct waiter, link), other);
+    caller_over(caller);
+}
+
 /* Takes out waiters whose clients are gone, when nobody walks over the list. */
 static void waiters_swept(void *data)
 {

@@ -144,6 +144,8 @@ struct str waiter_id(const struct waiter *waiter);
 void waiter_free(struct waiter *waiter);
 /* From now on it waits with another caller. */
 void waiter_move(struct waiter *waiter, struct caller2026 *to);
+/* All who wait for the one wait for the end of the other, and the one is over. */
+void caller_join(struct caller2026 *caller, struct caller2026 *other);
 /* May the call of this request become a task? */
 bool caller_holds_steps(const struct caller2026 *caller);
 

@@ -39,21 +39,16 @@ void response_moved(struct response *response)
         http_on_gone(response->exchange, exchange_gone, response);
 }
 
-static void begin(struct response *response)
-{
-    if (response->events || response->pipe)
-        return;
-    response->events = true;
-    sse_begin(response->exchange, NULL, 0);
-}
-
 bool response_event(struct response *response, struct str message)
 {
     if (response->over)
         return false;
     if (response->pipe)
         return pipe_send(response->server, true, message);
-    begin(response);
+    if (!response->events) {
+        response->events = true;
+        sse_begin(response->exchange, NULL, 0);
+    }
     return response->exchange &&
            sse_send(response->exchange, &(struct sse_event){ .data = message });
 }
@@ -111,17 +106,6 @@ static void parting_try(void *data)
         http_end(exchange);
 }
 
-static void part(struct http_exchange *exchange, struct str message)
-{
-    struct parting *parting = mem_alloc(sizeof(*parting) + message.len);
-
-    parting->exchange = exchange;
-    parting->len = message.len;
-    memcpy(parting->text, message.at, message.len);
-    http_on_gone(exchange, parting_gone, parting);
-    http_on_drain(exchange, parting_try, parting);
-}
-
 static void end_events(struct http_exchange *exchange, struct str message)
 {
     bool gone = false;
@@ -131,10 +115,16 @@ static void end_events(struct http_exchange *exchange, struct str message)
     if (gone)
         return;
     http_on_gone(exchange, NULL, NULL);
-    if (sent)
+    if (sent) {
         http_end(exchange);
-    else
-        part(exchange, message);
+        return;
+    }
+    struct parting *parting = mem_alloc(sizeof(*parting) + message.len);
+    parting->exchange = exchange;
+    parting->len = message.len;
+    memcpy(parting->text, message.at, message.len);
+    http_on_gone(exchange, parting_gone, parting);
+    http_on_drain(exchange, parting_try, parting);
 }
 
 void response_end(struct response *response, int status, struct str message)

@@ -76,14 +76,9 @@ static void look_again(void *data)
     caller_settle(caller);
 }
 
-static void look_later(struct caller2026 *caller)
-{
-    timer_set(caller->server->opts.loop, &caller->timer, MCP_HOLD_LOOK_MS, look_again, caller);
-}
-
 void resume_later(struct caller2026 *caller)
 {
-    look_later(caller);
+    timer_set(caller->server->opts.loop, &caller->timer, MCP_HOLD_LOOK_MS, look_again, caller);
 }
 
 /* How often was it asked? Our store knows. A portable state may have been at another node since. */
@@ -156,12 +151,6 @@ bool resume_contested(struct caller2026 *caller, const struct call *call)
 
 /* --- adopting --- */
 
-static void put_again(struct caller2026 *caller, struct call *call)
-{
-    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
-        ask_put_again(ask, attempt_of(caller, ask_record(ask)));
-}
-
 static void adopt_spec_fill(struct caller2026 *caller, struct adopt_spec *spec)
 {
     spec->record = &caller->record;
@@ -173,10 +162,13 @@ static void adopt_spec_fill(struct caller2026 *caller, struct adopt_spec *spec)
 
 static void adopted(struct caller2026 *caller, bool ours)
 {
+    struct call *call = caller->caller.call;
+
     if (!ours)
-        look_later(caller); /* another request was faster */
-    else if (caller->caller.call)
-        put_again(caller, caller->caller.call);
+        resume_later(caller); /* another request was faster */
+    for (struct ask *ask = ours && call ? call_ask_first(call) : NULL; ask;
+         ask = call_ask_next(call, ask))
+        ask_put_again(ask, attempt_of(caller, ask_record(ask)));
 }
 
 static void import(struct caller2026 *caller)
@@ -378,16 +370,6 @@ static bool resume_waits(struct comer *comer, const struct call_record *record,
     return !caller->imports && !engine_find(caller->server->opts.engine, record->id);
 }
 
-static void respond_stored(struct caller2026 *caller, const struct outcome *outcome)
-{
-    if (!outcome || outcome->status == NOD_E_CANCELLED) {
-        caller_refuse(caller);
-    } else {
-        caller_hands(caller, caller->state.call_id);
-        caller_end(caller, outcome);
-    }
-}
-
 static void resume_told(struct caller2026 *caller, const struct back *back)
 {
     switch (back->as) {
@@ -409,7 +391,12 @@ static void resume_told(struct caller2026 *caller, const struct back *back)
         caller_refuse(caller);
         break;
     case BACK_ENDED: /* also by its client, or with its target: then no answer was taken */
-        respond_stored(caller, back->outcome);
+        if (!back->outcome || back->outcome->status == NOD_E_CANCELLED) {
+            caller_refuse(caller);
+        } else {
+            caller_hands(caller, caller->state.call_id);
+            caller_end(caller, back->outcome);
+        }
         break;
     case BACK_WAITS:
     case BACK_BUSY:
@@ -419,7 +406,7 @@ static void resume_told(struct caller2026 *caller, const struct back *back)
             adopted(caller, back->as == BACK_WAITS);
         break;
     case BACK_TOO_SOON: /* its target went while the store was asked */
-        look_later(caller);
+        resume_later(caller);
         break;
     }
 }
@@ -440,35 +427,20 @@ static const struct comer_ops resume_ops = {
 
 /* --- looking --- */
 
-static size_t waiting_with(const struct caller2026 *caller)
-{
-    size_t count = 0;
-
-    for (const struct list *at = caller->waiters.next; at != &caller->waiters; at = at->next)
-        count++;
-    return count;
-}
-
-/* This request waits for the end of another one. */
-static void join(struct caller2026 *caller, struct caller2026 *other)
-{
-    LIST_EACH (at, &caller->waiters) {
-        waiter_move(LIST_OF(at, struct waiter, link), other);
-    }
-    caller_over(caller);
-}
-
 static void look(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
     struct call *live = engine_find(server->opts.engine, caller->state.call_id);
     struct caller2026 *other = caller2026_of(live);
+    size_t waiting = 0;
 
-    if (other && !other->over && caller_same(other, caller) &&
-        waiting_with(other) < MCP_WAITERS_MAX) {
-        join(caller, other);
+    if (other && !other->over && caller_same(other, caller))
+        LIST_EACH (at, &other->waiters)
+            waiting++;
+    if (waiting && waiting < MCP_WAITERS_MAX) {
+        caller_join(caller, other);
     } else if (live && !task_find(server, caller->state.call_id, caller->principal)) {
-        look_later(caller);
+        resume_later(caller);
     } else {
         caller->busy++;
         engine_return(server->opts.engine, &caller->comer);
@@ -476,15 +448,6 @@ static void look(struct caller2026 *caller)
 }
 
 /* --- opening --- */
-
-static nod_status open_state(struct caller2026 *caller)
-{
-    struct mcp_server *server = caller->server;
-    struct state_bound bound = caller_bound(caller);
-
-    return state_open(server->rounds->keyring, &bound, caller->state_text, caller_state_max(server),
-                      engine_now(server->opts.engine), &caller->arena, &caller->state);
-}
 
 /* On a node that lacks a secret of its store, the state may be another node's. On any other it is
  * forged, or of a secret that was taken out of use. */
@@ -506,8 +469,11 @@ void resume_begin(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
 
+    struct state_bound bound = caller_bound(caller);
+
     caller->until = loop_now(server->opts.loop) + server->opts.hold_ms;
-    if (open_state(caller) != NOD_OK)
+    if (state_open(server->rounds->keyring, &bound, caller->state_text, caller_state_max(server),
+                   engine_now(server->opts.engine), &caller->arena, &caller->state) != NOD_OK)
         refuse_state(caller);
     else if (!str_eq(caller->state.store, caller_store(server)))
         caller_fail(caller, 400, RPC_INVALID_PARAMS, str_of(resume_other_store), STR_NONE);

@@ -154,6 +154,17 @@ static void message_send(struct listener *listener, struct json_writer *w)
     buf_clear(out);
 }
 
+static void tell_task(struct listener *listener, struct task *task)
+{
+    struct json_writer w;
+
+    if (listener->dead)
+        return;
+    message_begin(listener, &w, STR("notifications/tasks"));
+    task_write(&w, task, true);
+    message_send(listener, &w);
+}
+
 static void write_ids(struct json_writer *w, struct str key, const struct map *taken,
                       const struct json *wanted)
 {
@@ -167,6 +178,8 @@ static void write_ids(struct json_writer *w, struct str key, const struct map *t
     jw_end(w);
 }
 
+/* What the listener is told from now on, and what has happened before, so that nothing is
+ * missed. */
 static void acknowledge(struct listener *listener, const struct json *uris,
                         const struct json *task_ids)
 {
@@ -182,6 +195,12 @@ static void acknowledge(struct listener *listener, const struct json *uris,
     write_ids(&w, STR("taskIds"), &listener->tasks, task_ids);
     jw_end(&w);
     message_send(listener, &w);
+    JSON_EACH (id, task_ids) {
+        struct mcp_server *server = listener->response.server;
+        struct task *task = task_find(server, json_str(id), listener->principal);
+        if (task && map_get(&listener->tasks, json_str(id)))
+            tell_task(listener, task);
+    }
 }
 
 void subscriptions_changed(struct mcp_server *server, unsigned changed)
@@ -211,34 +230,12 @@ void subscriptions_updated(struct mcp_server *server, struct str uri)
     }
 }
 
-static void tell_task(struct listener *listener, struct task *task)
-{
-    struct json_writer w;
-
-    if (listener->dead)
-        return;
-    message_begin(listener, &w, STR("notifications/tasks"));
-    task_write(&w, task, true);
-    message_send(listener, &w);
-}
-
 void subscriptions_task(struct mcp_server *server, struct task *task)
 {
     LIST_EACH (at, &server->listeners->list) {
         struct listener *listener = LIST_OF(at, struct listener, link);
         if (map_get(&listener->tasks, id_str(&task->id)) &&
             str_eq(listener->principal, task->principal))
-            tell_task(listener, task);
-    }
-}
-
-/* What has happened before it listened, so that nothing is missed. */
-static void tell_tasks(struct listener *listener, const struct json *task_ids)
-{
-    JSON_EACH (id, task_ids) {
-        struct mcp_server *server = listener->response.server;
-        struct task *task = task_find(server, json_str(id), listener->principal);
-        if (task && map_get(&listener->tasks, json_str(id)))
             tell_task(listener, task);
     }
 }
@@ -294,41 +291,39 @@ void subscriptions_close(struct mcp_server *server, bool pipe)
 
 /* --- listening --- */
 
-/* Takes the URIs of resources that can be subscribed to. The others are left out of the answer. */
-static bool take_uris(struct request *request, struct listener *listener, const struct json *uris)
+/* Is it the URI of a resource that can be subscribed to? */
+static bool is_uri(struct request *request, struct str uri)
 {
-    size_t count = 0;
+    struct json *variables = NULL;
+    const struct target *target = uri.len <= MCP_URI_MAX
+                                      ? catalog_match(request->server->opts.catalog, uri,
+                                                      &request->server->message, &variables)
+                                      : NULL;
 
-    JSON_EACH (uri, uris) {
-        struct json *variables = NULL;
-        if (!json_is(uri, JSON_STRING) || ++count > MCP_LISTENED_MAX)
-            return false;
-        if (uri->text.len > MCP_URI_MAX)
-            continue;
-        struct target *target = catalog_match(request->server->opts.catalog, json_str(uri),
-                                              &request->server->message, &variables);
-        if (!target || !target->subscribable || !lists_allow(request, target))
-            continue;
-        struct str copy = arena_str(&listener->arena, json_str(uri));
-        if (copy.at)
-            map_set(&listener->uris, copy, listener);
-    }
-    return true;
+    return target && target->subscribable && lists_allow(request, target);
 }
 
-/* Takes the tasks that exist. The others are left out of the answer. */
-static bool take_tasks(struct request *request, struct listener *listener, const struct json *ids)
+static bool is_task(struct request *request, struct str id)
+{
+    return task_find(request->server, id, request->principal);
+}
+
+/* Takes what there is. The others are left out of the answer. */
+static bool take_all(struct request *request, struct listener *listener, const struct json *wanted,
+                     bool (*is)(struct request *request, struct str id), struct map *taken)
 {
     size_t count = 0;
 
-    JSON_EACH (id, ids) {
-        if (!json_is(id, JSON_STRING) || ++count > MCP_LISTENED_MAX)
+    if (wanted && !json_is(wanted, JSON_ARRAY))
+        return false;
+    JSON_EACH (one, wanted) {
+        if (!json_is(one, JSON_STRING) || ++count > MCP_LISTENED_MAX)
             return false;
-        if (!task_find(request->server, json_str(id), listener->principal))
+        if (!is(request, json_str(one)))
             continue;
-        struct str copy = arena_str(&listener->arena, json_str(id));
+        struct str copy = arena_str(&listener->arena, json_str(one));
         if (copy.at)
-            map_set(&listener->tasks, copy, listener);
+            map_set(taken, copy, listener);
     }
     return true;
 }
@@ -336,9 +331,6 @@ static bool take_tasks(struct request *request, struct listener *listener, const
 static bool read_filter(struct request *request, struct listener *listener,
                         const struct json *filter)
 {
-    const struct json *uris = json_get(filter, STR("resourceSubscriptions"));
-    const struct json *task_ids = json_get(filter, STR("taskIds"));
-
     for (size_t i = 0; i < CHANGES; i++) {
         const struct json *wanted = json_get(filter, changes[i].filter);
         if (wanted && !json_is(wanted, JSON_BOOL))
@@ -346,8 +338,9 @@ static bool read_filter(struct request *request, struct listener *listener,
         if (json_true(wanted))
             listener->changes |= 1u << changes[i].kind;
     }
-    return (!uris || json_is(uris, JSON_ARRAY)) && take_uris(request, listener, uris) &&
-           (!task_ids || json_is(task_ids, JSON_ARRAY)) && take_tasks(request, listener, task_ids);
+    return take_all(request, listener, json_get(filter, STR("resourceSubscriptions")), is_uri,
+                    &listener->uris) &&
+           take_all(request, listener, json_get(filter, STR("taskIds")), is_task, &listener->tasks);
 }
 
 void subscriptions_listen(struct request *request)
@@ -405,5 +398,4 @@ void subscriptions_listen(struct request *request)
     listener_beat(listener);
     acknowledge(listener, json_get(filter, STR("resourceSubscriptions")),
                 json_get(filter, STR("taskIds")));
-    tell_tasks(listener, json_get(filter, STR("taskIds")));
 }

@@ -15,6 +15,12 @@
 
 enum { REFUSAL_ARENA_MAX = 1 << 20 }; /* memory of what is said of an answer that does not count */
 
+const char attach_not_known[] =
+    "No call of yours with this callId waits for a person, or its result is no longer kept.";
+const char attach_was_collected[] = "The result of this call was handed out before.";
+const char attach_is_elsewhere[] =
+    "Another request waits for this call in another way, as a task or with its state.";
+
 /* --- the tools --- */
 
 const struct own_tool *attach_tool_of(const struct target *target)

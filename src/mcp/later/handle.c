@@ -122,6 +122,19 @@ void handle_put(struct mcp_server *server, const struct handle *handle, struct s
     buf_finish(&value);
 }
 
+void handle_hand_out(struct mcp_server *server, const struct handle *handle, const struct id *by,
+                     struct str whose, void (*done)(void *data, nod_status status), void *data)
+{
+    struct handle out = *handle;
+
+    out.held_until = 0;
+    out.collected_ms = server_now(server);
+    if (by)
+        out.by = *by;
+    CRASH_POINT(collect_before);
+    handle_put(server, &out, whose, 0, engine_store(server->opts.engine)->keep_ms, done, data);
+}
+
 /* --- reading --- */
 
 struct finding {
@@ -207,19 +220,13 @@ static void collect_done(void *data, nod_status status)
 static void collect_found(void *data, nod_status status, const struct handle *handles, size_t count)
 {
     struct collecting *collecting = data;
-    struct mcp_server *server = collecting->server;
 
     if (status != NOD_OK || !count || handles[0].collected_ms) {
         collect_done(collecting, status);
         return;
     }
-    struct handle handle = handles[0];
-    handle.held_until = 0;
-    handle.collected_ms = server_now(server);
-    id_copy(&handle.by, handle_call(&handle));
-    CRASH_POINT(collect_before);
-    handle_put(server, &handle, STR_NONE, 0, engine_store(server->opts.engine)->keep_ms,
-               collect_done, collecting);
+    struct id by = id_of(handle_call(&handles[0]));
+    handle_hand_out(collecting->server, &handles[0], &by, STR_NONE, collect_done, collecting);
 }
 
 void handle_collect(struct mcp_server *server, const char *key,

@@ -53,6 +53,10 @@ bool handle_is_held(const struct mcp_server *server, const struct handle *handle
 void handle_put(struct mcp_server *server, const struct handle *handle, struct str whose,
                 uint64_t version, int64_t ttl_ms, void (*done)(void *data, nod_status status),
                 void *data);
+/* The result is about to be handed out: the record says so before done(NOD_OK). `by`: to which
+ * request; NULL: to whoever names the handle. */
+void handle_hand_out(struct mcp_server *server, const struct handle *handle, const struct id *by,
+                     struct str whose, void (*done)(void *data, nod_status status), void *data);
 /* The result of this call is about to be given to the request that made it. If there is a record,
  * it says so before done(NOD_OK): see era2025/soft.h. NOD_E_STORE: it must not be given now. */
 void handle_collect(struct mcp_server *server, const char *key,

@@ -12,6 +12,7 @@
 #include "mcp/shared/question_message.h"
 #include "mcp/shared/server_inside.h"
 #include "mcp/later/view.h"
+#include "mcp/wire/failure.h"
 
 enum { PENDING_ARENA_MAX = 8 << 20 }; /* memory of a listing while it is widened */
 
@@ -28,11 +29,6 @@ static const char descriptor[] =
     "\"annotations\":{\"title\":\"Wait for a person\",\"readOnlyHint\":true,"
     "\"openWorldHint\":false}}";
 
-static unsigned form_only(unsigned kinds)
-{
-    return kinds & 1u << ASK_FORM;
-}
-
 static bool tool_is_listed(const struct target *target, const struct audience *audience)
 {
     const struct mcp_server *server = own_tool_of(target)->server;
@@ -41,7 +37,7 @@ static bool tool_is_listed(const struct target *target, const struct audience *a
     for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++) {
         struct target *tool = catalog_at(catalog, TARGET_TOOL, false, i);
         if (!own_tool_of(tool) &&
-            (engine_waits_for_people(server->opts.engine, tool, form_only(audience->kinds),
+            (engine_waits_for_people(server->opts.engine, tool, audience->kinds & 1u << ASK_FORM,
                                      audience->roles) ||
              (audience->views && views_ask(tool, CLIENT_CAN_VIEW))))
             return true;
@@ -209,17 +205,6 @@ static struct str text_of(const struct mcp_server *server, const struct call *ca
                      first ? "the answer" : "its end");
 }
 
-static void write_text(struct json_writer *w, struct str text)
-{
-    jw_key(w, STR("content"));
-    jw_array(w);
-    jw_object(w);
-    jw_key_str(w, STR("type"), STR("text"));
-    jw_key_str(w, STR("text"), text);
-    jw_end(w);
-    jw_end(w);
-}
-
 static void write_facts(struct json_writer *w, const struct mcp_server *server,
                         const struct call *call, struct str page, struct arena *arena)
 {
@@ -266,9 +251,9 @@ void pending_write(struct mcp_server *server, const struct call *call, struct bu
     json_writer_init(&w, out);
     jw_object(&w);
     bool view = !model && views_show(server, call) && !is_strangers(call);
-    write_text(&w,
-               model ? model_text(server, call, page, &arena)
-                     : text_of(server, call, where_to_answer(server, call, page, &arena), &arena));
+    content_text(
+        &w, model ? model_text(server, call, page, &arena)
+                  : text_of(server, call, where_to_answer(server, call, page, &arena), &arena));
     write_facts(&w, server, call, page, &arena);
     if (model || view) {
         jw_key(&w, STR("_meta"));
@@ -293,12 +278,12 @@ void pending_write_elsewhere(struct str call_id, struct buf *out)
     arena_init(&arena, PENDING_BODY_MAX);
     json_writer_init(&w, out);
     jw_object(&w);
-    write_text(&w, arena_fmt(&arena,
-                             "Not done yet: the tool of this call is at another node of this "
-                             "server, and the call has not ended there. Call the tool " STR_FMT
-                             " with {\"callId\":\"" STR_FMT
-                             "\"} to wait for its end and get the result.",
-                             STR_ARG(PENDING_TOOL), STR_ARG(call_id)));
+    content_text(&w, arena_fmt(&arena,
+                               "Not done yet: the tool of this call is at another node of this "
+                               "server, and the call has not ended there. Call the tool " STR_FMT
+                               " with {\"callId\":\"" STR_FMT
+                               "\"} to wait for its end and get the result.",
+                               STR_ARG(PENDING_TOOL), STR_ARG(call_id)));
     jw_key(&w, STR("structuredContent"));
     jw_object(&w);
     jw_key_bool(&w, STR("pending"), true);
@@ -324,18 +309,6 @@ static const char pending_schema[] =
     "\"waitingFor\":{\"type\":\"array\",\"items\":{\"type\":"
     "\"string\"}},\"answerAt\":{\"type\":\"string\"}},\"required\":[\"pending\"]}";
 
-/* Its own references must still find what they name, one level deeper: it gets a name. */
-static void write_own(struct json_writer *w, const struct json *schema, struct str name)
-{
-    jw_object(w);
-    if (name.len && !json_get(schema, STR("$id")))
-        jw_key_str(w, STR("$id"), name);
-    JSON_EACH (member, schema)
-        if (!str_eq(member->key, STR("$schema")))
-            jw_key_value(w, member->key, member);
-    jw_end(w);
-}
-
 static void write_wide(struct json_writer *w, const struct json *schema, struct str name)
 {
     const struct json *dialect = json_get(schema, STR("$schema"));
@@ -347,7 +320,14 @@ static void write_wide(struct json_writer *w, const struct json *schema, struct 
         jw_key_str(w, STR("type"), STR("object"));
     jw_key(w, STR("anyOf"));
     jw_array(w);
-    write_own(w, schema, name);
+    /* Its own references must still find what they name, one level deeper: it gets a name. */
+    jw_object(w);
+    if (name.len && !json_get(schema, STR("$id")))
+        jw_key_str(w, STR("$id"), name);
+    JSON_EACH (member, schema)
+        if (!str_eq(member->key, STR("$schema")))
+            jw_key_value(w, member->key, member);
+    jw_end(w);
     jw_raw(w, str_of(pending_schema));
     jw_end(w);
     jw_end(w);

@@ -20,7 +20,6 @@
 #include "base/crash.h"
 #include "base/mem.h"
 #include "core/comeback.h"
-#include "core/note.h"
 #include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/wire/failure.h"
@@ -120,7 +119,7 @@ static void acknowledge(struct answering *answering, bool taken, struct str fact
     buf_init(&body, VIEW_ACK_MAX);
     json_writer_init(&w, &body);
     jw_object(&w);
-    view_write_text(&w, facts);
+    content_text(&w, facts);
     jw_key(&w, STR("_meta"));
     jw_object(&w);
     write_meta(&w, answering, taken, false);
@@ -137,35 +136,8 @@ static void was_taken(struct answering *answering)
 
 /* --- the end of the call --- */
 
-/* A failure is told as it is everywhere. Nobody needs the id of the ask, which only the 2025 era
- * tells. */
-static void write_failure(struct json_writer *w, const struct answering *answering,
-                          const struct outcome *outcome)
-{
-    failure_content(w, outcome);
-    jw_key(w, STR("_meta"));
-    jw_object(w);
-    failure_facts2026(w, outcome);
-    write_meta(w, answering, true, true);
-    jw_end(w);
-}
-
-static void write_result(struct json_writer *w, const struct answering *answering,
-                         const struct json *result)
-{
-    JSON_EACH (member, result)
-        if (!str_eq(member->key, STR("_meta")))
-            jw_key_value(w, member->key, member);
-    jw_key(w, STR("_meta"));
-    jw_object(w);
-    JSON_EACH (member, json_get(result, STR("_meta")))
-        if (!str_eq(member->key, STR("nod")))
-            jw_key_value(w, member->key, member);
-    write_meta(w, answering, true, true);
-    jw_end(w);
-}
-
-/* The result of the call, and what this tool adds to it. */
+/* The result of the call, and what this tool adds to it. A failure is told as it is everywhere.
+ * Nobody needs the id of the ask, which only the 2025 era tells. */
 static void give_result(struct answering *answering, const struct outcome *outcome)
 {
     bool fine = outcome->status == NOD_OK;
@@ -177,10 +149,20 @@ static void give_result(struct answering *answering, const struct outcome *outco
     buf_init(&body, MCP_MESSAGE_MAX);
     json_writer_init(&w, &body);
     jw_object(&w);
-    if (fine)
-        write_result(&w, answering, result);
-    else
-        write_failure(&w, answering, outcome);
+    JSON_EACH (member, result)
+        if (!str_eq(member->key, STR("_meta")))
+            jw_key_value(&w, member->key, member);
+    if (!fine)
+        failure_content(&w, outcome);
+    jw_key(&w, STR("_meta"));
+    jw_object(&w);
+    JSON_EACH (member, json_get(result, STR("_meta")))
+        if (!str_eq(member->key, STR("nod")))
+            jw_key_value(&w, member->key, member);
+    if (!fine)
+        failure_facts2026(&w, outcome);
+    write_meta(&w, answering, true, true);
+    jw_end(&w);
     jw_end(&w);
     if (json_writer_done(&w) && (result || !fine))
         answering_end(answering, NOD_OK, buf_str(&body));
@@ -207,14 +189,8 @@ static void collected(void *data, nod_status status)
 
 static void collect(struct answering *answering)
 {
-    struct mcp_server *server = answering->views->server;
-    struct handle handle = answering->handle;
-
-    handle.held_until = 0;
-    handle.collected_ms = server_now(server);
-    CRASH_POINT(collect_before);
-    handle_put(server, &handle, STR_NONE, 0, engine_store(server->opts.engine)->keep_ms, collected,
-               answering);
+    handle_hand_out(answering->views->server, &answering->handle, NULL, STR_NONE, collected,
+                    answering);
 }
 
 static void call_finished(struct caller *caller, struct call *call, const struct outcome *outcome)

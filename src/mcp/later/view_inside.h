@@ -127,8 +127,6 @@ size_t view_question_size(const struct ask_record *ask, const struct call_record
 void view_write_ended(struct json_writer *w, const struct view_shown *shown);
 /* A question that the view has, and is not given again, still waits. */
 void view_write_waiting(struct json_writer *w, struct str nonce, bool mine);
-/* The member content of a result, with one text. */
-void view_write_text(struct json_writer *w, struct str text);
 
 /* --- view_answer.c --- */
 

@@ -32,6 +32,7 @@
  */
 #include "base/mem.h"
 #include "mcp/later/view_inside.h"
+#include "mcp/wire/failure.h"
 
 enum {
     VIEW_HOLD_MS = 20000,       /* how long a request of nodQuestions is held */
@@ -170,14 +171,6 @@ static void show(struct wait *wait, struct view_shown *shown, const struct call_
 
 /* --- one look: the reply --- */
 
-static bool was_read(const struct wait *wait, struct str nonce)
-{
-    for (size_t i = 0; i < wait->count; i++)
-        if (wait->shown[i].known && view_nonce_is(&wait->shown[i].record, nonce))
-            return true;
-    return false;
-}
-
 /* What the view has and is not given again. If not all records were read, those that were not may
  * wait: the view keeps them until they expire. */
 static void write_waiting(struct json_writer *w, const struct wait *wait)
@@ -189,9 +182,14 @@ static void write_waiting(struct json_writer *w, const struct wait *wait)
         if (shown->hidden && still_waits(wait, shown))
             view_write_waiting(w, str_of(shown->record.nonce), !is_narrowed(wait, shown));
     }
-    JSON_EACH (one, wait->cut ? wait->known : NULL)
-        if (!was_read(wait, one->text))
+    JSON_EACH (one, wait->cut ? wait->known : NULL) {
+        size_t i = 0;
+        while (i < wait->count &&
+               !(wait->shown[i].known && view_nonce_is(&wait->shown[i].record, one->text)))
+            i++;
+        if (i == wait->count) /* it was not read */
             view_write_waiting(w, one->text, true);
+    }
     jw_end(w);
 }
 
@@ -234,7 +232,7 @@ static void reply(struct wait *wait)
     bool fine = json_writer_done(&w);
     json_writer_init(&w, &body);
     jw_object(&w);
-    view_write_text(&w, buf_str(&text));
+    content_text(&w, buf_str(&text));
     jw_end(&w);
     if (fine && json_writer_done(&w))
         wait_end(wait, NOD_OK, buf_str(&body));

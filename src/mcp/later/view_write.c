@@ -87,14 +87,3 @@ void view_write_waiting(struct json_writer *w, struct str nonce, bool mine)
     jw_key_bool(w, STR("mine"), mine);
     jw_end(w);
 }
-
-void view_write_text(struct json_writer *w, struct str text)
-{
-    jw_key(w, STR("content"));
-    jw_array(w);
-    jw_object(w);
-    jw_key_str(w, STR("type"), STR("text"));
-    jw_key_str(w, STR("text"), text);
-    jw_end(w);
-    jw_end(w);
-}

@@ -99,36 +99,6 @@ static void stored(void *data, struct task *task)
     task_open(task, wait->target, wait->args, opened, wait);
 }
 
-static void begin_stored(struct request *request, struct task *task, struct target *target,
-                         const struct json *args)
-{
-    struct task_wait *wait = task_wait_create(request);
-
-    if (!wait) { /* an error was replied */
-        task_forget(task);
-        return;
-    }
-    wait->target = target;
-    target_hold(target);
-    wait->args = args ? json_copy(&wait->arena, args) : NULL;
-    task_store_first(task, false, stored, wait);
-}
-
-/* Without a durable or shared store no client can come back to another process. */
-static void begin_here(struct request *request, struct task *task, struct target *target,
-                       const struct json *args)
-{
-    struct mcp_server *server = request->server;
-    struct id id = task->id;
-
-    task_begin(task, target, args, false);
-    task = task_by_id(server, id_str(&id));
-    if (task)
-        task_write_created(server, request->id, task);
-    else
-        reply_error(request, RPC_INTERNAL_ERROR, task_unknown);
-}
-
 /* As far as it is known at once; otherwise the store tells when the call is opened. */
 static bool no_room(struct request *request)
 {
@@ -167,9 +137,23 @@ static void begin(struct request *request, struct target *target, const struct j
                               "end."));
         request->status = own ? 429 : 503;
     } else if (server_survives(server)) {
-        begin_stored(request, task, target, args);
-    } else {
-        begin_here(request, task, target, args);
+        struct task_wait *wait = task_wait_create(request);
+        if (!wait) { /* an error was replied */
+            task_forget(task);
+            return;
+        }
+        wait->target = target;
+        target_hold(target);
+        wait->args = args ? json_copy(&wait->arena, args) : NULL;
+        task_store_first(task, false, stored, wait);
+    } else { /* no client can come back to another process */
+        struct id id = task->id;
+        task_begin(task, target, args, false);
+        task = task_by_id(server, id_str(&id));
+        if (task)
+            task_write_created(server, request->id, task);
+        else
+            reply_error(request, RPC_INTERNAL_ERROR, task_unknown);
     }
 }
 

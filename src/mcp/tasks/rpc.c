@@ -113,13 +113,6 @@ static void wait_loaded(void *data, struct task *task, nod_status status)
         task_wait_fail(wait, 200, RPC_INTERNAL_ERROR, store_away, STR_NONE);
 }
 
-/* Does this node know everything there is to know of the task? */
-static bool known_here(const struct mcp_server *server, const struct task *task)
-{
-    return !engine_store(server->opts.engine)->ops->shared || task_over(task) ||
-           (task->caller.call && call_working(task->caller.call));
-}
-
 void task_of_request(struct request *request, const struct json *responses,
                      void (*go_on)(struct task_wait *wait, struct task *task))
 {
@@ -131,7 +124,9 @@ void task_of_request(struct request *request, const struct json *responses,
     struct task *task = task_find(server, id, request->principal);
     if (task)
         task_visited(task, request->roles);
-    bool known = task && known_here(server, task);
+    /* Does this node know everything there is to know of the task? */
+    bool known = task && (!engine_store(server->opts.engine)->ops->shared || task_over(task) ||
+                          (task->caller.call && call_working(task->caller.call)));
     if (!known && (!server_survives(server) || id.len != ID_LEN)) {
         reply_error(request, RPC_INVALID_PARAMS, task_unknown);
         return;

@@ -142,20 +142,6 @@ size_t tasks_lost(const struct mcp_server *server, struct str principal)
     return !principal.len ? server->tasks->lost : owner ? owner->lost : 0;
 }
 
-/* Tasks whose ends were fetched make room for the new one, which is already counted for its owner.
- */
-static bool make_room(struct mcp_server *server, struct task_owner *owner)
-{
-    struct tasks *tasks = server->tasks;
-    size_t most = server->opts.per_principal[MCP_SHARE_TASKS];
-
-    if (owner->count > most)
-        forget_first(&owner->ended, true, NULL);
-    else if (tasks->by_id.count >= TASKS_MAX)
-        forget_first(&tasks->ended, false, NULL);
-    return owner->count <= most && tasks->by_id.count < TASKS_MAX;
-}
-
 bool tasks_full(const struct mcp_server *server, struct str principal)
 {
     const struct task_owner *owner = map_get(&server->tasks->owners, principal);
@@ -163,15 +149,9 @@ bool tasks_full(const struct mcp_server *server, struct str principal)
     return owner && owner->count >= server->opts.per_principal[MCP_SHARE_TASKS];
 }
 
-static int64_t ttl_within(int64_t ttl_ms)
-{
-    int64_t most = (int64_t)TASK_TTL_MAX_DAYS * 24 * 3600 * 1000;
-
-    return ttl_ms < most ? ttl_ms : most;
-}
-
 struct task *task_make(struct mcp_server *server, const struct task_spec *spec)
 {
+    int64_t ttl_most = (int64_t)TASK_TTL_MAX_DAYS * 24 * 3600 * 1000;
     struct task *task = MEM_NEW(struct task);
 
     task->caller.ops = &task_caller_ops;
@@ -191,7 +171,7 @@ struct task *task_make(struct mcp_server *server, const struct task_spec *spec)
     task->caller.client = &task->client;
     task->caller.roles = spec->roles;
     task->created_ms = task->updated_ms = server_now(server);
-    task->ttl_ms = ttl_within(server->opts.task_ttl_ms);
+    task->ttl_ms = server->opts.task_ttl_ms < ttl_most ? server->opts.task_ttl_ms : ttl_most;
     return task;
 }
 
@@ -219,9 +199,15 @@ bool task_enter(struct task *task)
 {
     struct tasks *tasks = task->server->tasks;
     struct task_owner *owner = owner_of(tasks, task->principal);
+    size_t most = task->server->opts.per_principal[MCP_SHARE_TASKS];
 
-    owner->count++;
-    if (!make_room(task->server, owner) || task_by_id(task->server, id_str(&task->id))) {
+    /* Tasks whose ends were fetched make room for the new one. */
+    if (++owner->count > most)
+        forget_first(&owner->ended, true, NULL);
+    else if (tasks->by_id.count >= TASKS_MAX)
+        forget_first(&tasks->ended, false, NULL);
+    if (owner->count > most || tasks->by_id.count >= TASKS_MAX ||
+        task_by_id(task->server, id_str(&task->id))) {
         owner->count--;
         owner_drop(tasks, owner);
         return false;
@@ -261,30 +247,25 @@ void task_count(struct task *task, bool running)
         server_check_drained(server);
 }
 
-static void task_leave(struct task *task)
-{
-    struct tasks *tasks = task->server->tasks;
-
-    task_count(task, false);
-    map_remove(&tasks->by_id, id_str(&task->id));
-    heap_remove(&tasks->due, &task->due);
-    list_remove(&task->ended);
-    list_remove(&task->own);
-    lost_count(task, false);
-    tasks->bytes -= task->end.len;
-    task->owner->bytes -= task->end.len;
-    task->owner->count--;
-    owner_drop(tasks, task->owner);
-}
-
 void task_forget(struct task *task)
 {
     if (!task)
         return;
+    struct tasks *tasks = task->server->tasks;
     if (task->caller.call)
         call_caller_left(task->caller.call);
-    if (task->owner)
-        task_leave(task);
+    if (task->owner) {
+        task_count(task, false);
+        map_remove(&tasks->by_id, id_str(&task->id));
+        heap_remove(&tasks->due, &task->due);
+        list_remove(&task->ended);
+        list_remove(&task->own);
+        lost_count(task, false);
+        tasks->bytes -= task->end.len;
+        task->owner->bytes -= task->end.len;
+        task->owner->count--;
+        owner_drop(tasks, task->owner);
+    }
     mem_free((char *)task->end.at);
     mem_free((char *)task->message.at);
     arena_finish(&task->arena);
@@ -385,7 +366,7 @@ void task_end_outcome(struct task *task, const struct outcome *outcome)
         else
             task_fail(task, MCP_TOO_LARGE_OR_WRONG("The result"));
     } else {
-        result_error(&w, PART_TOOL_RESULT, outcome);
+        result_error(&w, outcome);
         if (json_writer_done(&w))
             task_end(task, TASK_FAILED, buf_take(&end), outcome->message);
         else

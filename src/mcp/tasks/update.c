@@ -47,13 +47,6 @@ static struct str key_base(struct str key)
                                                        : key;
 }
 
-static bool a_person_answered(const struct entry *entry)
-{
-    return (entry->state == ASK_ACCEPTED || entry->state == ASK_DECLINED ||
-            entry->state == ASK_CANCELLED) &&
-           !str_eq(entry->by, STR("nod"));
-}
-
 /* Nothing that waits has this key. Was it ever given out? */
 static void check_key(struct task_wait *wait, struct task *task, const struct call_record *call,
                       struct str key, const struct json *response)
@@ -65,9 +58,11 @@ static void check_key(struct task_wait *wait, struct task *task, const struct ca
         const struct entry *entry = &call->entries[i];
         if (entry->class != ENTRY_ASK || !str_eq(entry->key, base))
             continue;
-        bool same = entry->state == ASK_INVALID ||
-                    (a_person_answered(entry) && ask2026_same(entry, response, &wait->arena));
-        if (!same)
+        bool by_person = (entry->state == ASK_ACCEPTED || entry->state == ASK_DECLINED ||
+                          entry->state == ASK_CANCELLED) &&
+                         !str_eq(entry->by, STR("nod"));
+        if (entry->state != ASK_INVALID &&
+            !(by_person && ask2026_same(entry, response, &wait->arena)))
             came_late(wait, key, ask_state_name(entry->state));
         return;
     }
@@ -145,21 +140,6 @@ static void passed_on(void *data, nod_status status, const struct store_reply *r
     (void)data, (void)status, (void)reply; /* if it failed, the next answer tries again */
 }
 
-static void note_result(struct task *task, const struct feed *feed,
-                        const struct answer_result *result)
-{
-    struct str id = id_str(&feed->ask);
-    struct task_note *note = result->pending ? task_note_add(task, id) : NULL;
-
-    if (!note)
-        return;
-    if (result->status == NOD_OK)
-        note->opened = true; /* the page decides now */
-    if (result->problems.len)
-        note->problems = arena_str(&task->arena, result->problems);
-    task_store(task);
-}
-
 static const struct ask_record *ask_of_task(struct task *task, struct str id)
 {
     struct task_asks walk = { .task = task };
@@ -196,10 +176,16 @@ static void fed(void *data, const struct answer_result *result)
 
     /* it is asked again, and the client is told why */
     bool refused = result->pending && result->problems.len;
+    bool noted = task && !task_over(task) && result->pending &&
+                 (result->status == NOD_OK || result->status == NOD_E_INVALID || refused);
+    struct task_note *note = noted ? task_note_add(task, id_str(&feed->ask)) : NULL;
 
-    if (task && !task_over(task) &&
-        (result->status == NOD_OK || result->status == NOD_E_INVALID || refused))
-        note_result(task, feed, result);
+    if (note) {
+        note->opened |= result->status == NOD_OK; /* the page decides now */
+        if (result->problems.len)
+            note->problems = arena_str(&task->arena, result->problems);
+        task_store(task);
+    }
     if (result->status == NOD_E_STALE && !result->same)
         came_late(wait, feed->key,
                   result->pending ? STR("asked again") : ask_state_name(result->state));
@@ -322,26 +308,20 @@ static void update_loaded(struct task_wait *wait, struct task *task)
         task_wait_fail(wait, 400, RPC_INVALID_PARAMS, malformed, STR_NONE);
 }
 
-static bool read_responses(struct request *request, const struct json **out)
-{
-    *out = request->has.responses;
-    bool fine = json_is(*out, JSON_OBJECT);
-    JSON_EACH (response, fine ? *out : NULL)
-        fine = fine && json_is(response, JSON_OBJECT);
-    if (fine)
-        return true;
-    reply_error(request, RPC_INVALID_PARAMS,
-                STR("params.inputResponses must be an object of objects."));
-    request->status = 400;
-    return false;
-}
-
 void tasks_update(struct request *request)
 {
-    const struct json *responses;
+    const struct json *responses = request->has.responses;
+    bool fine = json_is(responses, JSON_OBJECT);
 
-    if (!request->meta->tasks)
+    JSON_EACH (response, fine ? responses : NULL)
+        fine = fine && json_is(response, JSON_OBJECT);
+    if (!request->meta->tasks) {
         tasks_missing(request);
-    else if (read_responses(request, &responses))
+    } else if (fine) {
         task_of_request(request, responses, update_loaded);
+    } else {
+        reply_error(request, RPC_INVALID_PARAMS,
+                    STR("params.inputResponses must be an object of objects."));
+        request->status = 400;
+    }
 }

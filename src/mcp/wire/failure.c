@@ -16,15 +16,12 @@ bool failure_wants_page(const struct outcome *outcome)
            str_eq(str_of(outcome->code), STR(OUTCOME_PAGE_REQUIRED));
 }
 
-static bool is_params_fault(const struct outcome *outcome)
-{
-    return outcome->status == NOD_E_INVALID || outcome->status == NOD_E_NOT_FOUND ||
-           (outcome->status == NOD_E_BAD_SCHEMA && outcome->request_error);
-}
-
 int64_t failure_code2026(const struct outcome *outcome)
 {
-    return is_params_fault(outcome) ? RPC_INVALID_PARAMS : RPC_INTERNAL_ERROR;
+    bool params = outcome->status == NOD_E_INVALID || outcome->status == NOD_E_NOT_FOUND ||
+                  (outcome->status == NOD_E_BAD_SCHEMA && outcome->request_error);
+
+    return params ? RPC_INVALID_PARAMS : RPC_INTERNAL_ERROR;
 }
 
 int64_t failure_code2025(const struct outcome *outcome, enum revision_part part)
@@ -36,15 +33,20 @@ int64_t failure_code2025(const struct outcome *outcome, enum revision_part part)
     return failure_code2026(outcome);
 }
 
-void failure_content(struct json_writer *w, const struct outcome *outcome)
+void content_text(struct json_writer *w, struct str text)
 {
     jw_key(w, STR("content"));
     jw_array(w);
     jw_object(w);
     jw_key_str(w, STR("type"), STR("text"));
-    jw_key_str(w, STR("text"), outcome->message);
+    jw_key_str(w, STR("text"), text);
     jw_end(w);
     jw_end(w);
+}
+
+void failure_content(struct json_writer *w, const struct outcome *outcome)
+{
+    content_text(w, outcome->message);
     jw_key_bool(w, STR("isError"), true);
 }
 

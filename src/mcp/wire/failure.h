@@ -25,6 +25,8 @@ bool failure_wants_page(const struct outcome *outcome);
 int64_t failure_code2025(const struct outcome *outcome, enum revision_part part);
 int64_t failure_code2026(const struct outcome *outcome);
 
+/* The member content of a result, with one text. */
+void content_text(struct json_writer *w, struct str text);
 /* Writes the members content and isError of the result of a tool that failed. */
 void failure_content(struct json_writer *w, const struct outcome *outcome);
 /* Writes the members code, errorId, details and what else is known. Only the 2025 era tells the id

@@ -182,18 +182,11 @@ bool headers_agree(const struct http_request *http, struct str version, struct s
            (!name.at || header_agrees(http, STR(HEADER_NAME), true, name, arena, fault));
 }
 
-/* "42.0" and 42 are the same number, and so are 1e2 and 100. */
-static bool same_number(struct str header, const struct json *value, struct arena *arena)
-{
-    const struct json *number = json_parse(arena, header, NULL, NULL);
-
-    return json_is(number, JSON_NUMBER) && json_is(value, JSON_NUMBER) &&
-           json_number_cmp(number, value) == 0;
-}
-
 static bool param_agrees(const struct param_header *param, struct str header,
                          const struct json *value, struct arena *arena)
 {
+    const struct json *number;
+
     switch (param->type) {
     case PARAM_HEADER_STRING:
         return json_is(value, JSON_STRING) && str_eq(header, json_str(value));
@@ -201,7 +194,9 @@ static bool param_agrees(const struct param_header *param, struct str header,
         return json_is(value, JSON_BOOL) &&
                str_eq(header, value->truth ? STR("true") : STR("false"));
     case PARAM_HEADER_INTEGER:
-        return same_number(header, value, arena);
+        number = json_parse(arena, header, NULL, NULL); /* 42.0 is 42, and 1e2 is 100 */
+        return json_is(number, JSON_NUMBER) && json_is(value, JSON_NUMBER) &&
+               json_number_cmp(number, value) == 0;
     }
     return false;
 }

@@ -84,15 +84,6 @@ void result_open(struct buf *out, const struct implementation *self, struct str 
 
 /* --- results --- */
 
-/* Only the handler of a resource knows for how long, and for whom, its content is valid. */
-static void add_cacheable(struct json_writer *w, enum revision_part part)
-{
-    if (part != PART_RESOURCE_RESULT)
-        return;
-    jw_key_i64(w, STR("ttlMs"), 0);
-    jw_key_str(w, STR("cacheScope"), STR("private"));
-}
-
 /* The members of an object, after those that are already written, and its closing bracket. */
 static bool add_members(struct buf *out, struct str body)
 {
@@ -127,7 +118,10 @@ static bool join_slowly(struct json_writer *w, const struct implementation *self
         jw_key(w, STR(META_SERVER));
         result_server_info(w, self);
         jw_end(w);
-        add_cacheable(w, part);
+        if (part == PART_RESOURCE_RESULT) { /* only its handler knows how long it is valid */
+            jw_key_i64(w, STR("ttlMs"), 0);
+            jw_key_str(w, STR("cacheScope"), STR("private"));
+        }
         JSON_EACH (member, value)
             if (!str_eq(member->key, STR("_meta")) && !str_eq(member->key, STR("resultType")))
                 jw_key_value(w, member->key, member);
@@ -231,11 +225,10 @@ static struct str missing_capability(const struct outcome *outcome)
     return result_capability(ASK_FORM, false);
 }
 
-int result_error(struct json_writer *w, enum revision_part part, const struct outcome *outcome)
+int result_error(struct json_writer *w, const struct outcome *outcome)
 {
     bool missing = result_lacks_capability(outcome);
 
-    (void)part;
     jw_object(w);
     jw_key_i64(w, STR("code"), missing ? MCP_MISSING_CAPABILITY : failure_code2026(outcome));
     jw_key_str(w, STR("message"), outcome->message);
@@ -253,24 +246,10 @@ int result_error(struct json_writer *w, enum revision_part part, const struct ou
     return missing ? 400 : outcome->no_room ? 429 : 200;
 }
 
-static int respond_error(struct buf *out, struct str id, enum revision_part part,
-                         const struct outcome *outcome)
-{
-    struct json_writer w;
-
-    json_writer_init(&w, out);
-    jw_object(&w);
-    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-    jw_key_raw(&w, STR("id"), id);
-    jw_key(&w, STR("error"));
-    int status = result_error(&w, part, outcome);
-    jw_end(&w);
-    return json_writer_done(&w) ? status : 0;
-}
-
 int result_respond(struct buf *out, const struct implementation *self, struct str id,
                    enum revision_part part, const struct outcome *outcome)
 {
+    struct json_writer w;
     int status = 200;
 
     buf_clear(out);
@@ -284,7 +263,14 @@ int result_respond(struct buf *out, const struct implementation *self, struct st
             status = 0;
     } else {
         buf_clear(out);
-        status = respond_error(out, id, part, outcome);
+        json_writer_init(&w, out);
+        jw_object(&w);
+        jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
+        jw_key_raw(&w, STR("id"), id);
+        jw_key(&w, STR("error"));
+        status = result_error(&w, outcome);
+        jw_end(&w);
+        status = json_writer_done(&w) ? status : 0;
     }
     if (status)
         return status;

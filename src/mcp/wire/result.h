@@ -40,7 +40,7 @@ int result_respond(struct buf *out, const struct implementation *self, struct st
                    enum revision_part part, const struct outcome *outcome);
 /* The error object {"code","message","data"} of an outcome that has no result. Returns the HTTP
  * status. */
-int result_error(struct json_writer *w, enum revision_part part, const struct outcome *outcome);
+int result_error(struct json_writer *w, const struct outcome *outcome);
 /* {"elicitation":{"form":{}}} and so on: what a client must declare to be asked this. */
 struct str result_capability(enum ask_kind kind, bool tools);
 
