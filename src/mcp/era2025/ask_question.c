@@ -39,24 +39,20 @@ static bool is_sent_as_written(struct str form, enum form_revision revision)
            str_find(form, STR("\"pattern\"")) < 0 && str_find(form, STR("\"required\":[]")) < 0;
 }
 
-/* The schema as a client of that revision is sent it. NULL: it cannot be sent. */
-static const struct json *form_tree(struct drawing *d, enum form_revision revision)
-{
-    struct schema_problems problems = { 0 };
-    const struct json *schema = json_parse(&d->arena, d->record->detail, NULL, NULL);
-
-    return schema ? form_for_revision(schema, revision, &d->arena, &problems) : NULL;
-}
-
 static bool draw_form(struct drawing *d)
 {
     const struct revision_facts *facts = session_knows(d->session);
     struct str form = d->record->detail;
     bool as_written = form.len && is_sent_as_written(form, facts->form);
-    const struct json *tree = form.len && !as_written ? form_tree(d, facts->form) : NULL;
+    struct schema_problems problems = { 0 };
+    const struct json *tree = NULL;
 
-    if (form.len && !as_written && !tree)
-        return false;
+    if (form.len && !as_written) {
+        tree = json_parse(&d->arena, form, NULL, NULL);
+        tree = tree ? form_for_revision(tree, facts->form, &d->arena, &problems) : NULL;
+        if (!tree)
+            return false; /* it cannot be sent to a client of that revision */
+    }
     d->confirm = !form.len && d->session->boolean_confirm;
     if (facts->modes)
         jw_key_str(&d->w, STR("mode"), STR("form"));

@@ -104,14 +104,6 @@ static void begin_own(struct attach *attach)
 
 /* --- attaching --- */
 
-static bool same_wish(const struct attach *attach, const struct call_record *record)
-{
-    char prefix[HANDLE_KEY_LEN + 1];
-
-    handle_key(record->principal, record->target, record->args, record->id, prefix);
-    return strncmp(prefix, attach->found[attach->at].key, ID_LEN) == 0;
-}
-
 static int64_t soft_of(const struct attach *attach)
 {
     return pending_soft_ms(attach->server, attach->target, STR_NONE);
@@ -129,24 +121,11 @@ static void attach_comes(struct attach *attach, struct str call_id)
     engine_return(attach->server->opts.engine, &attach->comer);
 }
 
-static void load(struct attach *attach)
+static void load(void *data)
 {
+    struct attach *attach = data;
+
     attach_comes(attach, handle_call(&attach->found[attach->at]));
-}
-
-static void look_again(void *data)
-{
-    load(data);
-}
-
-/* It runs for another request that was attached: this one looks again when it waits or has ended.
- */
-static bool is_shared(const struct attach *attach, struct str call_id)
-{
-    const struct call *live = engine_find(attach->server->opts.engine, call_id);
-    const struct caller2025 *other = live ? caller2025_of(live) : NULL;
-
-    return attach->by_handle && other && other->attach && other->session && !call_waiting(live);
 }
 
 /* Another node may have the tool: the call is looked at until it has ended, or until the soft
@@ -159,7 +138,7 @@ static void wait_elsewhere(struct attach *attach, struct str call_id)
 
     if (left > 0 && !server_draining(server)) {
         timer_set(server->opts.loop, &attach->again, left < GONE_AGAIN_MS ? left : GONE_AGAIN_MS,
-                  look_again, attach);
+                  load, attach);
         return;
     }
     attach2025_release(attach->call);
@@ -211,16 +190,15 @@ static enum found attach_found(struct comer *comer, const struct call_record *re
     struct attach *attach = attach_of(comer);
     char key[HANDLE_KEY_LEN + 1];
 
-    if (attach->count && same_wish(attach, record) &&
+    handle_key(record->principal, record->target, record->args, record->id, key);
+    if (attach->count && strncmp(key, attach->found[attach->at].key, ID_LEN) == 0 &&
         (attach->by_handle || attach->hands_out || may_be_had(attach, record)))
         return FOUND_IT;
     attach->busy--;
-    if (attach->count) {
+    if (attach->count)
         look_next(attach);
-    } else { /* it is named: its handle is found by what the call was made with */
-        handle_key(record->principal, record->target, record->args, record->id, key);
+    else /* it is named: its handle is found by what the call was made with */
         find(attach, key);
-    }
     return FOUND_OTHER;
 }
 
@@ -243,6 +221,8 @@ static void hand_out(struct attach *attach, const struct back *back);
 static void attach_back(struct comer *comer, const struct back *back)
 {
     struct attach *attach = attach_of(comer);
+    const struct caller2025 *other;
+    const struct call *live;
 
     attach->busy--;
     if (!attach_there(comer)) {
@@ -273,9 +253,12 @@ static void attach_back(struct comer *comer, const struct back *back)
         break;
     case BACK_BUSY:
         attach->attached = false;
-        if (is_shared(attach, back->record->id))
-            timer_set(attach->server->opts.loop, &attach->again, ATTACH_AGAIN_MS, look_again,
-                      attach);
+        live = engine_find(attach->server->opts.engine, back->record->id);
+        other = live ? caller2025_of(live) : NULL;
+        /* It runs for another request that was attached: this one looks again when it waits or has
+         * ended. */
+        if (attach->by_handle && other && other->attach && other->session && !call_waiting(live))
+            timer_set(attach->server->opts.loop, &attach->again, ATTACH_AGAIN_MS, load, attach);
         else
             say_failure(attach, "CALL_BUSY", attach_is_elsewhere);
         break;

@@ -49,19 +49,6 @@ static struct str mark_text(struct arena *arena, const struct call_record *recor
                      what, at);
 }
 
-/* What the tool itself says comes first. */
-static void write_marked_content(struct json_writer *w, const struct json *content, struct str text)
-{
-    jw_array(w);
-    JSON_EACH (block, content)
-        jw_value(w, block);
-    jw_object(w);
-    jw_key_str(w, STR("type"), STR("text"));
-    jw_key_str(w, STR("text"), text);
-    jw_end(w);
-    jw_end(w);
-}
-
 static void write_marked_result(struct json_writer *w, struct arena *arena,
                                 const struct json *result, const struct call_record *record)
 {
@@ -70,10 +57,18 @@ static void write_marked_result(struct json_writer *w, struct arena *arena,
         if (str_eq(member->key, STR("_meta")))
             continue;
         jw_key(w, member->key);
-        if (str_eq(member->key, STR("content")) && json_is(member, JSON_ARRAY))
-            write_marked_content(w, member, mark_text(arena, record, "This is the result of"));
-        else
+        if (!str_eq(member->key, STR("content")) || !json_is(member, JSON_ARRAY)) {
             jw_value(w, member);
+            continue;
+        }
+        jw_array(w);
+        JSON_EACH (block, member) /* what the tool itself says comes first */
+            jw_value(w, block);
+        jw_object(w);
+        jw_key_str(w, STR("type"), STR("text"));
+        jw_key_str(w, STR("text"), mark_text(arena, record, "This is the result of"));
+        jw_end(w);
+        jw_end(w);
     }
     jw_key(w, STR("_meta"));
     write_marked(w, json_get(result, STR("_meta")), record);

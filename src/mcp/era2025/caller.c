@@ -19,7 +19,6 @@
 #include "base/mem.h"
 #include "mcp/era2025/attach.h"
 #include "mcp/later/attach_tool.h"
-#include "mcp/later/caller_away.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/shared/live.h"
 #include "mcp/wire/notice.h"
@@ -115,14 +114,6 @@ void caller2025_begin(struct caller2025 *call, const struct start_spec *spec, co
                                                           .caller = &call->caller });
 }
 
-/* It may be the request of a client that has been given a pending result before. */
-static bool may_attach(struct session *session, const struct start_spec *spec, role_set roles)
-{
-    return spec->part == PART_TOOL_RESULT &&
-           (attach_tool_of(spec->target) || session->pended ||
-            pending_may_come(session->server, spec->target, session->client.declares, roles));
-}
-
 void caller2025_start(struct request *request, const struct start_spec *spec)
 {
     struct session *session = request->session;
@@ -156,7 +147,11 @@ void caller2025_start(struct request *request, const struct start_spec *spec)
     struct str token =
         rpc_id_of(&server->message, json_get(request->has.meta, STR("progressToken")));
     struct caller2025 *call = call_create(session, request->roles, request->id, token, spec->part);
-    bool attaches = may_attach(session, spec, request->roles);
+    /* It may be the request of a client that has been given a pending result before. */
+    bool attaches =
+        spec->part == PART_TOOL_RESULT &&
+        (attach_tool_of(spec->target) || session->pended ||
+         pending_may_come(server, spec->target, session->client.declares, request->roles));
     if (alone) {
         request->stream = mcp_stream_held(session, request->exchange, false);
         if (server_survives(server))

@@ -67,19 +67,6 @@ static void session_kept(void *data, struct session *session, nod_status status)
     mem_free(beginning);
 }
 
-static void reply_when_kept(struct session *session, struct http_exchange *exchange)
-{
-    struct buf *out = &session->server->out;
-    struct beginning *beginning = MEM_NEW(struct beginning);
-
-    buf_init(&beginning->reply, MCP_MESSAGE_MAX);
-    buf_add(&beginning->reply, buf_str(out));
-    buf_clear(out);
-    beginning->exchange = exchange;
-    http_on_gone(exchange, beginner_gone, beginning);
-    session_keep(session, session_kept, beginning);
-}
-
 void endpoint_too_many_sessions(struct mcp_server *server, struct http_exchange *exchange,
                                 struct str principal)
 {
@@ -111,7 +98,13 @@ static void post_initialize(struct mcp_server *server, struct http_exchange *exc
                                .exchange = exchange };
     era2025_request(&request, message->method);
     if (!request.failed && server_survives(server)) {
-        reply_when_kept(session, exchange);
+        struct beginning *beginning = MEM_NEW(struct beginning);
+        buf_init(&beginning->reply, MCP_MESSAGE_MAX);
+        buf_add(&beginning->reply, buf_str(&server->out));
+        buf_clear(&server->out);
+        beginning->exchange = exchange;
+        http_on_gone(exchange, beginner_gone, beginning);
+        session_keep(session, session_kept, beginning);
         return;
     }
     reply_json(exchange, 200, buf_str(&server->out), request.failed ? NULL : session);
@@ -415,17 +408,6 @@ static void answer_stored(void *data, const struct answer_result *result)
     mem_free(accepting);
 }
 
-static void accept_when_stored(struct session *session, struct http_exchange *exchange,
-                               role_set roles, const struct rpc_message *message)
-{
-    struct accepting *accepting = MEM_NEW(struct accepting);
-
-    accepting->survives = server_survives(session->server);
-    accepting->exchange = exchange;
-    http_on_gone(exchange, answerer_gone, accepting);
-    era2025_response(session, roles, message, answer_stored, accepting);
-}
-
 static void post_message(struct mcp_server *server, struct http_exchange *exchange,
                          const struct http_request *http, struct visitor who,
                          const struct rpc_message *message)
@@ -445,8 +427,12 @@ static void post_message(struct mcp_server *server, struct http_exchange *exchan
     if (message->kind == RPC_NOTIFICATION) {
         era2025_notification(session, message);
         http_reply(exchange, 202, NULL, 0, STR_NONE);
-    } else {
-        accept_when_stored(session, exchange, who.roles, message);
+    } else { /* it is accepted when it is stored */
+        struct accepting *accepting = MEM_NEW(struct accepting);
+        accepting->survives = server_survives(server);
+        accepting->exchange = exchange;
+        http_on_gone(exchange, answerer_gone, accepting);
+        era2025_response(session, who.roles, message, answer_stored, accepting);
     }
 }
 

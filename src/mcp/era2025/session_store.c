@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "mcp/era2025/subscribers.h"
 #include "mcp/shared/announce.h"
-#include "mcp/shared/request.h"
 #include "mcp/shared/work.h"
 
 enum {

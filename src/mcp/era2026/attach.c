@@ -26,14 +26,12 @@
 #include "mcp/era2026/attach.h"
 
 #include "base/crash.h"
-#include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/later/attach_tool.h"
 #include "mcp/shared/caller_record.h"
 #include "mcp/shared/live.h"
 #include "mcp/later/model.h"
 #include "mcp/later/pending.h"
-#include "mcp/wire/result.h"
 #include "mcp/tasks/tasks.h"
 
 enum {

@@ -22,7 +22,6 @@
 #include "mcp/shared/caller_record.h"
 #include "mcp/shared/delivery.h"
 #include "mcp/shared/live.h"
-#include "mcp/era2026/ask.h"
 #include "mcp/wire/notice.h"
 #include "mcp/later/pending.h"
 #include "mcp/wire/result.h"

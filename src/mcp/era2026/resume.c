@@ -24,7 +24,6 @@
 #include "core/catalog.h"
 #include "mcp/era2026/caller.h"
 #include "mcp/era2026/ask.h"
-#include "mcp/wire/result.h"
 #include "mcp/tasks/tasks.h"
 
 enum { MCP_WAITERS_MAX = 64 }; /* requests that wait for the end of one call */

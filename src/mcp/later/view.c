@@ -125,19 +125,6 @@ void view_seen(struct views *views, const struct view_record *record, int64_t ex
                     NULL, NULL);
 }
 
-/* The host shows no view, or not yet: whoever made the call is told how to come back. */
-static void offer_unseen(struct view_offer *offer)
-{
-    struct views *views = offer->views;
-    struct ask *ask = offer->ask;
-
-    offer->seen = true; /* decided */
-    ask_offered(ask, &views->surface, OFFER_UNSEEN);
-    struct caller *caller = call_caller(ask_call(ask));
-    if (caller->ops->unseen)
-        caller->ops->unseen(caller);
-}
-
 /* An offer that may be gone when the store has replied: it is found again by its ask. */
 static struct id *ask_kept(const struct view_offer *offer)
 {
@@ -163,9 +150,15 @@ static void seen_known(struct mcp_server *server, void *data, nod_status status,
     (void)status;
     if (!offer || offer->seen)
         return;
-    offer->seen = record && record->fetched_ms; /* on another node */
-    if (!offer->seen)
-        offer_unseen(offer);
+    offer->seen = true; /* decided */
+    if (record && record->fetched_ms)
+        return; /* it was seen on another node */
+    /* The host shows no view, or not yet: whoever made the call is told how to come back. */
+    struct ask *ask = offer->ask;
+    ask_offered(ask, &server->views->surface, OFFER_UNSEEN);
+    struct caller *caller = call_caller(ask_call(ask));
+    if (caller->ops->unseen)
+        caller->ops->unseen(caller);
 }
 
 static void seen_due(void *data)

@@ -51,22 +51,6 @@ bool lists_place(enum target_kind kind, bool templates, struct str cursor, size_
     return true;
 }
 
-static bool page_start(struct request *request, enum target_kind kind, bool templates, size_t count,
-                       size_t *from)
-{
-    const struct json *cursor = json_get(request->params, STR("cursor"));
-
-    *from = 0;
-    if (!cursor)
-        return true;
-    if (lists_place(kind, templates, json_str(cursor), from) && *from <= count)
-        return true;
-    reply_error(request, RPC_INVALID_PARAMS,
-                STR("params.cursor is not one of this list, or the list has become shorter; "
-                    "begin again without a cursor."));
-    return false;
-}
-
 bool lists_are_public(const struct mcp_server *server)
 {
     return !server_has_tokens(server) && !views_used(server) && !server->model;
@@ -129,12 +113,18 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
                  enum revision_part part)
 {
     const struct catalog *catalog = request->server->opts.catalog;
-    size_t count = catalog_count(catalog, kind, templates), from;
+    const struct json *cursor_given = json_get(request->params, STR("cursor"));
+    size_t count = catalog_count(catalog, kind, templates), from = 0;
     enum revision revision = request->revision;
     struct json_writer w;
 
-    if (!page_start(request, kind, templates, count, &from))
+    if (cursor_given &&
+        (!lists_place(kind, templates, json_str(cursor_given), &from) || from > count)) {
+        reply_error(request, RPC_INVALID_PARAMS,
+                    STR("params.cursor is not one of this list, or the list has become shorter; "
+                        "begin again without a cursor."));
         return;
+    }
     reply_begin(request, &w);
     reply_cacheable(request, &w, MCP_LIST_FRESH_MS, lists_are_public(request->server));
     jw_key(&w, name);

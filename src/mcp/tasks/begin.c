@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/era2026/caller.h"
-#include "mcp/wire/result.h"
 #include "mcp/shared/shares.h"
 #include "mcp/tasks/tasks.h"
 

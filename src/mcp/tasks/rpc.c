@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/shared/delivery.h"
-#include "mcp/wire/result.h"
 #include "mcp/tasks/tasks.h"
 
 enum { WAIT_ARENA_MAX = 32 << 20, LATE_MAX = 64 << 10 };

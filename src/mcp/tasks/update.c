@@ -8,7 +8,6 @@
  */
 #include "base/mem.h"
 #include "mcp/era2026/ask.h"
-#include "mcp/wire/result.h"
 #include "mcp/tasks/tasks.h"
 
 enum { KEYS_ARENA_MAX = 32 << 20 };
