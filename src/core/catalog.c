@@ -140,19 +140,6 @@ bool catalog_has_version(const struct catalog *catalog, struct str name, int64_t
     return false;
 }
 
-static bool is_utf8(struct str text)
-{
-    const char *at = text.at, *end = at + text.len;
-
-    while ((at = utf8_plain(at, end)) < end) {
-        size_t n = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
-        if (!n)
-            return false;
-        at += n;
-    }
-    return true;
-}
-
 /* An invalid escape is refused: the handler must not see two spellings of the same thing. So are
  * bytes that are not UTF-8, since no text may hold them. */
 static bool percent_decode(struct arena *arena, struct str s, struct str *out)
@@ -176,7 +163,7 @@ static bool percent_decode(struct arena *arena, struct str s, struct str *out)
     }
     text[len] = '\0';
     *out = str_n(text, len);
-    return is_utf8(*out);
+    return utf8_valid(*out);
 }
 
 /* The next piece of a template is a literal up to '{', or the name of a variable up to '}'. */

@@ -186,6 +186,27 @@ static inline size_t utf8_sequence(const char *at, const char *end)
     return left >= 4 && utf8_is_tail(at[3]) && !overlong && !beyond ? 4 : 0;
 }
 
+/* How many bytes at the beginning of the text are well formed. */
+static inline size_t utf8_good(struct str text)
+{
+    if (!text.len)
+        return 0;
+    const char *at = text.at, *end = at + text.len;
+
+    while ((at = utf8_plain(at, end)) < end) {
+        size_t n = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
+        if (!n)
+            break;
+        at += n;
+    }
+    return (size_t)(at - text.at);
+}
+
+static inline bool utf8_valid(struct str text)
+{
+    return utf8_good(text) == text.len;
+}
+
 /* The character that such a sequence, or one byte of ASCII, stands for. */
 static inline uint32_t utf8_code(const char *at, size_t len)
 {

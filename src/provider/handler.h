@@ -96,10 +96,12 @@ nod_call *handler_enter(nod_call *call);
 /* After run_done: frees what is left of a call. */
 void handler_finish(nod_call *call);
 
-/* May an ask or a step be made here? If not, a bug is recorded and *status is what to return. */
-bool call_may_ask(nod_call *call, const char *function, nod_status *status);
+/* May an ask or a step be made here? If not, a bug is recorded, and this is what to return. */
+nod_status call_may_ask(nod_call *call, const char *function);
 /* NOD_E_USAGE, and a bug: the handler gave no place for the answer. */
 nod_status call_place(nod_call *call, const char *function, const void *place);
+/* Both, for a question whose answer says that it waits until there is another. */
+nod_status call_begin_ask(nod_call *call, const char *function, nod_answer *answer);
 
 /* --- asking (handler_ask.c) --- */
 

@@ -13,24 +13,21 @@
 #include "provider/form_build.h"
 #include "provider/local_inside.h"
 
-bool call_may_ask(nod_call *call, const char *function, nod_status *status)
+nod_status call_may_ask(nod_call *call, const char *function)
 {
-    *status = NOD_E_USAGE;
     if (call->completion || call->step || call->mute) {
         run_bug(call->run, "The %s " STR_FMT " calls %s inside of %s", call_what(call),
                 STR_ARG(call_name(call)), function,
                 call->step   ? "a step"
                 : call->mute ? call->mute
                              : "a completion");
-        return false;
+        return NOD_E_USAGE;
     }
-    *status = call->stopped ? NOD_PENDING : NOD_OK;
-    if (call->run->bug
-            .at) /* the call fails: nothing more is asked, and above all nothing is done */
-        *status = NOD_E_USAGE;
-    else if (call->broken != NOD_OK)
-        *status = call->broken;
-    return *status == NOD_OK;
+    if (call->run->bug.at) /* the call fails: nothing more is asked, above all nothing is done */
+        return NOD_E_USAGE;
+    if (call->broken != NOD_OK)
+        return call->broken;
+    return call->stopped ? NOD_PENDING : NOD_OK;
 }
 
 nod_status call_place(nod_call *call, const char *function, const void *place)
@@ -42,9 +39,11 @@ nod_status call_place(nod_call *call, const char *function, const void *place)
     return NOD_E_USAGE;
 }
 
-static bool is_fatal(nod_status status)
+nod_status call_begin_ask(nod_call *call, const char *function, nod_answer *answer)
 {
-    return status == NOD_E_NOT_DETERMINISTIC;
+    NOD_TRY(call_place(call, function, answer));
+    answer_fill(call, answer, NULL);
+    return call_may_ask(call, function);
 }
 
 nod_status call_check_key(nod_call *call, const char *does, struct str key)
@@ -63,7 +62,7 @@ nod_status call_ask(nod_call *call, const struct ask_spec *spec, const struct en
     *answer = NULL;
     NOD_TRY(call_check_key(call, "asks", spec->key));
     nod_status status = run_ask(call->run, spec, answer);
-    if (is_fatal(status) && call->broken == NOD_OK)
+    if (status == NOD_E_NOT_DETERMINISTIC && call->broken == NOD_OK)
         call->broken = status;
     return status;
 }
@@ -112,7 +111,7 @@ nod_status call_form(nod_call *call, const nod_form *form, const char *schema, s
     return detail->at ? NOD_OK : bad_form(call, why);
 }
 
-static nod_action action_of(enum ask_state state)
+void answer_fill(nod_call *call, nod_answer *answer, const struct entry *entry)
 {
     static const nod_action actions[] = {
         [ASK_PENDING] = NOD_WAITING,     [ASK_ACCEPTED] = NOD_ACCEPT,
@@ -120,15 +119,11 @@ static nod_action action_of(enum ask_state state)
         [ASK_EXPIRED] = NOD_EXPIRED,     [ASK_WITHDRAWN] = NOD_WITHDRAWN,
         [ASK_UNSUPPORTED] = NOD_UNASKED, [ASK_INVALID] = NOD_UNFIT,
     };
-    return actions[state];
-}
 
-void answer_fill(nod_call *call, nod_answer *answer, const struct entry *entry)
-{
     *answer = (nod_answer){ .action = NOD_WAITING, .by = "", .ask_id = "" };
     if (!entry)
         return;
-    answer->action = action_of(entry->state);
+    answer->action = actions[entry->state];
     answer->by = call_cstr(call, entry->by);
     answer->ask_id = call_cstr(call, entry->ask_id);
     if (entry->state != ASK_ACCEPTED || !entry->content.len)
@@ -171,19 +166,11 @@ nod_status nod_elicit_with(nod_call *call, nod_answer *answer, const struct nod_
 {
     struct nod_elicit_opts opts;
     struct ask_spec spec;
-    const struct entry *entry;
-    nod_status status;
 
     OPTS_READ(opts, given);
-    NOD_TRY(call_place(call, "nod_elicit", answer));
-    answer_fill(call, answer, NULL);
-    if (!call_may_ask(call, "nod_elicit", &status))
-        return status;
+    NOD_TRY(call_begin_ask(call, "nod_elicit", answer));
     NOD_TRY(elicit_spec(call, "nod_elicit", &opts, &spec));
-    status = call_ask(call, &spec, &entry);
-    answer_fill(call, answer, entry);
-    call->stopped |= status == NOD_PENDING;
-    return status == NOD_OK ? call->broken : status;
+    return ask_now(call, &spec, answer);
 }
 
 /* One more question of a round. nod_await reports how it ended. */
@@ -216,13 +203,9 @@ nod_status nod_want_with(nod_call *call, nod_answer *answer, const struct nod_el
 {
     struct nod_elicit_opts opts;
     struct ask_spec spec;
-    nod_status status;
 
     OPTS_READ(opts, given);
-    NOD_TRY(call_place(call, "nod_want", answer));
-    answer_fill(call, answer, NULL);
-    if (!call_may_ask(call, "nod_want", &status))
-        return status;
+    NOD_TRY(call_begin_ask(call, "nod_want", answer));
     NOD_TRY(elicit_spec(call, "nod_want", &opts, &spec));
     return want_ask(call, &spec, answer);
 }
@@ -231,8 +214,7 @@ nod_status nod_await(nod_call *call)
 {
     nod_status status;
 
-    if (!call_may_ask(call, "nod_await", &status))
-        return status;
+    NOD_TRY(call_may_ask(call, "nod_await"));
     call->awaited = true;
     if (call->await != NOD_OK) {
         status = call->await;
@@ -268,8 +250,7 @@ nod_status nod_confirm_with(nod_call *call, bool *yes, const struct nod_confirm_
     OPTS_READ(opts, given);
     NOD_TRY(call_place(call, "nod_confirm", yes));
     *yes = false;
-    if (!call_may_ask(call, "nod_confirm", &status))
-        return status;
+    NOD_TRY(call_may_ask(call, "nod_confirm"));
     NOD_TRY(call_message(call, "nod_confirm", opts.message));
     struct ask_spec spec = {
         .kind = ASK_FORM,
@@ -336,8 +317,7 @@ nod_status nod_approve_with(nod_call *call, nod_approval *approval,
     OPTS_READ(opts, given);
     NOD_TRY(call_place(call, "nod_approve", approval));
     *approval = (nod_approval){ .execution_id = "", .by = "" };
-    if (!call_may_ask(call, "nod_approve", &status))
-        return status;
+    NOD_TRY(call_may_ask(call, "nod_approve"));
     NOD_TRY(approve_spec(call, &opts, &spec));
     status = ask_consent(call, &spec, &entry);
     if (status != NOD_OK)

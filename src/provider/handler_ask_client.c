@@ -94,13 +94,9 @@ static nod_status url_check(nod_call *call, const char *function, const struct n
 nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer, const struct nod_url_opts *given)
 {
     struct nod_url_opts opts;
-    nod_status status;
 
     OPTS_READ(opts, given);
-    NOD_TRY(call_place(call, "nod_elicit_url", answer));
-    answer_fill(call, answer, NULL);
-    if (!call_may_ask(call, "nod_elicit_url", &status))
-        return status;
+    NOD_TRY(call_begin_ask(call, "nod_elicit_url", answer));
     NOD_TRY(url_check(call, "nod_elicit_url", &opts));
     struct ask_spec spec = {
         .kind = ASK_URL,
@@ -133,34 +129,9 @@ static struct str url_with_id(nod_call *call, struct str url, struct str id)
     return done;
 }
 
-static struct str required_id(nod_call *call, struct str key)
-{
-    struct str parts[] = { STR("required url"), call->run->call_id, key };
-    struct digest digest;
-
-    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &digest);
-    return base64url_text(&call->run->arena, str_n((const char *)digest.bytes, 16));
-}
-
-static nod_status require_unsupported(struct run *run)
-{
-    run_fail(run, NOD_E_NOT_SUPPORTED, NULL,
-             STR("The client does not support elicitation in url mode"));
-    run->fault.meta = STR("{\"mode\":\"url\"}");
-    run->unasked = run->fault.message;
-    return NOD_E_NOT_SUPPORTED;
-}
-
 static struct str require_key(nod_call *call, const struct nod_url_opts *opts)
 {
     return opts->key ? call_text(call, opts->key) : STR("require_url");
-}
-
-/* The client itself can be told of the page, and was not asked in another way before. */
-static bool client_opens(nod_call *call, const struct nod_url_opts *opts)
-{
-    return call->run->client & 1u << ASK_URL &&
-           !run_knows(call->run, ENTRY_ASK, require_key(call, opts));
 }
 
 /*
@@ -201,20 +172,28 @@ nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *given
 {
     struct nod_url_opts opts;
     struct run *run = call->run;
-    nod_status status;
 
     OPTS_READ(opts, given);
-    if (!call_may_ask(call, "nod_require_url", &status))
-        return status;
+    NOD_TRY(call_may_ask(call, "nod_require_url"));
     NOD_TRY(url_check(call, "nod_require_url", &opts));
-    if (!(run->supports & 1u << ASK_URL))
-        return require_unsupported(run);
+    if (!(run->supports & 1u << ASK_URL)) {
+        run_fail(run, NOD_E_NOT_SUPPORTED, NULL,
+                 STR("The client does not support elicitation in url mode"));
+        run->fault.meta = STR("{\"mode\":\"url\"}");
+        run->unasked = run->fault.message;
+        return NOD_E_NOT_SUPPORTED;
+    }
 
-    if (run->carried || !client_opens(call, &opts))
+    /* The client itself may be told of the page, unless it was asked in another way before. */
+    if (run->carried || !(run->client & 1u << ASK_URL) ||
+        run_knows(run, ENTRY_ASK, require_key(call, &opts)))
         return require_by_asking(call, &opts);
     struct arena *arena = &run->arena;
     struct str message = call_text(call, opts.message);
-    struct str id = required_id(call, call_text(call, opts.key));
+    struct str parts[] = { STR("required url"), run->call_id, call_text(call, opts.key) };
+    struct digest digest;
+    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &digest);
+    struct str id = base64url_text(arena, str_n((const char *)digest.bytes, 16));
     struct str url = url_with_id(call, call_text(call, opts.url), id);
     if (!url.at)
         return run_fail(run, NOD_E_LIMIT, NULL,
@@ -307,12 +286,8 @@ static nod_status sample_spec(nod_call *call, const struct nod_sample_opts *give
 nod_status nod_sample_with(nod_call *call, nod_answer *answer, const struct nod_sample_opts *opts)
 {
     struct ask_spec spec;
-    nod_status status;
 
-    NOD_TRY(call_place(call, "nod_sample", answer));
-    answer_fill(call, answer, NULL);
-    if (!call_may_ask(call, "nod_sample", &status))
-        return status;
+    NOD_TRY(call_begin_ask(call, "nod_sample", answer));
     NOD_TRY(sample_spec(call, opts, &spec));
     return ask_now(call, &spec, answer);
 }
@@ -321,12 +296,8 @@ nod_status nod_want_sample_with(nod_call *call, nod_answer *answer,
                                 const struct nod_sample_opts *opts)
 {
     struct ask_spec spec;
-    nod_status status;
 
-    NOD_TRY(call_place(call, "nod_want_sample", answer));
-    answer_fill(call, answer, NULL);
-    if (!call_may_ask(call, "nod_want_sample", &status))
-        return status;
+    NOD_TRY(call_begin_ask(call, "nod_want_sample", answer));
     NOD_TRY(sample_spec(call, opts, &spec));
     return want_ask(call, &spec, answer);
 }
@@ -334,12 +305,8 @@ nod_status nod_want_sample_with(nod_call *call, nod_answer *answer,
 nod_status nod_roots(nod_call *call, nod_answer *answer)
 {
     struct ask_spec spec = { .kind = ASK_ROOTS };
-    nod_status status;
 
-    NOD_TRY(call_place(call, "nod_roots", answer));
-    answer_fill(call, answer, NULL);
-    if (!call_may_ask(call, "nod_roots", &status))
-        return status;
+    NOD_TRY(call_begin_ask(call, "nod_roots", answer));
     return ask_now(call, &spec, answer);
 }
 
@@ -347,13 +314,9 @@ nod_status nod_want_roots_with(nod_call *call, nod_answer *answer,
                                const struct nod_roots_opts *given)
 {
     struct nod_roots_opts opts;
-    nod_status status;
 
     OPTS_READ(opts, given);
-    NOD_TRY(call_place(call, "nod_want_roots", answer));
-    answer_fill(call, answer, NULL);
-    if (!call_may_ask(call, "nod_want_roots", &status))
-        return status;
+    NOD_TRY(call_begin_ask(call, "nod_want_roots", answer));
     struct ask_spec spec = {
         .kind = ASK_ROOTS,
         .key = call_text(call, opts.key),

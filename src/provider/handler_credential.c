@@ -136,11 +136,6 @@ static nod_status not_set_up(nod_call *call, const char *name)
     return NOD_E_NOT_SUPPORTED;
 }
 
-static bool was_asked(nod_call *call, const char *name, const char *scopes, int n)
-{
-    return run_knows(call->run, ENTRY_ASK, asked_key(call, name, scopes, n));
-}
-
 nod_status nod_credential_with(nod_call *call, const char **token, const char *name,
                                const struct nod_credential_opts *given)
 {
@@ -152,12 +147,13 @@ nod_status nod_credential_with(nod_call *call, const char **token, const char *n
     OPTS_READ(opts, given);
     NOD_TRY(call_place(call, "nod_credential", token));
     *token = NULL;
-    if (!call_may_ask(call, "nod_credential", &status))
-        return status;
+    NOD_TRY(call_may_ask(call, "nod_credential"));
     if (opts.message)
         NOD_TRY(call_message(call, "nod_credential", opts.message));
     NOD_TRY(check(call, name, opts.scopes));
-    for (; n <= CONNECT_ASKS_MAX && was_asked(call, name, opts.scopes, n); n++)
+    for (; n <= CONNECT_ASKS_MAX &&
+           run_knows(call->run, ENTRY_ASK, asked_key(call, name, opts.scopes, n));
+         n++)
         NOD_TRY(connect(call, name, n, false, &opts, &ask_id));
     status = call_need(
         call,

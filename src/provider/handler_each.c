@@ -83,16 +83,6 @@ static nod_status ask_one(const struct each *each, size_t i, bool *waits)
     return status == NOD_OK ? call->broken : status;
 }
 
-static nod_status ask_round(const struct each *each, size_t from, size_t to)
-{
-    bool waits = false;
-
-    for (size_t i = from; i < to; i++)
-        NOD_TRY(ask_one(each, i, &waits));
-    each->call->stopped |= waits;
-    return waits ? NOD_PENDING : NOD_OK;
-}
-
 static nod_status step_one(const struct each *each, size_t i)
 {
     nod_call *call = each->call;
@@ -118,8 +108,13 @@ static nod_status step_one(const struct each *each, size_t i)
 
 static nod_status each_round(const struct each *each, size_t from, size_t to)
 {
-    if (each->opts.ask)
-        NOD_TRY(ask_round(each, from, to));
+    bool waits = false;
+
+    for (size_t i = from; each->opts.ask && i < to; i++)
+        NOD_TRY(ask_one(each, i, &waits));
+    each->call->stopped |= waits;
+    if (waits)
+        return NOD_PENDING;
     for (size_t i = from; i < to; i++) {
         if (!each->opts.ask)
             each->results[i].yes = true;
@@ -190,15 +185,13 @@ nod_status nod_each_with(nod_call *call, const void *items, size_t count, size_t
                          .count = count,
                          .item_size = item_size,
                          .results = results };
-    nod_status status;
 
     OPTS_READ(each.opts, given);
     for (size_t i = 0; results && i < count; i++) {
         results[i] = (nod_each_result){ .error = "" };
         answer_fill(call, &results[i].answer, NULL);
     }
-    if (!call_may_ask(call, "nod_each", &status))
-        return status;
+    NOD_TRY(call_may_ask(call, "nod_each"));
     NOD_TRY(each_check(&each));
     if (!count)
         return NOD_OK;

@@ -120,8 +120,7 @@ nod_status nod_secret_with(nod_call *call, nod_bytes *secret, const struct nod_s
     OPTS_READ(opts, given);
     NOD_TRY(call_place(call, "nod_secret", secret));
     *secret = (nod_bytes){ "", 0 };
-    if (!call_may_ask(call, "nod_secret", &status))
-        return status;
+    NOD_TRY(call_may_ask(call, "nod_secret"));
     NOD_TRY(secret_check(call, &opts));
     struct str name = arena_str(&call->run->arena, str_of(opts.name));
     if (was_refused(call, name))

@@ -120,13 +120,9 @@ nod_status nod_elicit_page_with(nod_call *call, nod_answer *answer,
                                 const struct nod_page_opts *given)
 {
     struct nod_page_opts opts;
-    nod_status status;
 
     OPTS_READ(opts, given);
-    NOD_TRY(call_place(call, "nod_elicit_page", answer));
-    answer_fill(call, answer, NULL);
-    if (!call_may_ask(call, "nod_elicit_page", &status))
-        return status;
+    NOD_TRY(call_begin_ask(call, "nod_elicit_page", answer));
     NOD_TRY(call_message(call, "nod_elicit_page", opts.message));
     struct ask_spec spec = {
         .kind = ASK_URL,

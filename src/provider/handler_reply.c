@@ -30,20 +30,6 @@ static enum target_kind kind_of(const nod_call *call)
     return call->run->target->kind;
 }
 
-static void body_begin(nod_call *call)
-{
-    static const struct str arrays[] = { [TARGET_TOOL] = STR_INIT("content"),
-                                         [TARGET_RESOURCE] = STR_INIT("contents"),
-                                         [TARGET_PROMPT] = STR_INIT("messages") };
-    struct json_writer *w = &call->reply.w;
-
-    jw_object(w);
-    if (kind_of(call) == TARGET_PROMPT)
-        register_key(w, "description", call->target->description);
-    jw_plain_key(w, arrays[kind_of(call)]);
-    jw_array(w);
-}
-
 /* The writer, ready for one more block. NULL: no reply is possible here. */
 static struct json_writer *block_begin(nod_call *call)
 {
@@ -56,8 +42,16 @@ static struct json_writer *block_begin(nod_call *call)
     }
     if (call->stopped)
         return NULL;
-    if (!call->reply.blocks++)
-        body_begin(call);
+    if (!call->reply.blocks++) {
+        static const struct str arrays[] = { [TARGET_TOOL] = STR_INIT("content"),
+                                             [TARGET_RESOURCE] = STR_INIT("contents"),
+                                             [TARGET_PROMPT] = STR_INIT("messages") };
+        jw_object(w);
+        if (kind_of(call) == TARGET_PROMPT)
+            register_key(w, "description", call->target->description);
+        jw_plain_key(w, arrays[kind_of(call)]);
+        jw_array(w);
+    }
     jw_object(w);
     if (kind_of(call) == TARGET_PROMPT) {
         jw_key_str(w, STR("role"),
@@ -120,18 +114,6 @@ struct content { /* of a resource */
     size_t len;
 };
 
-static void write_content(nod_call *call, const struct content *c)
-{
-    struct json_writer *w = &call->reply.w;
-
-    jw_key_str(w, STR("uri"), c->uri);
-    register_key(w, "mimeType", c->mime_type);
-    if (c->text)
-        jw_key_str(w, STR("text"), *c->text);
-    else
-        write_bytes(call, "blob", c->bytes, c->len);
-}
-
 /* In a resource handler it is the content itself; elsewhere it is embedded. */
 static nod_status reply_content(nod_call *call, const char *uri, const char *mime_type,
                                 struct content *c)
@@ -155,7 +137,12 @@ static nod_status reply_content(nod_call *call, const char *uri, const char *mim
         jw_key(w, STR("resource"));
         jw_object(w);
     }
-    write_content(call, c);
+    jw_key_str(w, STR("uri"), c->uri);
+    register_key(w, "mimeType", c->mime_type);
+    if (c->text)
+        jw_key_str(w, STR("text"), *c->text);
+    else
+        write_bytes(call, "blob", c->bytes, c->len);
     if (!reading)
         jw_end(w);
     block_end(call);

@@ -25,11 +25,6 @@ void handler_defers(nod_call *call)
     }
 }
 
-static bool is_status(nod_status status)
-{
-    return status <= NOD_OK && status >= NOD_E_FAILED;
-}
-
 static bool has_news(const struct run *run)
 {
     return run->news.asks || run->step_done; /* a need, too, ends the run as a step does */
@@ -81,7 +76,7 @@ static nod_status judge(nod_call *call, nod_status status, struct str *body)
 {
     struct run *run = call->run;
 
-    if (!is_status(status)) {
+    if (status > NOD_OK || status < NOD_E_FAILED) {
         run_bug(run, "The %s " STR_FMT " returned %d, which is not a nod_status", call_what(call),
                 STR_ARG(call_name(call)), (int)status);
         return NOD_E_USAGE;
@@ -321,14 +316,6 @@ static nod_status check_replay(nod_call *call, struct ended first)
     return status;
 }
 
-/* It ended without a question, a step or a time, or at a limit, which only a run meets that learns
- * something: it is never run again. */
-static bool runs_once(const struct run *run, nod_status status)
-{
-    return (status != NOD_PENDING && run->journal_count == 0 && !run->news.first) ||
-           status == NOD_E_LIMIT;
-}
-
 /* --- one run --- */
 
 nod_status handler_run(nod_call *call, struct str *body)
@@ -338,7 +325,11 @@ nod_status handler_run(nod_call *call, struct str *body)
         return run_fail(call->run, NOD_E_INVALID, NULL,
                         STR("The arguments have a NUL character in them, which no text may have"));
     nod_status status = run_once(call, body);
-    if (call->local->replay_check && !call->run->bug.at && !runs_once(call->run, status))
+    if (call->local->replay_check && !call->run->bug.at &&
+        /* Otherwise it ended without a question, a step or a time, or at a limit, which only a run
+         * meets that learns something: it is never run again. */
+        !((status != NOD_PENDING && call->run->journal_count == 0 && !call->run->news.first) ||
+          status == NOD_E_LIMIT))
         status = check_replay(call, (struct ended){ status, *body });
     if (status != NOD_OK)
         *body = STR_NONE;

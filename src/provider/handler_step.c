@@ -76,11 +76,6 @@ void step_error(struct nod_step_run *step, struct str text)
     step->error = text;
 }
 
-static bool is_status(nod_status status)
-{
-    return status <= NOD_OK && status >= NOD_E_FAILED;
-}
-
 static nod_status give_back(nod_call *call, const struct entry *entry, const nod_json **result)
 {
     struct json *content = entry->content.len ? call_parse(call, entry->content) : NULL;
@@ -112,19 +107,6 @@ static struct str failure_text(nod_call *call, struct str message)
     return call_json(call, failure);
 }
 
-static void say_it_was_done(nod_call *call, struct str key, nod_status status)
-{
-    struct run *run = call->run;
-
-    run_fail(run, status, NULL,
-             arena_fmt(
-                 &run->arena,
-                 "The step '" STR_FMT
-                 "' was done, but its result is larger than the journal of a call may be. " STR_FMT,
-                 STR_ARG(key), STR_ARG(run->fault.message)));
-    call->broken = status; /* the handler must not be run again */
-}
-
 static nod_status do_it(nod_call *call, struct str key, const struct step_spec *spec)
 {
     struct nod_step_run step = { .call = call, .answer = spec->answer };
@@ -139,7 +121,7 @@ static nod_status do_it(nod_call *call, struct str key, const struct step_spec *
         call->local->stepped(call->local->stepped_data, step.key);
     call->step = step_now = NULL;
     call->stopped = true;
-    if (!is_status(status) || status == NOD_PENDING) {
+    if (status > NOD_OK || status < NOD_E_FAILED || status == NOD_PENDING) {
         run_bug(call->run,
                 "The step '" STR_FMT "' of " STR_FMT
                 " returned %d: a step ends with NOD_OK or an error",
@@ -150,8 +132,17 @@ static nod_status do_it(nod_call *call, struct str key, const struct step_spec *
         status = NOD_E_FAILED;
     status = run_step_done(call->run, key, status,
                            status == NOD_OK ? step.result : failure_text(call, step.error));
-    if (status != NOD_PENDING)
-        say_it_was_done(call, key, status);
+    if (status != NOD_PENDING) {
+        struct run *run = call->run;
+        run_fail(
+            run, status, NULL,
+            arena_fmt(
+                &run->arena,
+                "The step '" STR_FMT
+                "' was done, but its result is larger than the journal of a call may be. " STR_FMT,
+                STR_ARG(key), STR_ARG(run->fault.message)));
+        call->broken = status; /* the handler must not be run again */
+    }
     return status;
 }
 
@@ -179,14 +170,12 @@ nod_status nod_step_with(nod_call *call, const char *key, nod_step_fn *fn, void 
                          const nod_json **result, const struct nod_step_opts *given)
 {
     struct nod_step_opts opts;
-    nod_status status;
     bool ended;
 
     OPTS_READ(opts, given);
     if (result)
         *result = NULL;
-    if (!call_may_ask(call, "nod_step", &status))
-        return status;
+    NOD_TRY(call_may_ask(call, "nod_step"));
     if (!key || !*key || !fn) {
         run_bug(call->run, "The %s " STR_FMT " calls nod_step without a key or a function",
                 call_what(call), STR_ARG(call_name(call)));
@@ -203,16 +192,14 @@ nod_status nod_step_with(nod_call *call, const char *key, nod_step_fn *fn, void 
 
 nod_status nod_now(nod_call *call, int64_t *ms)
 {
-    nod_status status;
-
     *ms = 0;
-    return call_may_ask(call, "nod_now", &status) ? run_now(call->run, ms) : status;
+    NOD_TRY(call_may_ask(call, "nod_now"));
+    return run_now(call->run, ms);
 }
 
 nod_status nod_random(nod_call *call, uint64_t *bits)
 {
-    nod_status status;
-
     *bits = 0;
-    return call_may_ask(call, "nod_random", &status) ? run_random(call->run, bits) : status;
+    NOD_TRY(call_may_ask(call, "nod_random"));
+    return run_random(call->run, bits);
 }

@@ -12,21 +12,6 @@
 
 static const char replacement[] = "\xEF\xBF\xBD";
 
-static size_t good_prefix(struct str text)
-{
-    if (!text.len)
-        return 0;
-    const char *at = text.at, *end = at + text.len;
-
-    while ((at = utf8_plain(at, end)) < end) {
-        size_t n = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
-        if (!n)
-            break;
-        at += n;
-    }
-    return (size_t)(at - text.at);
-}
-
 /* Nearly every text is. The bytes are checked eight at a time; the last eight may overlap. */
 static bool is_ascii(struct str text)
 {
@@ -51,7 +36,7 @@ struct str text_clean(struct arena *arena, struct str text)
 {
     if (is_ascii(text))
         return text;
-    size_t good = good_prefix(text), used = 0;
+    size_t good = utf8_good(text), used = 0;
 
     if (good == text.len)
         return text;
@@ -69,7 +54,7 @@ struct str text_clean(struct arena *arena, struct str text)
         memcpy(clean + used, replacement, sizeof(replacement) - 1);
         used += sizeof(replacement) - 1;
         text = str_skip(text, 1);
-        good = good_prefix(text);
+        good = utf8_good(text);
     }
     clean[used] = '\0';
     return str_n(clean, used);

@@ -218,30 +218,6 @@ static void emit_nothing(struct run *run, const struct notice *notice)
     (void)notice;
 }
 
-/* For a call whose target belongs to another provider, or is not known. */
-static void stand_in(struct face *face, const struct target *target, struct str name)
-{
-    if (target)
-        face->target.base = *target;
-    else
-        face->target.base = (struct target){ .kind = TARGET_TOOL, .name = name };
-    face->call.target = &face->target;
-}
-
-static void light_init(nod_hook_run *hook, struct run *run, const struct hook_view *view)
-{
-    struct arena *arena = &run->arena;
-
-    arena_init(arena, HOOK_RUN_BYTES);
-    run->call_id = arena_str(arena, view->call_id);
-    run->principal = arena_str(arena, view->principal);
-    run->uri = arena_str(arena, view->uri);
-    run->args = view->args.len ? json_parse(arena, arena_str(arena, view->args), NULL, NULL)
-                               : json_new_object(arena);
-    run->target = hook_target(hook);
-    run->emit = emit_nothing;
-}
-
 nod_call *nod_hook_call(nod_hook_run *hook)
 {
     struct face *face = face_of(hook);
@@ -254,8 +230,16 @@ nod_call *nod_hook_call(nod_hook_run *hook)
     hook_look(hook, &view);
     struct run *run = hook_run(hook);
     if (!run) {
+        struct arena *arena = &face->light.arena;
         run = &face->light;
-        light_init(hook, run, &view);
+        arena_init(arena, HOOK_RUN_BYTES);
+        run->call_id = arena_str(arena, view.call_id);
+        run->principal = arena_str(arena, view.principal);
+        run->uri = arena_str(arena, view.uri);
+        run->args = view.args.len ? json_parse(arena, arena_str(arena, view.args), NULL, NULL)
+                                  : json_new_object(arena);
+        run->target = hook_target(hook);
+        run->emit = emit_nothing;
     }
     local_call_init(&face->call, local, run);
     face->called = true;
@@ -265,8 +249,15 @@ nod_call *nod_hook_call(nod_hook_run *hook)
         face->call.mute = "a hook that is not at gate";
     else if (!face->hook->named)
         face->call.mute = "a hook that has no .name, which its keys are made of";
-    if (!target || target->provider != &local->provider)
-        stand_in(face, target, arena_str(hook_arena(hook), view.target));
+    if (!target || target->provider != &local->provider) {
+        /* It belongs to another provider, or is not known. */
+        if (target)
+            face->target.base = *target;
+        else
+            face->target.base = (struct target){ .kind = TARGET_TOOL,
+                                                 .name = arena_str(hook_arena(hook), view.target) };
+        face->call.target = &face->target;
+    }
     if (!run->target)
         run->target = &face->target.base;
     return &face->call;

@@ -83,6 +83,9 @@ void register_row(void *out, size_t room, const void *table, size_t index, size_
  * logged. */
 bool register_text(struct local_target *t, const char *what, const char *name, const char *field,
                    const char *text, size_t max, struct str *out);
+/* Ends the listing of a target, and keeps it. Finishes the buffer. False: it is too large, or not
+ * UTF-8. */
+bool register_listing(struct local_target *t, struct json_writer *w, struct buf *out);
 /* Writes key and text, if there is a text. */
 void register_key(struct json_writer *w, const char *key, struct str text);
 /* Compiles a schema. NULL: it is not one, and that is logged. */

@@ -34,17 +34,12 @@ void register_row(void *out, size_t room, const void *table, size_t index, size_
     opts_read(out, room, (const char *)table + index * row_size, row_size);
 }
 
-static bool is_utf8(struct str text)
+bool register_listing(struct local_target *t, struct json_writer *w, struct buf *out)
 {
-    const char *at = text.at, *end = text.at + text.len;
-
-    while (at < end) {
-        size_t n = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
-        if (!n)
-            return false;
-        at += n;
-    }
-    return true;
+    jw_end(w);
+    t->base.descriptor = json_writer_done(w) ? arena_str(&t->arena, buf_str(out)) : STR_NONE;
+    buf_finish(out);
+    return t->base.descriptor.at != NULL;
 }
 
 bool register_text(struct local_target *t, const char *what, const char *name, const char *field,
@@ -65,7 +60,7 @@ bool register_text(struct local_target *t, const char *what, const char *name, c
         register_refuse(what, name, NOD_E_USAGE, "its %s is longer than %zu bytes", field, max);
         return false;
     }
-    if (!is_utf8(given)) {
+    if (!utf8_valid(given)) {
         register_refuse(what, name, NOD_E_USAGE, "its %s is not UTF-8", field);
         return false;
     }

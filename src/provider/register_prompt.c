@@ -94,12 +94,10 @@ static bool write_descriptor(struct local_target *t, const nod_prompt *p)
     register_key(&w, "description", t->description);
     if (t->argument_count)
         write_arguments(&w, t, p);
-    jw_end(&w);
-    t->base.descriptor = json_writer_done(&w) ? arena_str(&t->arena, buf_str(&out)) : STR_NONE;
-    buf_finish(&out);
-    if (!t->base.descriptor.at)
-        register_refuse("prompt", p->name, NOD_E_USAGE, "its listing is too large, or not UTF-8");
-    return t->base.descriptor.at != NULL;
+    if (register_listing(t, &w, &out))
+        return true;
+    register_refuse("prompt", p->name, NOD_E_USAGE, "its listing is too large, or not UTF-8");
+    return false;
 }
 
 static struct local_target *prompt_build(struct local *local, const void *table, size_t index,

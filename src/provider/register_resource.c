@@ -88,10 +88,7 @@ static bool write_descriptor(struct local_target *t, struct str name, bool title
         jw_key_str(&w, STR("title"), t->base.title);
     register_key(&w, "description", t->description);
     register_key(&w, "mimeType", t->mime_type);
-    jw_end(&w);
-    t->base.descriptor = json_writer_done(&w) ? arena_str(&t->arena, buf_str(&out)) : STR_NONE;
-    buf_finish(&out);
-    return t->base.descriptor.at != NULL;
+    return register_listing(t, &w, &out);
 }
 
 static bool resource_texts(struct local_target *t, const nod_resource *r)

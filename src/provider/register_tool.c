@@ -111,11 +111,6 @@ static struct json *tool_input(struct local_target *t, const nod_tool *tool)
     return closed(t, tool, schema);
 }
 
-static bool is_object_schema(const struct json *schema)
-{
-    return str_eq(json_get_str(schema, STR("type")), STR("object"));
-}
-
 /* The getters can read all arguments that fit: numbers are in their range, and no choice occurs
  * twice. */
 static struct schema *input_schema(struct local_target *t, const nod_tool *tool,
@@ -123,7 +118,7 @@ static struct schema *input_schema(struct local_target *t, const nod_tool *tool,
 {
     if (!schema)
         return NULL;
-    if (!is_object_schema(schema)) {
+    if (!str_eq(json_get_str(schema, STR("type")), STR("object"))) {
         register_refuse("tool", tool->name, NOD_E_BAD_SCHEMA,
                         "its input schema must say \"type\": \"object\" at the top");
         return NULL;
@@ -203,7 +198,8 @@ static void warn_of_secrets(const char *name, const struct json *input)
                  LOG_CSTR("tool", name), LOG_STR("argument", field));
 }
 
-/* Any schema. Clients of the 2025 era are shown it only if it is of an object (mcp/wire/revision.c). */
+/* Any schema. Clients of the 2025 era are shown it only if it is of an object
+ * (mcp/wire/revision.c). */
 static struct schema *output_schema(struct local_target *t, const nod_tool *tool,
                                     const struct json *schema)
 {
@@ -254,11 +250,7 @@ static bool write_descriptor(struct local_target *t, const nod_tool *tool, const
     write_annotations(&w, t, tool);
     if (meta)
         jw_key_value(&w, STR("_meta"), meta);
-    jw_end(&w);
-    bool fine = json_writer_done(&w);
-    t->base.descriptor = fine ? arena_str(&t->arena, buf_str(&out)) : STR_NONE;
-    buf_finish(&out);
-    return t->base.descriptor.at != NULL;
+    return register_listing(t, &w, &out);
 }
 
 static bool tool_texts(struct local_target *t, const nod_tool *tool)

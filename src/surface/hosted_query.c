@@ -8,20 +8,9 @@
 #include "surface/api.h"
 #include "surface/hosted.h"
 
-static bool is_text(struct str text)
-{
-    for (const char *at = text.at, *end = text.at + text.len; at < end;) {
-        size_t len = (unsigned char)*at < 0x80 ? (*at != 0) : utf8_sequence(at, end);
-        if (!len)
-            return false;
-        at += len;
-    }
-    return true;
-}
-
 static bool decode(struct arena *arena, struct str from, struct str *to)
 {
-    return api_decode(arena, from, to) && is_text(*to);
+    return api_decode(arena, from, to) && utf8_valid(*to);
 }
 
 bool hosted_read_query(struct arena *arena, struct str query, struct hosted_param *members,

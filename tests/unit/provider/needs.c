@@ -58,10 +58,7 @@ static int setup_checked(void **state)
 
 static nod_status pin(nod_call *call, struct str *value)
 {
-    nod_status status;
-
-    if (!call_may_ask(call, "pin", &status))
-        return status;
+    NOD_TRY(call_may_ask(call, "pin"));
     return call_need(call, &(struct need_spec){ .source = STR("vault"), .name = STR("pin") },
                      value);
 }
