@@ -61,17 +61,6 @@ static bool wants_text(const struct http_request *http, const struct route *path
     return !path && !is_unknown_api(http, path) && str_find(accept, STR("json")) < 0;
 }
 
-static void write_refusal(struct buf *body, struct str why)
-{
-    struct json_writer w;
-
-    json_writer_init(&w, body);
-    jw_object(&w);
-    jw_key(&w, STR("error"));
-    jw_str(&w, why);
-    jw_end(&w);
-}
-
 enum http_verdict admit_refuse(struct front *front, const struct http_request *http,
                                const struct route *path, struct http_ruling *ruling, int status,
                                struct str why)
@@ -94,7 +83,11 @@ enum http_verdict admit_refuse(struct front *front, const struct http_request *h
     } else if (problem) {
         front_problem(&front->refusal, status, why);
     } else {
-        write_refusal(&front->refusal, why);
+        struct json_writer w;
+        json_writer_init(&w, &front->refusal);
+        jw_object(&w);
+        jw_key_str(&w, STR("error"), why);
+        jw_end(&w);
     }
     ruling->body = buf_str(&front->refusal);
     return answer(ruling, status, STR("Content-Type"), type);
@@ -175,14 +168,10 @@ void front_problem(struct buf *body, int status, struct str why)
 
     json_writer_init(&w, body);
     jw_object(&w);
-    jw_key(&w, STR("type"));
-    jw_str(&w, STR("about:blank"));
-    jw_key(&w, STR("title"));
-    jw_str(&w, str_of(http1_reason(status)));
-    jw_key(&w, STR("status"));
-    jw_i64(&w, status);
-    jw_key(&w, STR("detail"));
-    jw_str(&w, why);
+    jw_key_str(&w, STR("type"), STR("about:blank"));
+    jw_key_str(&w, STR("title"), str_of(http1_reason(status)));
+    jw_key_i64(&w, STR("status"), status);
+    jw_key_str(&w, STR("detail"), why);
     jw_end(&w);
 }
 

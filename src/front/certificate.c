@@ -13,14 +13,6 @@
 #include "front/front_inside.h"
 #include "net/tls.h"
 
-static void warn_of_readers(const char *file)
-{
-    struct stat facts;
-
-    if (stat(file, &facts) == 0 && facts.st_mode & (S_IRGRP | S_IROTH))
-        LOG_WARN("the private key can be read by others; chmod 600 it", LOG_CSTR("path", file));
-}
-
 /* NULL, logged: they cannot be used. */
 static struct tls_context *load(const struct front_opts *opts)
 {
@@ -34,7 +26,9 @@ static struct tls_context *load(const struct front_opts *opts)
                   LOG_CSTR("key", key), LOG_CSTR("why", why));
         return NULL;
     }
-    warn_of_readers(key);
+    struct stat facts;
+    if (stat(key, &facts) == 0 && facts.st_mode & (S_IRGRP | S_IROTH))
+        LOG_WARN("the private key can be read by others; chmod 600 it", LOG_CSTR("path", key));
     return context;
 }
 

@@ -34,21 +34,16 @@ static bool is_origin(struct str text)
     return true;
 }
 
-static void write_read(struct front *front, struct buf *out)
-{
-    buf_clear(out);
-    for (size_t i = 0; i < front->read_count; i++)
-        buf_fmt(out, STR_FMT ", ", STR_ARG(front->read[i]));
-    buf_add(out, STR(CORS_READ));
-}
-
 /* Called before any request comes, and again when a module has named more headers. */
 static bool write_lines(struct front *front)
 {
     const struct origin_rules *rules = &front->origins;
     struct str *lines = arena_alloc(&front->texts, (rules->origin_count + 1) * sizeof(*lines));
 
-    write_read(front, &front->allowed);
+    buf_clear(&front->allowed);
+    for (size_t i = 0; i < front->read_count; i++)
+        buf_fmt(&front->allowed, STR_FMT ", ", STR_ARG(front->read[i]));
+    buf_add(&front->allowed, STR(CORS_READ));
     for (size_t i = 0; lines && i < rules->origin_count; i++)
         lines[i] = arena_fmt(&front->texts,
                              "Access-Control-Allow-Origin: " STR_FMT "\r\n"

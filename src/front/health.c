@@ -17,12 +17,6 @@
 
 enum { HEALTH_BODY_MAX = 1024 }; /* bytes of an answer */
 
-static void write_pair(struct json_writer *w, struct str key, struct str value)
-{
-    jw_key(w, key);
-    jw_str(w, value);
-}
-
 static bool is_ready(const struct front *front, struct str *why)
 {
     *why = STR("the server is shutting down");
@@ -58,11 +52,11 @@ static void say_ready(const struct front_request *request, void *data)
     buf_init(&body, HEALTH_BODY_MAX);
     json_writer_init(&w, &body);
     jw_object(&w);
-    write_pair(&w, STR("status"), ready ? STR("ready") : STR("not ready"));
+    jw_key_str(&w, STR("status"), ready ? STR("ready") : STR("not ready"));
     if (front->opts.engine)
-        write_pair(&w, STR("store"), str_of(engine_store(front->opts.engine)->ops->name));
+        jw_key_str(&w, STR("store"), str_of(engine_store(front->opts.engine)->ops->name));
     if (!ready)
-        write_pair(&w, STR("why"), why);
+        jw_key_str(&w, STR("why"), why);
     jw_end(&w);
     reply(request->exchange, ready ? 200 : 503, buf_str(&body));
     buf_finish(&body);

@@ -26,8 +26,7 @@ static void record_put(struct signin_op *op, bool used, uint64_t version, store_
     json_writer_init(&w, &record);
     jw_object(&w);
     holder_write(&w, &op->holder);
-    jw_key(&w, STR("used"));
-    jw_bool(&w, used);
+    jw_key_bool(&w, STR("used"), used);
     jw_end(&w);
     digest_hex(&op->digest, hex);
     store->ops->put(store, LINK_KIND, str_n(hex, DIGEST_HEX_LEN), buf_str(&record),

@@ -79,21 +79,6 @@ struct str front_way_in(const struct front *front)
 
 /* --- /login/{link} --- */
 
-static struct str write_in(struct buf *body, const struct signin_op *op)
-{
-    const struct principal *principal = holder_principal(op->front, &op->holder);
-    struct json_writer w;
-
-    json_writer_init(&w, body);
-    jw_object(&w);
-    jw_key(&w, STR("key"));
-    jw_str(&w, id_str(&op->secret));
-    jw_key(&w, STR("principal"));
-    jw_str(&w, principal ? principal->name : STR_NONE);
-    jw_end(&w);
-    return buf_str(body);
-}
-
 static void say_in(struct signin_op *op, nod_status status)
 {
     struct arena arena;
@@ -109,7 +94,14 @@ static void say_in(struct signin_op *op, nod_status status)
             { STR("Content-Type"), STR("application/json") },
             { STR("Clear-Site-Data"), STR("\"cache\"") },
         };
-        http_reply(op->exchange, 200, headers, 3, write_in(&body, op));
+        const struct principal *principal = holder_principal(op->front, &op->holder);
+        struct json_writer w;
+        json_writer_init(&w, &body);
+        jw_object(&w);
+        jw_key_str(&w, STR("key"), id_str(&op->secret));
+        jw_key_str(&w, STR("principal"), principal ? principal->name : STR_NONE);
+        jw_end(&w);
+        http_reply(op->exchange, 200, headers, 3, buf_str(&body));
         buf_finish(&body);
         arena_finish(&arena);
         op->exchange = NULL;
@@ -279,8 +271,7 @@ static void say_link(struct signin_op *op, nod_status status)
         jw_str(&w, front_link(op->front,
                               arena_fmt(&arena, "/login/" STR_FMT, STR_ARG(id_str(&op->secret))),
                               &arena));
-        jw_key(&w, STR("seconds"));
-        jw_i64(&w, op->front->signins->times.link_ms / 1000);
+        jw_key_i64(&w, STR("seconds"), op->front->signins->times.link_ms / 1000);
         jw_end(&w);
         http_reply_json(op->exchange, 200, buf_str(&body));
         buf_finish(&body);
@@ -364,36 +355,17 @@ void front_start_link(struct front *front, void (*told)(void *data, struct str u
     link_make(op);
 }
 
+#define BY(what) .who = ROLES_ALL, .what = true, .fetch_site = true
 static const struct route routes[] = {
-    { .method = STR_INIT("GET"),
-      .pattern = STR_INIT("/login/{link}"),
-      .anyone = true,
-      .page = true,
+    { STR_INIT("GET"), STR_INIT("/login/{link}"), .anyone = true, .page = true,
       .handle = open_link },
-    { .method = STR_INIT("POST"),
-      .pattern = STR_INIT("/login/{link}"),
-      .anyone = true,
-      .page = true,
+    { STR_INIT("POST"), STR_INIT("/login/{link}"), .anyone = true, .page = true,
       .handle = use_link },
-    { .method = STR_INIT("POST"),
-      .pattern = STR_INIT("/api/login"),
-      .who = ROLES_ALL,
-      .credential = true,
-      .fetch_site = true,
-      .handle = log_in },
-    { .method = STR_INIT("POST"),
-      .pattern = STR_INIT("/api/login-link"),
-      .who = ROLES_ALL,
-      .credential = true,
-      .fetch_site = true,
-      .handle = make_link },
-    { .method = STR_INIT("POST"),
-      .pattern = STR_INIT("/api/logout"),
-      .who = ROLES_ALL,
-      .cookie = true,
-      .fetch_site = true,
-      .handle = log_out },
+    { STR_INIT("POST"), STR_INIT("/api/login"), BY(credential), .handle = log_in },
+    { STR_INIT("POST"), STR_INIT("/api/login-link"), BY(credential), .handle = make_link },
+    { STR_INIT("POST"), STR_INIT("/api/logout"), BY(cookie), .handle = log_out },
 };
+#undef BY
 
 bool login_open(struct front *front)
 {

@@ -220,12 +220,6 @@ struct metrics_port {
     struct str host;
 };
 
-static bool is_browser(const struct http_request *request)
-{
-    return http_header(request, STR("Origin")).len ||
-           http_header(request, STR("Sec-Fetch-Site")).len;
-}
-
 /* A page whose owner has pointed its name here is of our own origin to its browser, which then says
  * neither of the two above. */
 static bool host_ok(const struct metrics_port *port, const struct http_request *request)
@@ -247,7 +241,7 @@ static void on_request(struct http_exchange *exchange, const struct http_request
     const struct metrics_port *port = data;
     bool reads = str_eq(request->method, STR("GET")) || str_eq(request->method, STR("HEAD"));
 
-    if (is_browser(request))
+    if (http_header(request, STR("Origin")).len || http_header(request, STR("Sec-Fetch-Site")).len)
         http_reply_json(exchange, 403, STR("{\"error\":\"Not for browsers.\"}"));
     else if (!host_ok(port, request))
         http_reply_json(

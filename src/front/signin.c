@@ -114,16 +114,12 @@ void holder_write(struct json_writer *w, const struct holder *holder)
     char hex[DIGEST_HEX_LEN + 1];
 
     digest_hex(&holder->token, hex);
-    jw_key(w, STR("version"));
-    jw_i64(w, SIGNIN_RECORD_VERSION);
-    jw_key(w, STR("holder"));
-    jw_i64(w, holder->kind);
-    jw_key(w, STR("name"));
-    jw_str(w, holder_name(holder));
+    jw_key_i64(w, STR("version"), SIGNIN_RECORD_VERSION);
+    jw_key_i64(w, STR("holder"), holder->kind);
+    jw_key_str(w, STR("name"), holder_name(holder));
     if (holder->kind != HOLDER_TOKEN)
         return;
-    jw_key(w, STR("token"));
-    jw_str(w, str_n(hex, DIGEST_HEX_LEN));
+    jw_key_str(w, STR("token"), str_n(hex, DIGEST_HEX_LEN));
 }
 
 bool holder_read(const struct json *record, struct holder *holder)
@@ -263,12 +259,9 @@ static bool record_write(struct buf *out, const struct signin_op *op, int64_t wr
     json_writer_init(&w, out);
     jw_object(&w);
     holder_write(&w, &op->holder);
-    jw_key(&w, STR("cookie"));
-    jw_str(&w, str_n(hex, DIGEST_HEX_LEN));
-    jw_key(&w, STR("until"));
-    jw_i64(&w, op->until_ms);
-    jw_key(&w, STR("written"));
-    jw_i64(&w, written_ms);
+    jw_key_str(&w, STR("cookie"), str_n(hex, DIGEST_HEX_LEN));
+    jw_key_i64(&w, STR("until"), op->until_ms);
+    jw_key_i64(&w, STR("written"), written_ms);
     jw_end(&w);
     return json_writer_done(&w);
 }

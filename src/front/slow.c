@@ -101,16 +101,6 @@ static struct address *address_at(struct slow *slow, const char key[SLOW_KEY_LEN
     return address;
 }
 
-static void say(const struct front *front, const struct http_request *http)
-{
-    char text[PEER_TEXT_MAX];
-    struct peer client;
-
-    address_of(front->proxies, front->proxy_count, http, &client);
-    LOG_WARN("many failed attempts to get in; further ones are answered slowly",
-             LOG_STR("address", peer_text(&client, text)), LOG_INT("attempts", SLOW_FREE));
-}
-
 int64_t slow_failed(struct front *front, const struct http_request *http)
 {
     struct slow *slow = front->slow;
@@ -122,8 +112,13 @@ int64_t slow_failed(struct front *front, const struct http_request *http)
     key_of(front, http, key);
     struct address *address = address_at(slow, key);
     address->last_ms = now;
-    if (++address->count == SLOW_FREE)
-        say(front, http);
+    if (++address->count == SLOW_FREE) {
+        char text[PEER_TEXT_MAX];
+        struct peer client;
+        address_of(front->proxies, front->proxy_count, http, &client);
+        LOG_WARN("many failed attempts to get in; further ones are answered slowly",
+                 LOG_STR("address", peer_text(&client, text)), LOG_INT("attempts", SLOW_FREE));
+    }
     if (address->count <= SLOW_FREE)
         return 0;
     unsigned doublings = address->count - SLOW_FREE - 1;
@@ -171,16 +166,6 @@ static void held_over(void *data)
     held_free(held);
 }
 
-static void keep_texts(struct held *held, const struct http_ruling *ruling)
-{
-    held->ruling = *ruling;
-    held->ruling.body = arena_str(&held->arena, ruling->body);
-    for (size_t i = 0; i < ruling->header_count; i++) {
-        held->ruling.headers[i].name = arena_str(&held->arena, ruling->headers[i].name);
-        held->ruling.headers[i].value = arena_str(&held->arena, ruling->headers[i].value);
-    }
-}
-
 static void too_many(struct front *front, struct http_exchange *exchange,
                      const struct http_request *http)
 {
@@ -213,7 +198,12 @@ void slow_answer(struct front *front, struct http_exchange *exchange,
     held->exchange = exchange;
     memcpy(held->key, key, SLOW_KEY_LEN);
     arena_init(&held->arena, SLOW_TEXT_MAX);
-    keep_texts(held, ruling);
+    held->ruling = *ruling;
+    held->ruling.body = arena_str(&held->arena, ruling->body);
+    for (size_t i = 0; i < ruling->header_count; i++) {
+        held->ruling.headers[i].name = arena_str(&held->arena, ruling->headers[i].name);
+        held->ruling.headers[i].value = arena_str(&held->arena, ruling->headers[i].value);
+    }
     address->held++;
     slow->held_count++;
     list_append(&slow->held, &held->link);

@@ -26,11 +26,6 @@ static const struct str kinds[] = { STR_INIT("signin"), STR_INIT("link") };
 
 static void begin(void *data);
 
-static void try_again(struct front *front)
-{
-    timer_set(front->opts.loop, &front->signins->sweep.again, SWEEP_AGAIN_MS, begin, front);
-}
-
 /* Everything was looked at, and what had to go is gone. */
 static void finish_if_done(struct front *front)
 {
@@ -43,7 +38,7 @@ static void finish_if_done(struct front *front)
                  LOG_INT("count", sweep->count));
     sweep->busy = false;
     if (sweep->failed)
-        try_again(front);
+        timer_set(front->opts.loop, &front->signins->sweep.again, SWEEP_AGAIN_MS, begin, front);
     else if (sweep->stale)
         begin(front);
 }

@@ -104,6 +104,25 @@ void api_reply(struct http_exchange *exchange, const struct json_writer *w, stru
     buf_finish(body);
 }
 
+void api_key_str_or_null(struct json_writer *w, struct str key, struct str text)
+{
+    jw_key(w, key);
+    if (text.len)
+        jw_str(w, text);
+    else
+        jw_null(w);
+}
+
+void api_write_answer(struct json_writer *w, const struct ask_record *ask)
+{
+    jw_key(w, STR("answer"));
+    jw_object(w);
+    api_key_str_or_null(w, STR("action"), ask_action(ask->state)); /* null: nobody answered */
+    jw_key_str(w, STR("by"), ask->by);
+    jw_key_str(w, STR("via"), ask_via_shown(ask->via));
+    jw_key_time(w, STR("at"), ask->ended_ms);
+}
+
 /* --- times --- */
 
 void api_key_time_or_null(struct json_writer *w, struct str key, int64_t ms)
@@ -271,5 +290,15 @@ bool api_query(const struct front_request *request, struct arena *arena, struct 
         }
         param->given = true;
     }
+    return true;
+}
+
+bool api_limit(const struct api_param *param, size_t *limit)
+{
+    int64_t wanted = API_PAGE_USUAL;
+
+    if (param->given && (!str_to_i64(param->value, &wanted) || wanted < 1 || wanted > API_PAGE_MAX))
+        return false;
+    *limit = (size_t)wanted;
     return true;
 }

@@ -41,19 +41,11 @@ static void disconnect(struct owned *owned, struct str called, struct str princi
     accounts_revoke(owned->shown.inbox->opts.accounts, id, principal, owned_ended, owned);
 }
 
-static const struct owned_kind accounts = {
+const struct owned_kind owned_accounts = {
+    .path = STR_INIT("/api/credentials"),
+    .path_of_one = STR_INIT("/api/credentials/{id}"),
     .list = list,
     .end = disconnect,
     .none = STR_INIT("There is no such connected account."),
     .unsure = STR_INIT(STORE_AWAY ". The account may still be connected."),
 };
-
-void credentials_serve(const struct front_request *request, void *data)
-{
-    owned_serve_list(&accounts, request, data);
-}
-
-void credentials_serve_revoke(const struct front_request *request, void *data)
-{
-    owned_serve_end(&accounts, request, data);
-}

@@ -129,19 +129,6 @@ struct str events_id(const struct events *events, uint64_t number, char text[EVE
     return str_n(text, len > 0 ? (size_t)len : 0);
 }
 
-static void past_add(struct events *events, const struct changed *changed)
-{
-    size_t at = (events->past_first + events->past_count) % EVENTS_PAST_MAX;
-
-    if (events->past_count == EVENTS_PAST_MAX) { /* the oldest goes, and its whole event with it */
-        events->oldest = events->past[events->past_first].number;
-        events->past_first = (events->past_first + 1) % EVENTS_PAST_MAX;
-        events->past_count--;
-    }
-    events->past[at] = (struct past){ events->number, changed->ask, changed->owner };
-    events->past_count++;
-}
-
 bool events_since(const struct events *events, uint64_t number, struct id *ids, size_t *count)
 {
     struct map seen;
@@ -291,7 +278,15 @@ static void make_event(struct events *events)
             ids[reads++] = changed->ask;
         else
             making->gone[making->gone_count++] = *changed;
-        past_add(events, changed);
+        size_t at = (events->past_first + events->past_count) % EVENTS_PAST_MAX;
+        if (events->past_count == EVENTS_PAST_MAX) {
+            /* The oldest goes, and its whole event with it. */
+            events->oldest = events->past[events->past_first].number;
+            events->past_first = (events->past_first + 1) % EVENTS_PAST_MAX;
+            events->past_count--;
+        }
+        events->past[at] = (struct past){ events->number, changed->ask, changed->owner };
+        events->past_count++;
     }
     events->number--;
     forget_changes(events);

@@ -31,11 +31,7 @@ static void write_grant(void *data, const struct grant *grant)
     jw_key_time(w, STR("createdAt"), grant->at_ms);
     api_key_time_or_null(w, STR("expiresAt"), grant->until_ms);
     jw_key_i64(w, STR("uses"), grant->uses);
-    jw_key(w, STR("sleeps"));
-    if (sleeps)
-        jw_str(w, str_of(sleeps));
-    else
-        jw_null(w);
+    api_key_str_or_null(w, STR("sleeps"), str_of(sleeps));
     jw_end(w);
 }
 
@@ -50,19 +46,11 @@ static void revoke(struct owned *owned, struct str id, struct str principal)
     grants_revoke(owned->shown.inbox->opts.engine, id, principal, owned_ended, owned);
 }
 
-static const struct owned_kind grants = {
+const struct owned_kind owned_grants = {
+    .path = STR_INIT("/api/grants"),
+    .path_of_one = STR_INIT("/api/grants/{id}"),
     .list = list,
     .end = revoke,
     .none = STR_INIT("There is no such remembered approval."),
     .unsure = STR_INIT(STORE_AWAY ". Nothing may have been revoked."),
 };
-
-void grants_serve(const struct front_request *request, void *data)
-{
-    owned_serve_list(&grants, request, data);
-}
-
-void grants_serve_revoke(const struct front_request *request, void *data)
-{
-    owned_serve_end(&grants, request, data);
-}

@@ -203,15 +203,6 @@ static void refuse_no_page(struct hosted_visit *visit)
 
 /* --- the ask --- */
 
-/* An ask whose answer is a person's yes to something, or decides in whose name things are done: a
- * link that anybody may hold is no yes. */
-static bool is_consent(const struct hosted_visit *visit)
-{
-    const struct ask_record *ask = &visit->ask;
-
-    return page_is_consent(visit->hosted->opts.engine, ask) || hosted_kind_of(ask)->signed_in;
-}
-
 static void refuse_link(struct hosted_visit *visit)
 {
     if (visit->half)
@@ -260,7 +251,10 @@ static void found(void *data, nod_status status, const struct store_reply *reply
         hosted_refuse(visit, 503, STR(STORE_AWAY "; try again."));
     else if (!seen || visit->arena.exhausted)
         not_there(visit);
-    else if (visit->by_link && is_consent(visit))
+    else if (visit->by_link && (page_is_consent(visit->hosted->opts.engine, &visit->ask) ||
+                                hosted_kind_of(&visit->ask)->signed_in))
+        /* The answer is a person's yes to something, or decides in whose name things are done: a
+         * link that anybody may hold is no yes. */
         refuse_link(visit);
     else if (elsewhere)
         /* What was done at another site by whoever was sent there from another browser is theirs,
@@ -478,22 +472,12 @@ static void page_serve(const struct front_request *request, void *data)
 
 static bool add_routes(struct hosted *hosted)
 {
+    /* The data are without HEAD: it may begin something. */
     const struct route routes[] = {
-        { .method = STR("GET"), .pattern = STR("/a/{token}"), .handle = page_serve },
-        { .method = STR("GET"),
-          .pattern = STR("/a/{token}/data"),
-          .who = ROLE_ANSWER,
-          .endless = true, /* without HEAD: it may begin something */
-          .handle = data_serve },
-        { .method = STR("POST"),
-          .pattern = STR("/a/{token}"),
-          .who = ROLE_ANSWER,
-          .wiped = true,
-          .handle = submit_serve },
-        { .method = STR("POST"),
-          .pattern = STR("/a/return"),
-          .who = ROLE_ANSWER,
-          .handle = return_serve },
+        { STR("GET"), STR("/a/{token}"), .handle = page_serve },
+        { STR("GET"), STR("/a/{token}/data"), ROLE_ANSWER, .endless = true, .handle = data_serve },
+        { STR("POST"), STR("/a/{token}"), ROLE_ANSWER, .wiped = true, .handle = submit_serve },
+        { STR("POST"), STR("/a/return"), ROLE_ANSWER, .handle = return_serve },
     };
 
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {

@@ -50,16 +50,6 @@ static struct str outcome_of(struct hosted_visit *visit)
 
 /* --- what the script is told --- */
 
-static void write_whose(struct hosted_visit *visit, struct json_writer *w)
-{
-    jw_key_str(w, STR("principal"), visit->ask.principal);
-    jw_key(w, STR("me"));
-    if (visit->by_link)
-        jw_null(w);
-    else
-        jw_str(w, visit->principal);
-}
-
 static void write_data(struct hosted_visit *visit, struct json_writer *w)
 {
     const struct hosted_opts *opts = hosted_opts(visit->hosted);
@@ -75,7 +65,8 @@ static void write_data(struct hosted_visit *visit, struct json_writer *w)
                                                  : ask_state_name(ask->state));
     jw_key_str(w, STR("outcome"), outcome_of(visit));
     jw_key_str(w, STR("id"), ask->id);
-    write_whose(visit, w);
+    jw_key_str(w, STR("principal"), ask->principal);
+    api_key_str_or_null(w, STR("me"), visit->by_link ? STR_NONE : visit->principal);
     jw_key_str(w, STR("tool"), tool && tool->title.len ? tool->title : ask->target);
     jw_key_str(w, STR("message"), ask->message);
     jw_key_bool(w, STR("consent"), ask->consent);

@@ -62,16 +62,12 @@ struct viewer viewer_of(const struct inbox *inbox, const struct front_request *r
     return (struct viewer){ inbox, request->principal, request->roles };
 }
 
-static bool is_for(const struct viewer *viewer, const struct ask_record *ask)
-{
-    return INBOX_KINDS & 1u << ask->kind && answerable_by(ask, viewer->principal, viewer->roles);
-}
-
 bool viewer_sees(const struct viewer *viewer, const struct ask_record *ask)
 {
     const struct inbox *inbox = viewer->inbox;
 
-    return is_for(viewer, ask) && engine_asks_on(inbox->opts.engine, ask, &inbox->surface);
+    return INBOX_KINDS & 1u << ask->kind && answerable_by(ask, viewer->principal, viewer->roles) &&
+           engine_asks_on(inbox->opts.engine, ask, &inbox->surface);
 }
 
 bool viewer_sees_all(const struct viewer *viewer, const struct ask_record *ask)
@@ -112,56 +108,19 @@ static void me_serve(const struct front_request *request, void *data)
 
 /* --- routes --- */
 
+/* Who answers, and everybody who has a role. */
+enum { PEOPLE = ROLE_ANSWER | ROLE_APPROVE, EVERYBODY = PEOPLE | ROLE_ASK };
+
 static const struct route routes[] = {
-    { .method = STR_INIT("GET"),
-      .pattern = STR_INIT("/api/me"),
-      .who = ROLE_ASK | ROLE_ANSWER | ROLE_APPROVE,
-      .handle = me_serve },
-    { .method = STR_INIT("GET"),
-      .pattern = STR_INIT("/api/elicitation"),
-      .who = ROLE_ANSWER | ROLE_APPROVE,
-      .handle = listing_serve },
-    { .method = STR_INIT("GET"),
-      .pattern = STR_INIT("/api/elicitation/{id}"),
-      .who = ROLE_ANSWER | ROLE_APPROVE,
+    { STR_INIT("GET"), STR_INIT("/api/me"), .who = EVERYBODY, .handle = me_serve },
+    { STR_INIT("GET"), STR_INIT("/api/openapi.json"), .who = EVERYBODY, .handle = openapi_serve },
+    { STR_INIT("GET"), STR_INIT("/api/elicitation"), .who = PEOPLE, .handle = listing_serve },
+    { STR_INIT("GET"), STR_INIT("/api/elicitation/{id}"), .who = PEOPLE,
       .handle = listing_serve_one },
-    { .method = STR_INIT("POST"),
-      .pattern = STR_INIT("/api/elicitation/{id}/resolve"),
-      .who = ROLE_ANSWER | ROLE_APPROVE,
+    { STR_INIT("POST"), STR_INIT("/api/elicitation/{id}/resolve"), .who = PEOPLE,
       .handle = resolve_serve },
-    { .method = STR_INIT("GET"),
-      .pattern = STR_INIT("/api/openapi.json"),
-      .who = ROLE_ASK | ROLE_ANSWER | ROLE_APPROVE,
-      .handle = openapi_serve },
-    { .method = STR_INIT("GET"),
-      .pattern = STR_INIT("/api/events"),
-      .who = ROLE_ANSWER | ROLE_APPROVE,
-      .endless = true,
+    { STR_INIT("GET"), STR_INIT("/api/events"), .who = PEOPLE, .endless = true,
       .handle = reader_serve },
-    { .method = STR_INIT("GET"),
-      .pattern = STR_INIT("/api/credentials"),
-      .who = ROLE_ANSWER | ROLE_APPROVE,
-      .handle = credentials_serve },
-    { .method = STR_INIT("DELETE"),
-      .pattern = STR_INIT("/api/credentials/{id}"),
-      .who = ROLE_ANSWER | ROLE_APPROVE,
-      .handle = credentials_serve_revoke },
-    { .method = STR_INIT("GET"),
-      .pattern = STR_INIT("/api/grants"),
-      .who = ROLE_ANSWER | ROLE_APPROVE,
-      .handle = grants_serve },
-    { .method = STR_INIT("DELETE"),
-      .pattern = STR_INIT("/api/grants/{id}"),
-      .who = ROLE_ANSWER | ROLE_APPROVE,
-      .handle = grants_serve_revoke },
-    { .method = STR_INIT("GET"),
-      .pattern = STR_INIT("/api/secrets"),
-      .who = ROLE_ANSWER | ROLE_APPROVE,
-      .handle = secrets_serve },
-    { .method = STR_INIT("DELETE"),
-      .pattern = STR_INIT("/api/secrets/{id}"),
-      .who = ROLE_ANSWER | ROLE_APPROVE,
-      .handle = secrets_serve_delete },
 };
 
 static bool add_routes(struct inbox *inbox)
@@ -173,7 +132,7 @@ static bool add_routes(struct inbox *inbox)
         if (!front_route(inbox->opts.front, &route))
             return false;
     }
-    return true;
+    return owned_routes(inbox) && page_routes(inbox);
 }
 
 struct inbox *inbox_create(const struct inbox_opts *opts)
@@ -188,8 +147,7 @@ struct inbox *inbox_create(const struct inbox_opts *opts)
     list_init(&inbox->search_turns);
     list_init(&inbox->tries);
     inbox->events = events_create(inbox);
-    if (!engine_add_surface(opts->engine, &inbox->surface) || !add_routes(inbox) ||
-        !page_routes(inbox)) {
+    if (!engine_add_surface(opts->engine, &inbox->surface) || !add_routes(inbox)) {
         events_destroy(inbox->events);
         mem_free(inbox);
         return NULL;

@@ -29,17 +29,22 @@ enum {
     INBOX_REQUESTS_MAX = 256,        /* requests of the API that wait for the store, in all */
     INBOX_ARENA_MAX = 24 << 20,      /* memory of one of them */
     INBOX_REPLY_MAX = 24 << 20,      /* bytes of its reply */
-    INBOX_PAGE_MAX = 200,            /* asks of one page of a list */
     INBOX_PAGE_BYTES = 8 << 20,      /* bytes of one, if it has more than one ask */
-    INBOX_PAGE_USUAL = 50,           /* asks of a page, if nobody says otherwise */
     INBOX_SCANS_MAX = 400,           /* pages of the store that one request looks through */
     INBOX_TEXT_SEARCH_MAX = 1000,    /* asks, from the first of a list, that are searched for `q` */
     INBOX_TEXT_SCAN_MAX = 8,         /* of them, that are read from the store at once */
     INBOX_ANSWER_TREE_MAX = 8 << 20, /* memory of the body of an answer, as a tree */
+    OWNED_KINDS = 3,                 /* kinds of owned records */
 };
 
 struct events;
 struct search;
+
+/* What the routes of one kind of owned records are given (owned.c). */
+struct owned_place {
+    struct inbox *inbox;
+    const struct owned_kind *kind;
+};
 
 struct inbox {
     struct surface surface; /* first */
@@ -51,7 +56,8 @@ struct inbox {
     struct list searches;         /* struct search, under way or waiting: search.c */
     struct list search_turns;     /* those that have their turn next */
     struct loop_last search_turn; /* the next turn */
-    struct list tries;            /* struct try_call: page_try.c */
+    struct owned_place owned[OWNED_KINDS];
+    struct list tries; /* struct try_call: page_try.c */
     size_t try_count;
 };
 
@@ -138,9 +144,6 @@ void search_end(struct search *search);
 void item_write(struct json_writer *w, const struct inbox *inbox, const struct shown_ask *shown,
                 bool all);
 
-/* Begins the member "answer": how the ask ended, by whom, where and when. */
-void item_write_answer(struct json_writer *w, const struct ask_record *ask);
-
 /* --- events.c --- */
 
 struct events *events_create(struct inbox *inbox);
@@ -170,6 +173,7 @@ struct owned {          /* one request */
 };
 
 struct owned_kind {
+    struct str path, path_of_one; /* of the list, and of one of them */
     /* Writes each record of this principal (empty: of all) to owned->w, then owned_listed(). */
     void (*list)(struct owned *owned, struct str principal, struct str cursor, size_t limit);
     /* Ends the one with this id, if it is this principal's (empty: anyone's); owned_ended(). */
@@ -178,18 +182,10 @@ struct owned_kind {
     struct str none, unsure;           /* what is said if there is none, or the store is away */
 };
 
-void owned_serve_list(const struct owned_kind *kind, const struct front_request *request,
-                      void *inbox);
-void owned_serve_end(const struct owned_kind *kind, const struct front_request *request,
-                     void *inbox);
+extern const struct owned_kind owned_accounts, owned_grants, owned_secrets;
+
+bool owned_routes(struct inbox *inbox);
 void owned_listed(void *data, nod_status status, struct str cursor);
 void owned_ended(void *data, nod_status status);
-
-void grants_serve(const struct front_request *request, void *data);
-void grants_serve_revoke(const struct front_request *request, void *data);
-void secrets_serve(const struct front_request *request, void *data);
-void secrets_serve_delete(const struct front_request *request, void *data);
-void credentials_serve(const struct front_request *request, void *data);
-void credentials_serve_revoke(const struct front_request *request, void *data);
 
 #endif

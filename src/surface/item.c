@@ -87,15 +87,6 @@ static void write_question(struct json_writer *w, const struct inbox *inbox,
     key_raw_or(w, STR("client"), shown->client, STR("null"));
 }
 
-static void key_str_or_null(struct json_writer *w, struct str key, struct str s)
-{
-    jw_key(w, key);
-    if (s.len)
-        jw_str(w, s);
-    else
-        jw_null(w);
-}
-
 /* What was written beside the answer; if nobody answered because the call has ended, how it did. */
 static void write_reason(struct json_writer *w, const struct shown_ask *shown)
 {
@@ -110,7 +101,7 @@ static void write_reason(struct json_writer *w, const struct shown_ask *shown)
         if (!reason.len)
             reason = STR("The call has ended without this answer.");
     }
-    key_str_or_null(w, STR("reason"), reason);
+    api_key_str_or_null(w, STR("reason"), reason);
     arena_finish(&arena);
 }
 
@@ -140,21 +131,11 @@ static void write_remember(struct json_writer *w, const struct ask_record *ask)
     arena_finish(&arena);
 }
 
-void item_write_answer(struct json_writer *w, const struct ask_record *ask)
-{
-    jw_key(w, STR("answer"));
-    jw_object(w);
-    key_str_or_null(w, STR("action"), ask_action(ask->state));
-    jw_key_str(w, STR("by"), ask->by);
-    jw_key_str(w, STR("via"), ask_via_shown(ask->via));
-    jw_key_time(w, STR("at"), ask->ended_ms);
-}
-
 static void write_answer(struct json_writer *w, const struct shown_ask *shown, bool all)
 {
     const struct ask_record *ask = &shown->ask;
 
-    item_write_answer(w, ask);
+    api_write_answer(w, ask);
     write_reason(w, shown);
     jw_key_i64(w, STR("tookMs"), ask->ended_ms - ask->asked_ms);
     if (all && !ask->sensitive && ask->state == ASK_ACCEPTED && ask->content.len)
@@ -205,7 +186,7 @@ static void write_call(struct json_writer *w, const struct shown_ask *shown, boo
     jw_object(w);
     jw_key_str(w, STR("state"),
                ended && is_error(&arena, &outcome) ? STR("failed") : names[shown->state]);
-    key_str_or_null(w, STR("result"), ended ? result_text(&arena, &outcome) : STR_NONE);
+    api_key_str_or_null(w, STR("result"), ended ? result_text(&arena, &outcome) : STR_NONE);
     jw_end(w);
     arena_finish(&arena);
 }

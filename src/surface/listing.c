@@ -60,12 +60,6 @@ static bool fits(const struct listing *listing, const struct ask_record *ask)
            at >= listing->since && at <= listing->until;
 }
 
-/* The lists are in the order of time: past its end nothing fits. */
-static bool is_past(const struct listing *listing, const struct ask_record *ask)
-{
-    return listing->ended ? ask->ended_ms < listing->since : ask->asked_ms > listing->until;
-}
-
 /* --- the scan --- */
 
 static void listing_scan(struct listing *listing);
@@ -76,7 +70,9 @@ static void scan_row(void *data, const struct store_row *row)
 
     listing->looked++;
     events_await(listing->shown.inbox->events, row->ask);
-    listing->over |= is_past(listing, row->ask);
+    /* The lists are in the order of time: past its end nothing fits. */
+    listing->over |=
+        listing->ended ? row->ask->ended_ms < listing->since : row->ask->asked_ms > listing->until;
     if (!listing->over && fits(listing, row->ask))
         shown_add(&listing->shown, row->ask);
 }
@@ -155,11 +151,7 @@ static void listing_reply(struct listing *listing)
         item_write(&w, inbox, &shown->asks[i],
                    viewer_sees_all(&shown->viewer, &shown->asks[i].ask));
     jw_end(&w);
-    jw_key(&w, STR("next"));
-    if (listing->cursor.len)
-        jw_str(&w, listing->cursor);
-    else
-        jw_null(&w);
+    api_key_str_or_null(&w, STR("next"), listing->cursor);
     jw_key_time(&w, STR("now"), engine_now(inbox->opts.engine));
     jw_end(&w);
     api_reply(shown->exchange, &w, &body);
@@ -248,16 +240,6 @@ static bool read_state(struct listing *listing, struct str word)
     return false;
 }
 
-static bool read_limit(struct listing *listing, const struct api_param *param)
-{
-    int64_t limit = INBOX_PAGE_USUAL;
-
-    if (param->given && (!str_to_i64(param->value, &limit) || limit < 1 || limit > INBOX_PAGE_MAX))
-        return false;
-    listing->limit = (size_t)limit;
-    return true;
-}
-
 static bool read_time(const struct api_param *param, int64_t otherwise, int64_t *ms)
 {
     *ms = otherwise;
@@ -275,7 +257,7 @@ static struct str read_params(struct listing *listing)
     if (!read_time(&params[PARAM_SINCE], INT64_MIN, &listing->since) ||
         !read_time(&params[PARAM_UNTIL], INT64_MAX, &listing->until))
         return STR("The parameters since and until are times such as 2026-07-28T09:30:00Z.");
-    if (!read_limit(listing, &params[PARAM_LIMIT]))
+    if (!api_limit(&params[PARAM_LIMIT], &listing->limit))
         return STR("The parameter limit is a number from 1 to 200.");
     if (params[PARAM_Q].given && str_blank(params[PARAM_Q].value))
         return STR("The parameter q is empty: leave it out, or give a text to look for.");

@@ -11,15 +11,13 @@
  */
 #include "surface/inbox_inside.h"
 
-enum { OWNED_PAGE_MAX = 200 }; /* records on one page of a list */
-
-static struct owned *begin(const struct owned_kind *kind, const struct front_request *request,
-                           void *inbox)
+static struct owned *begin(const struct owned_place *place, const struct front_request *request)
 {
-    struct owned *owned = (struct owned *)(void *)shown_begin(inbox, request, sizeof(struct owned));
+    struct owned *owned =
+        (struct owned *)(void *)shown_begin(place->inbox, request, sizeof(struct owned));
 
     if (owned)
-        owned->kind = kind;
+        owned->kind = place->kind;
     return owned;
 }
 
@@ -41,11 +39,7 @@ void owned_listed(void *data, nod_status status, struct str cursor)
 
     if (exchange && status == NOD_OK) {
         jw_end(w);
-        jw_key(w, STR("next"));
-        if (cursor.len)
-            jw_str(w, cursor);
-        else
-            jw_null(w);
+        api_key_str_or_null(w, STR("next"), cursor);
         if (owned->kind->more)
             owned->kind->more(owned);
         jw_end(w);
@@ -60,12 +54,11 @@ void owned_listed(void *data, nod_status status, struct str cursor)
     shown_end(&owned->shown);
 }
 
-void owned_serve_list(const struct owned_kind *kind, const struct front_request *request,
-                      void *inbox)
+static void serve_list(const struct front_request *request, void *place)
 {
     struct api_param params[] = { { .name = STR("limit") }, { .name = STR("cursor") } };
-    struct owned *owned = begin(kind, request, inbox);
-    int64_t limit = INBOX_PAGE_USUAL;
+    struct owned *owned = begin(place, request);
+    size_t limit;
 
     if (!owned)
         return;
@@ -73,8 +66,7 @@ void owned_serve_list(const struct owned_kind *kind, const struct front_request 
         shown_end(&owned->shown);
         return;
     }
-    if (params[0].given &&
-        (!str_to_i64(params[0].value, &limit) || limit < 1 || limit > OWNED_PAGE_MAX)) {
+    if (!api_limit(&params[0], &limit)) {
         api_problem(request->exchange, 400, STR("The parameter limit is a number from 1 to 200."));
         shown_end(&owned->shown);
         return;
@@ -85,7 +77,7 @@ void owned_serve_list(const struct owned_kind *kind, const struct front_request 
     jw_key(&owned->w, STR("items"));
     jw_array(&owned->w);
     http_release(request->exchange);
-    kind->list(owned, whose(owned), params[1].value, (size_t)limit);
+    owned->kind->list(owned, whose(owned), params[1].value, limit);
 }
 
 /* --- ending one --- */
@@ -103,14 +95,38 @@ void owned_ended(void *data, nod_status status)
     shown_end(&owned->shown);
 }
 
-void owned_serve_end(const struct owned_kind *kind, const struct front_request *request,
-                     void *inbox)
+static void serve_end(const struct front_request *request, void *place)
 {
-    struct owned *owned = begin(kind, request, inbox);
+    struct owned *owned = begin(place, request);
 
     if (!owned)
         return;
     struct str id = arena_str(&owned->shown.arena, front_var(request, STR("id")));
     http_release(request->exchange);
-    kind->end(owned, id, whose(owned));
+    owned->kind->end(owned, id, whose(owned));
+}
+
+bool owned_routes(struct inbox *inbox)
+{
+    static const struct owned_kind *const kinds[] = { &owned_accounts, &owned_grants,
+                                                      &owned_secrets };
+
+    _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == OWNED_KINDS, "a place for each");
+    for (size_t i = 0; i < OWNED_KINDS; i++) {
+        struct owned_place *place = &inbox->owned[i];
+        struct route route = { STR("GET"), kinds[i]->path, .who = ROLE_ANSWER | ROLE_APPROVE };
+
+        *place = (struct owned_place){ inbox, kinds[i] };
+        route.cookie = route.fetch_site = true;
+        route.data = place;
+        route.handle = serve_list;
+        if (!front_route(inbox->opts.front, &route))
+            return false;
+        route.method = STR("DELETE");
+        route.pattern = kinds[i]->path_of_one;
+        route.handle = serve_end;
+        if (!front_route(inbox->opts.front, &route))
+            return false;
+    }
+    return true;
 }

@@ -256,36 +256,31 @@ static void icon_serve(const struct front_request *request, void *data)
 
 bool page_routes(struct inbox *inbox)
 {
-    static const char *const pages[] = { "/",       "/ask/{id}", "/history",
-                                         "/grants", "/secrets",  "/accounts" };
+    static const struct {
+        const char *path;
+        void (*handle)(const struct front_request *request, void *data);
+    } pages[] = {
+        { "/", page_serve },
+        { "/ask/{id}", page_serve },
+        { "/history", page_serve },
+        { "/grants", page_serve },
+        { "/secrets", page_serve },
+        { "/accounts", page_serve },
+        { "/login", login_serve },
+        { "/assets/{salt}/{file}", asset_serve },
+        { "/favicon.ico", icon_serve },
+    };
     struct front *front = inbox->opts.front;
     bool added = true;
 
     front_refuse_with(front, refusal_draw, inbox);
     front_links_with(front, link_draw, inbox);
-
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
         added &= front_route(front, &(struct route){ .method = STR("GET"),
-                                                     .pattern = str_of(pages[i]),
+                                                     .pattern = str_of(pages[i].path),
                                                      .anyone = true,
                                                      .page = true,
-                                                     .handle = page_serve,
+                                                     .handle = pages[i].handle,
                                                      .data = inbox });
-    added &= front_route(front, &(struct route){ .method = STR("GET"),
-                                                 .pattern = STR("/login"),
-                                                 .anyone = true,
-                                                 .page = true,
-                                                 .handle = login_serve,
-                                                 .data = inbox });
-    added &= front_route(front, &(struct route){ .method = STR("GET"),
-                                                 .pattern = STR("/assets/{salt}/{file}"),
-                                                 .anyone = true,
-                                                 .page = true,
-                                                 .handle = asset_serve });
-    added &= front_route(front, &(struct route){ .method = STR("GET"),
-                                                 .pattern = STR("/favicon.ico"),
-                                                 .anyone = true,
-                                                 .page = true,
-                                                 .handle = icon_serve });
     return added && (!inbox->opts.demo || page_try_routes(inbox));
 }

@@ -65,7 +65,7 @@ static void write_winner(struct json_writer *w, void *data)
     const struct ask_record *ask = data;
 
     jw_key_str(w, STR("state"), ask_state_name(ask->state));
-    item_write_answer(w, ask);
+    api_write_answer(w, ask);
     jw_end(w);
 }
 
@@ -238,18 +238,6 @@ static void ask_found(void *data, nod_status status, const struct store_reply *r
     shown_end(shown);
 }
 
-/* The call is mostly live on this node: then the store need not be asked whose it is. */
-static void resolve_find(struct resolve *resolve)
-{
-    struct inbox *inbox = resolve->shown.inbox;
-    const struct ask *ask = engine_ask(inbox->opts.engine, resolve->id);
-
-    if (ask && viewer_sees(&resolve->shown.viewer, ask_record(ask)))
-        resolve_give(resolve, ask_record(ask), false);
-    else
-        inbox->store->ops->load_ask(inbox->store, resolve->id, ask_found, &resolve->shown);
-}
-
 /* --- reading it --- */
 
 static bool read_action(const struct json *body, struct answer *answer)
@@ -361,5 +349,10 @@ void resolve_serve(const struct front_request *request, void *data)
     resolve->answer.via = via_of(request);
     resolve->answer.surface = &inbox->surface;
     http_release(request->exchange);
-    resolve_find(resolve);
+    /* The call is mostly live on this node: then the store need not be asked whose it is. */
+    const struct ask *ask = engine_ask(inbox->opts.engine, resolve->id);
+    if (ask && viewer_sees(&shown->viewer, ask_record(ask)))
+        resolve_give(resolve, ask_record(ask), false);
+    else
+        inbox->store->ops->load_ask(inbox->store, resolve->id, ask_found, shown);
 }

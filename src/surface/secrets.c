@@ -43,20 +43,12 @@ static void delete (struct owned *owned, struct str called, struct str principal
     secret_delete(shown->inbox->opts.engine, id, principal, owned_ended, owned);
 }
 
-static const struct owned_kind secrets = {
+const struct owned_kind owned_secrets = {
+    .path = STR_INIT("/api/secrets"),
+    .path_of_one = STR_INIT("/api/secrets/{id}"),
     .list = list,
     .end = delete,
     .more = write_lasting,
     .none = STR_INIT("There is no such secret."),
     .unsure = STR_INIT(STORE_AWAY ". Nothing may have been deleted."),
 };
-
-void secrets_serve(const struct front_request *request, void *data)
-{
-    owned_serve_list(&secrets, request, data);
-}
-
-void secrets_serve_delete(const struct front_request *request, void *data)
-{
-    owned_serve_end(&secrets, request, data);
-}

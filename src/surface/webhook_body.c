@@ -34,23 +34,6 @@ static void write_link(struct json_writer *w, const struct front *front, struct 
     arena_finish(&arena);
 }
 
-static void write_answer(struct json_writer *w, const struct ask_record *ask)
-{
-    struct str action = ask_action(ask->state);
-
-    jw_key(w, STR("answer"));
-    jw_object(w);
-    jw_key(w, STR("action"));
-    if (action.len)
-        jw_str(w, action);
-    else
-        jw_null(w); /* it expired, was withdrawn, ...: nobody answered */
-    jw_key_str(w, STR("by"), ask->by);
-    jw_key_str(w, STR("via"), ask_via_shown(ask->via));
-    jw_key_time(w, STR("at"), ask->ended_ms);
-    jw_end(w);
-}
-
 static bool write_body(struct buf *out, const struct webhooks *all, const struct ask_record *ask,
                        const struct call_record *call, enum webhook_event event, bool question)
 {
@@ -72,8 +55,10 @@ static bool write_body(struct buf *out, const struct webhooks *all, const struct
     jw_key_time(&w, STR("askedAt"), ask->asked_ms);
     jw_key_time(&w, STR("expiresAt"), ask->expires_ms);
     write_link(&w, all->opts.front, ask->id);
-    if (ended)
-        write_answer(&w, ask);
+    if (ended) {
+        api_write_answer(&w, ask);
+        jw_end(&w);
+    }
     if (question) {
         jw_key_str(&w, STR("message"), ask->message);
         jw_key_raw(&w, STR("arguments"), call && call->args.len ? call->args : STR("{}"));

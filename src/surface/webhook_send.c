@@ -353,16 +353,6 @@ static void item_mark(void *data)
 
 /* --- sending --- */
 
-static void log_failure(const struct item *item, const struct fetch_result *result)
-{
-    struct webhook *webhook = item->webhook;
-
-    if (++webhook->failures == 1)
-        LOG_WARN("a webhook cannot be delivered and is tried again",
-                 LOG_CSTR("to", webhook->origin), LOG_INT("status", result->status),
-                 LOG_STR("why", result->why.len ? result->why : STR("the status is not 2xx")));
-}
-
 /* The receiver is there again: what waits for its next try need not wait any longer. */
 static void delivered(struct webhook *webhook)
 {
@@ -379,21 +369,6 @@ static void delivered(struct webhook *webhook)
     }
 }
 
-static void try_later(struct item *item)
-{
-    int64_t ms = WEBHOOK_PAUSE_MS, part;
-    uint16_t random;
-
-    for (int i = 1; i < item->attempts && ms < WEBHOOK_PAUSE_MOST_MS; i++)
-        ms *= 2;
-    if (ms > WEBHOOK_PAUSE_MOST_MS)
-        ms = WEBHOOK_PAUSE_MOST_MS;
-    random_bytes(&random, sizeof(random));
-    part = ms / 4 * random / UINT16_MAX; /* not all at the same time */
-    item->pausing = true;
-    pause_for(item, ms - part, item_ready);
-}
-
 static void sent(void *data, const struct fetch_result *result)
 {
     struct item *item = data;
@@ -405,7 +380,10 @@ static void sent(void *data, const struct fetch_result *result)
         delivered(webhook);
         item_mark(item);
     } else {
-        log_failure(item, result);
+        if (++webhook->failures == 1)
+            LOG_WARN("a webhook cannot be delivered and is tried again",
+                     LOG_CSTR("to", webhook->origin), LOG_INT("status", result->status),
+                     LOG_STR("why", result->why.len ? result->why : STR("the status is not 2xx")));
         item->attempts++;
         if (webhook_now(webhook) - item->at_ms < WEBHOOK_TRY_MS) {
             item_keep(item);
@@ -465,12 +443,21 @@ void webhook_pump(struct webhook *webhook)
 static void is_kept(void *data, nod_status status, const struct store_reply *reply)
 {
     struct item *item = data;
+    int64_t ms = WEBHOOK_PAUSE_MS, part;
+    uint16_t random;
 
     (void)reply;
     if (!settled(item, status, item_keep))
         return;
     item->kept |= status == NOD_OK;
-    try_later(item);
+    for (int i = 1; i < item->attempts && ms < WEBHOOK_PAUSE_MOST_MS; i++)
+        ms *= 2;
+    if (ms > WEBHOOK_PAUSE_MOST_MS)
+        ms = WEBHOOK_PAUSE_MOST_MS;
+    random_bytes(&random, sizeof(random));
+    part = ms / 4 * random / UINT16_MAX; /* not all at the same time */
+    item->pausing = true;
+    pause_for(item, ms - part, item_ready);
 }
 
 static void item_keep(void *data)
