@@ -63,16 +63,12 @@ static void telling_over(struct telling *t, bool is_told)
     work_end(&t->work);
 }
 
-/* Of 4xx: too slow, too early, too many requests. */
-static bool is_for_now(int status)
-{
-    return status < 400 || status > 499 || status == 408 || status == 425 || status == 429;
-}
-
 /* A service that is away for a moment is told after that. One that says no has heard it. */
 static void telling_failed(struct telling *t, int status, struct str why)
 {
-    if (is_for_now(status) && work_again(&t->work, ACCOUNTS_TELL_TRIES, telling_send))
+    /* Of 4xx: too slow, too early, too many requests. */
+    if ((status < 400 || status > 499 || status == 408 || status == 425 || status == 429) &&
+        work_again(&t->work, ACCOUNTS_TELL_TRIES, telling_send))
         return;
     LOG_WARN("a service could not be told that a token has ended: what it has granted is there "
              "until it runs out, or is taken back at the service",

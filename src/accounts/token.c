@@ -316,32 +316,6 @@ static void job_keep(struct job *job)
     job_put(job, ACCOUNTS_KEEP_TRIES, keep_done);
 }
 
-static void job_refused(struct job *job, struct str error)
-{
-    LOG_INFO("a service refuses a connected account: its person is asked again",
-             LOG_STR("service", job->service->spec.name),
-             LOG_STR("principal", job->account.principal), LOG_STR("error", error));
-    job->account.state = ACCOUNT_REFUSED;
-    job->account.access = job->account.refresh = STR_NONE;
-    job->account.expires_ms = 0;
-    job_keep(job);
-}
-
-static void job_refreshed(struct job *job, const struct oauth_tokens *tokens)
-{
-    struct account *account = &job->account;
-    int64_t now = accounts_now(job->work.accounts);
-
-    account->access = tokens->access;
-    if (tokens->refresh.len)
-        account->refresh = tokens->refresh;
-    if (tokens->scopes.len)
-        account->scopes = tokens->scopes;
-    account->expires_ms = tokens->lasts_ms ? now + tokens->lasts_ms : 0;
-    account->refreshed_ms = now;
-    job_keep(job);
-}
-
 static void answered(void *data, const struct fetch_result *result)
 {
     struct job *job = data;
@@ -361,9 +335,24 @@ static void answered(void *data, const struct fetch_result *result)
         job_let_go(job, result->end == FETCH_DONE ? why : "it cannot be reached at the moment",
                    why);
     } else if (!tokens.error.len) {
-        job_refreshed(job, &tokens);
+        struct account *account = &job->account;
+        int64_t now = accounts_now(job->work.accounts);
+        account->access = tokens.access;
+        if (tokens.refresh.len)
+            account->refresh = tokens.refresh;
+        if (tokens.scopes.len)
+            account->scopes = tokens.scopes;
+        account->expires_ms = tokens.lasts_ms ? now + tokens.lasts_ms : 0;
+        account->refreshed_ms = now;
+        job_keep(job);
     } else if (oauth_is_refusal(tokens.error)) {
-        job_refused(job, tokens.error);
+        LOG_INFO("a service refuses a connected account: its person is asked again",
+                 LOG_STR("service", job->service->spec.name),
+                 LOG_STR("principal", job->account.principal), LOG_STR("error", tokens.error));
+        job->account.state = ACCOUNT_REFUSED;
+        job->account.access = job->account.refresh = STR_NONE;
+        job->account.expires_ms = 0;
+        job_keep(job);
     } else {
         snprintf(why, sizeof(why), "it says " STR_FMT, STR_ARG(tokens.error));
         job_let_go(job, why, why);

@@ -117,13 +117,6 @@ static bool keep_opts(nod_server *server, const struct nod_server_opts *opts)
     return !server->arena.exhausted;
 }
 
-static bool replay_check_wanted(void)
-{
-    const char *set = getenv("NOD_REPLAY_CHECK");
-
-    return set && strcmp(set, "1") == 0;
-}
-
 nod_server *nod_server_create(const struct nod_server_opts *given)
 {
     struct nod_server_opts opts;
@@ -153,11 +146,13 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
     engine_bound_journals(server->engine, opts.journal_entries, opts.journal_bytes);
     engine_confirm_destructive(server->engine, opts.confirm_destructive);
     server->catalog = catalog_create();
-    server->local = local_create(&(struct local_opts){ .server = server,
-                                                       .catalog = server->catalog,
-                                                       .loop = server->loop,
-                                                       .workers = (size_t)opts.workers,
-                                                       .replay_check = replay_check_wanted() });
+    const char *check = getenv("NOD_REPLAY_CHECK");
+    server->local =
+        local_create(&(struct local_opts){ .server = server,
+                                           .catalog = server->catalog,
+                                           .loop = server->loop,
+                                           .workers = (size_t)opts.workers,
+                                           .replay_check = check && strcmp(check, "1") == 0 });
     loop_before_wait(server->loop, before_wait, server);
     const char *wrong = remember_use(server->engine, server->opts.remember, NULL);
     if (wrong) {

@@ -54,18 +54,13 @@ static bool open_modules(nod_server *server, const struct options *options)
     return server->inbox && open_pages(server);
 }
 
-static bool is_private(const struct options *options, struct str host)
-{
-    return origin_is_loopback(host) || options->tls_cert ||
-           (options->public_url && str_starts(str_of(options->public_url), STR("https://")));
-}
-
 /* False, logged: somebody on the way could read along. */
 static bool all_private(const struct options *options, const struct options_listen *listen,
                         size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!listen[i].host.len || is_private(options, listen[i].host))
+        if (!listen[i].host.len || origin_is_loopback(listen[i].host) || options->tls_cert ||
+            (options->public_url && str_starts(str_of(options->public_url), STR("https://"))))
             continue;
         LOG_WARN("the inbox is off: other machines reach this address, and without TLS others can "
                  "read along; give --tls-cert, or the https address of a proxy as --public-url",

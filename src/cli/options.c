@@ -425,18 +425,6 @@ static enum options_do unknown(struct options *options, const char *arg, struct 
                  arg);
 }
 
-static enum options_do wrong_value(struct options *options, const struct option *option,
-                                   const char *given)
-{
-    char why[OPTIONS_PROBLEM_MAX];
-
-    memcpy(why, options->problem, sizeof(why));
-    if (why[0])
-        return wrong(options, "%s %.100s", option->name, why);
-    return wrong(options, "%s takes %s; it was given \"%.60s\"", option->name, option->value,
-                 given);
-}
-
 enum options_do options_read(struct options *options, int argc, char **argv)
 {
     const char *needs_http = NULL;
@@ -458,8 +446,14 @@ enum options_do options_read(struct options *options, int argc, char **argv)
         if (option->value && !joined && i + 1 >= argc)
             return wrong(options, "%s needs a value: %s", option->name, option->value);
         const char *given = !option->value ? "" : joined ? value.at : argv[++i];
-        if (!option->take(options, (char *)options + option->to, given))
-            return wrong_value(options, option, given);
+        if (!option->take(options, (char *)options + option->to, given)) {
+            char why[OPTIONS_PROBLEM_MAX];
+            memcpy(why, options->problem, sizeof(why));
+            if (why[0])
+                return wrong(options, "%s %.100s", option->name, why);
+            return wrong(options, "%s takes %s; it was given \"%.60s\"", option->name,
+                         option->value, given);
+        }
         if (option->http_only)
             needs_http = option->name;
     }

@@ -6,42 +6,21 @@
  * Without one there would be nothing to seal with that outlives the process: then it is a store in
  * memory, under a key that is made here and told to nobody, and the log says so.
  */
-#include "base/id.h"
-#include "base/log.h"
 #include "cli/host.h"
 #include "core/secret.h"
-#include "crypto/digest.h"
+#include "crypto/seal.h"
 #include "store/memory.h"
-
-enum { KEY_BYTES = 36 }; /* random ones, 48 characters */
 
 static void defer_on_loop(void *ctx, void (*fn)(void *data), void *data)
 {
     loop_defer(ctx, fn, data);
 }
 
-static struct keyring *random_ring(void)
-{
-    unsigned char bytes[KEY_BYTES];
-    char text[KEY_BYTES / 3 * 4] = "";
-    struct str secret = str_n(text, sizeof(text));
-    struct keyring *ring = NULL;
-    const char *why;
-
-    random_bytes(bytes, sizeof(bytes));
-    base64url_encode(str_n((const char *)bytes, sizeof(bytes)), text);
-    if (keyring_create(&secret, 1, &ring, &why) != NOD_OK)
-        LOG_ERROR("no key for secrets could be made", LOG_CSTR("why", why));
-    explicit_bzero(bytes, sizeof(bytes));
-    explicit_bzero(text, sizeof(text));
-    return ring;
-}
-
 bool host_open_private(nod_server *server)
 {
     bool sealed = server->ring != NULL;
 
-    server->private_ring = sealed ? keyring_copy(server->ring) : random_ring();
+    server->private_ring = sealed ? keyring_copy(server->ring) : keyring_random();
     if (!server->private_ring)
         return false;
     server->private_store = server->store;

@@ -104,14 +104,6 @@ static void choose_surfaces(nod_server *server, const struct options *options)
                                     .ms = options->soft[i].ms };
 }
 
-/* Without tokens there is one principal, which may have everything. */
-static size_t kept_each(const nod_server *server, const struct options *options, size_t in_all)
-{
-    size_t usual = options->token_file ? ENGINE_KEPT_MIB_PER_PRINCIPAL : in_all;
-
-    return first_of(options->kept_mib_per_principal, server->opts.kept_mib_per_principal, usual);
-}
-
 bool host_open_store(nod_server *server, const struct options *options)
 {
     engine_bound_journals(server->engine, options->journal_entries, options->journal_bytes);
@@ -124,6 +116,10 @@ bool host_open_store(nod_server *server, const struct options *options)
         first_of(options->pending_asks_per_principal, server->opts.pending_asks_per_principal,
                  ENGINE_PENDING_ASKS_PER_PRINCIPAL);
     size_t kept = first_of(options->kept_mib, server->opts.kept_mib, ENGINE_KEPT_MIB);
+    /* Without tokens there is one principal, which may have everything. */
+    size_t kept_each =
+        first_of(options->kept_mib_per_principal, server->opts.kept_mib_per_principal,
+                 options->token_file ? ENGINE_KEPT_MIB_PER_PRINCIPAL : kept);
     struct store *store = storage_open(&(struct storage_opts){
         .address = options->store ? options->store : server->opts.store,
         .ephemeral = options->ephemeral,
@@ -133,7 +129,7 @@ bool host_open_store(nod_server *server, const struct options *options)
         .pending_asks = in_all,
         .pending_asks_per_principal = each,
         .kept_bytes = (uint64_t)kept << 20,
-        .kept_bytes_per_principal = (uint64_t)kept_each(server, options, kept) << 20,
+        .kept_bytes_per_principal = (uint64_t)kept_each << 20,
     });
     if (!store)
         return false;
@@ -328,16 +324,11 @@ static void await_store(nod_server *server)
         loop_turn(server->loop, HOST_TURN_MS);
 }
 
-static void warn_of_root(void)
+bool host_make_front(nod_server *server, const struct options *options)
 {
     if (geteuid() == 0)
         LOG_WARN("this server runs as root: its tools may do everything on this machine, and so "
                  "may whoever gets it to; run it as a user of its own");
-}
-
-bool host_make_front(nod_server *server, const struct options *options)
-{
-    warn_of_root();
     reload_watch(server);
     if (options->token_file && !load_tokens(server, options->token_file))
         return false;
@@ -379,12 +370,6 @@ static void say_url(const char *event, const char *scheme, struct str host, int 
     LOG_INFO(event, LOG_CSTR("url", url));
 }
 
-static void say_where(const nod_server *server, struct str host, size_t which)
-{
-    say_url("listening", front_has_tls(server->front) ? "https" : "http", host,
-            front_port(server->front, which), "/mcp");
-}
-
 static struct str listen_host(const struct options_listen *listen)
 {
     return listen->host.len ? listen->host : STR("127.0.0.1");
@@ -399,7 +384,8 @@ static bool listen_all(nod_server *server, const struct options *options)
             return false; /* logged */
     }
     for (size_t i = 0; i < options->listen_count; i++)
-        say_where(server, listen_host(&options->listen[i]), i);
+        say_url("listening", front_has_tls(server->front) ? "https" : "http",
+                listen_host(&options->listen[i]), front_port(server->front, i), "/mcp");
     return true;
 }
 

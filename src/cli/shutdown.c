@@ -72,15 +72,6 @@ void shutdown_watch(nod_server *server)
 
 /* --- taking it apart --- */
 
-/* What was done, and what is given back, reaches the store, unless it is away. */
-static void settle(nod_server *server)
-{
-    int64_t until = clock_mono(clock_system()) + HOST_SETTLE_MS;
-
-    while (!engine_settled(server->engine) && clock_mono(clock_system()) < until)
-        loop_turn(server->loop, HOST_TURN_MS);
-}
-
 /* Frees the rest when nothing of it runs any more. `ended`: no handler runs either. */
 static void take_apart(nod_server *server, bool ended)
 {
@@ -131,7 +122,10 @@ void nod_server_destroy(nod_server *server)
         return;
     engine_stop(server->engine);
     bool ended = local_stop(server->local, HOST_WORKERS_MS);
-    settle(server);
+    /* What was done, and what is given back, reaches the store, unless it is away. */
+    int64_t until = clock_mono(clock_system()) + HOST_SETTLE_MS;
+    while (!engine_settled(server->engine) && clock_mono(clock_system()) < until)
+        loop_turn(server->loop, HOST_TURN_MS);
     take_apart(server, ended);
 }
 

@@ -200,19 +200,6 @@ static int oldest_first(const void *one, const void *other)
     return memcmp(a->id.at, b->id.at, a->id.len < b->id.len ? a->id.len : b->id.len);
 }
 
-/* A store may have shown a call twice. */
-static void sort_once_each(struct listing *listing)
-{
-    size_t kept = 0;
-
-    if (listing->count)
-        qsort(listing->calls, listing->count, sizeof(*listing->calls), oldest_first);
-    for (size_t i = 0; i < listing->count; i++)
-        if (kept == 0 || !str_eq(listing->calls[i].id, listing->calls[kept - 1].id))
-            listing->calls[kept++] = listing->calls[i];
-    listing->count = kept;
-}
-
 static struct str state_name(enum call_state state)
 {
     static const struct str names[] = {
@@ -321,7 +308,13 @@ static int list_calls(const struct wanted *wanted, struct store *store, struct l
     if (!read)
         fprintf(stderr, "%s: the store could not be read to the end (%s)\n", wanted->command,
                 nod_status_name(listing.waiting.status));
-    sort_once_each(&listing);
+    if (listing.count)
+        qsort(listing.calls, listing.count, sizeof(*listing.calls), oldest_first);
+    size_t kept = 0;
+    for (size_t i = 0; i < listing.count; i++) /* a store may have shown a call twice */
+        if (kept == 0 || !str_eq(listing.calls[i].id, listing.calls[kept - 1].id))
+            listing.calls[kept++] = listing.calls[i];
+    listing.count = kept;
     if (read && wanted->json)
         draw_json(&listing);
     else if (read)

@@ -28,20 +28,6 @@ struct draft {
     size_t remember; /* from 1 */
 };
 
-static void draft_init(struct draft *draft, const struct json *item)
-{
-    *draft = (struct draft){ .item = item };
-    arena_init(&draft->arena, TERMINAL_TREE_MAX);
-    buf_init(&draft->reason, ANSWER_REASON_MAX);
-    draft->fields = fields_of(&draft->arena, json_get(item, STR("schema")), &draft->field_count);
-}
-
-static void draft_finish(struct draft *draft)
-{
-    buf_finish(&draft->reason);
-    arena_finish(&draft->arena);
-}
-
 static bool is_accept(const struct draft *draft)
 {
     return str_eq(draft->action, STR("accept"));
@@ -59,31 +45,6 @@ static const struct field *box_at_no(const struct draft *draft)
 
 /* --- sending --- */
 
-static void write_content(struct json_writer *w, const struct draft *draft)
-{
-    jw_key(w, STR("content"));
-    jw_object(w);
-    for (size_t i = 0; i < draft->field_count; i++)
-        if (draft->fields[i].value) {
-            jw_key(w, draft->fields[i].name);
-            jw_value(w, draft->fields[i].value);
-        }
-    jw_end(w);
-}
-
-static void write_remember(struct json_writer *w, const struct draft *draft)
-{
-    const struct json *choice =
-        json_at(json_get(draft->item, STR("remember")), draft->remember - 1);
-
-    jw_key(w, STR("remember"));
-    jw_object(w);
-    jw_key_value(w, STR("scope"), json_get(choice, STR("scope")));
-    jw_key_value(w, STR("match"), json_get(choice, STR("match")));
-    jw_key_value(w, STR("for"), json_get(choice, STR("for")));
-    jw_end(w);
-}
-
 static bool write_draft(const struct draft *draft, struct buf *body)
 {
     struct json_writer w;
@@ -92,12 +53,26 @@ static bool write_draft(const struct draft *draft, struct buf *body)
     jw_object(&w);
     jw_key_str(&w, STR("action"), draft->action);
     jw_key_str(&w, STR("executionId"), json_get_str(draft->item, STR("executionId")));
-    if (is_accept(draft) && json_is(json_get(draft->item, STR("schema")), JSON_OBJECT))
-        write_content(&w, draft);
+    if (is_accept(draft) && json_is(json_get(draft->item, STR("schema")), JSON_OBJECT)) {
+        jw_key(&w, STR("content"));
+        jw_object(&w);
+        for (size_t i = 0; i < draft->field_count; i++)
+            if (draft->fields[i].value)
+                jw_key_value(&w, draft->fields[i].name, draft->fields[i].value);
+        jw_end(&w);
+    }
     if (draft->reason.len)
         jw_key_str(&w, STR("reason"), buf_str(&draft->reason));
-    if (draft->remember)
-        write_remember(&w, draft);
+    if (draft->remember) {
+        const struct json *choice =
+            json_at(json_get(draft->item, STR("remember")), draft->remember - 1);
+        jw_key(&w, STR("remember"));
+        jw_object(&w);
+        jw_key_value(&w, STR("scope"), json_get(choice, STR("scope")));
+        jw_key_value(&w, STR("match"), json_get(choice, STR("match")));
+        jw_key_value(&w, STR("for"), json_get(choice, STR("for")));
+        jw_end(&w);
+    }
     jw_end(&w);
     return json_writer_done(&w);
 }
@@ -149,14 +124,6 @@ static int wrong(const char *what, struct str arg)
 static struct str page_of(const struct draft *draft)
 {
     return json_get_str(draft->item, STR("page"));
-}
-
-static int say_page(const struct draft *draft)
-{
-    fputs("nod inbox: nothing was sent: it is answered on its page, ", stderr);
-    safe_text(stderr, page_of(draft), 0);
-    fputc('\n', stderr);
-    return COMMAND_WRONG_USAGE;
 }
 
 static int no_such_field(const struct draft *draft, struct str name)
@@ -264,8 +231,12 @@ static int answer_by_words(struct terminal *terminal, struct draft *draft,
     struct reply reply;
     int code = COMMAND_FINE;
 
-    if (page_of(draft).len && str_eq(words->action, STR("accept")))
-        return say_page(draft);
+    if (page_of(draft).len && str_eq(words->action, STR("accept"))) {
+        fputs("nod inbox: nothing was sent: it is answered on its page, ", stderr);
+        safe_text(stderr, page_of(draft), 0);
+        fputc('\n', stderr);
+        return COMMAND_WRONG_USAGE;
+    }
     for (size_t i = 0; i < draft->field_count; i++) /* as on the page, and at the prompts */
         draft->fields[i].value = field_preset(&draft->fields[i]);
     for (size_t i = 0; i < words->value_count && code == COMMAND_FINE; i++)
@@ -431,7 +402,10 @@ int answer_item(struct terminal *terminal, struct str id, const struct answer_wo
         reply_finish(&reply);
         return code;
     }
-    draft_init(&draft, reply.json);
+    draft = (struct draft){ .item = reply.json };
+    arena_init(&draft.arena, TERMINAL_TREE_MAX);
+    buf_init(&draft.reason, ANSWER_REASON_MAX);
+    draft.fields = fields_of(&draft.arena, json_get(reply.json, STR("schema")), &draft.field_count);
     /* The same words again are no failure: whether they are the same is the server's to say. */
     bool paged = page_of(&draft).len && str_eq(words->action, STR("accept"));
     bool again = words->action.len && !words->remember && !paged;
@@ -447,7 +421,8 @@ int answer_item(struct terminal *terminal, struct str id, const struct answer_wo
     } else {
         code = answer_by_prompts(terminal, &draft);
     }
-    draft_finish(&draft);
+    buf_finish(&draft.reason);
+    arena_finish(&draft.arena);
     reply_finish(&reply);
     return code;
 }

@@ -369,22 +369,6 @@ static bool is_screen(FILE *out)
     return isatty(fileno(out)) && kind && *kind && strcmp(kind, "dumb") != 0;
 }
 
-/* https://no-color.org: set to anything but nothing. */
-static bool has_color(FILE *out)
-{
-    const char *no = getenv("NO_COLOR");
-
-    return is_screen(out) && !(no && *no);
-}
-
-static bool is_live(const struct terminal *terminal, const struct wanted *wanted)
-{
-    bool filtered = wanted->state || wanted->tool || wanted->principal || wanted->search;
-
-    return !wanted->command && !terminal->json && !filtered && !wanted->limit &&
-           is_screen(stdout) && isatty(STDIN_FILENO);
-}
-
 static int run(struct terminal *terminal, const struct wanted *wanted)
 {
     const struct command_word *command = word_of(wanted->command);
@@ -404,24 +388,10 @@ static int run(struct terminal *terminal, const struct wanted *wanted)
         return remove_one(terminal, command->path, id, command->said);
     if (is_command(wanted, "watch"))
         return watch_inbox(terminal);
-    return is_live(terminal, wanted) ? live_inbox(terminal) : list_items(terminal, wanted);
-}
-
-static int open_and_run(struct wanted *wanted)
-{
-    FILE *out = wanted->json ? stderr : stdout;
-    struct terminal terminal = {
-        .visit = &wanted->visit, .out = out, .json = wanted->json, .color = has_color(out)
-    };
-    int code = COMMAND_FAILED;
-
-    if (visit_begin(&wanted->visit, "X-Nod-Via: terminal"))
-        code = run(&terminal, wanted);
-    visit_end(&wanted->visit);
-    if (fflush(stdout) == 0)
-        return code;
-    visit_say(&wanted->visit, STR_NONE, "standard output cannot be written");
-    return COMMAND_FAILED;
+    bool filtered = wanted->state || wanted->tool || wanted->principal || wanted->search;
+    bool live = !wanted->command && !terminal->json && !filtered && !wanted->limit &&
+                is_screen(stdout) && isatty(STDIN_FILENO);
+    return live ? live_inbox(terminal) : list_items(terminal, wanted);
 }
 
 int command_inbox(int argc, char **argv)
@@ -432,5 +402,17 @@ int command_inbox(int argc, char **argv)
     safe_setup();
     if (!read_args(&wanted, argc, argv, &code))
         return code;
-    return open_and_run(&wanted);
+    const char *no_color = getenv("NO_COLOR"); /* https://no-color.org: anything but nothing */
+    FILE *out = wanted.json ? stderr : stdout;
+    struct terminal terminal = { .visit = &wanted.visit,
+                                 .out = out,
+                                 .json = wanted.json,
+                                 .color = is_screen(out) && !(no_color && *no_color) };
+    code = visit_begin(&wanted.visit, "X-Nod-Via: terminal") ? run(&terminal, &wanted)
+                                                             : COMMAND_FAILED;
+    visit_end(&wanted.visit);
+    if (fflush(stdout) == 0)
+        return code;
+    visit_say(&wanted.visit, STR_NONE, "standard output cannot be written");
+    return COMMAND_FAILED;
 }

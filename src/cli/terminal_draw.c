@@ -110,12 +110,6 @@ void draw_left(const struct terminal *terminal, struct str until, char text[24])
 
 /* --- trees --- */
 
-static void indent(FILE *out, unsigned depth)
-{
-    for (unsigned i = 0; i < depth; i++)
-        fputs("  ", out);
-}
-
 static void draw_scalar(struct tree *tree, const struct json *v)
 {
     static const char *const words[] = { "false", "true" };
@@ -152,7 +146,8 @@ static void draw_children(struct tree *tree, const struct json *parent, unsigned
     JSON_EACH (child, parent) {
         if (tree->folded && tree->lines++ >= DRAW_FOLD_LINES)
             return;
-        indent(tree->out, depth);
+        for (unsigned i = 0; i < depth; i++)
+            fputs("  ", tree->out);
         if (parent->type == JSON_OBJECT) {
             safe_text(tree->out, child->key, tree->folded ? DRAW_FOLD_COLUMNS : 0);
             fputc(':', tree->out);
@@ -281,19 +276,6 @@ static void draw_form(const struct terminal *terminal, const struct json *schema
     arena_finish(&arena);
 }
 
-static void draw_remember(const struct terminal *terminal, const struct json *offered)
-{
-    size_t number = 0;
-
-    if (json_first(offered))
-        heading(terminal, "an approval can be remembered");
-    JSON_EACH (choice, offered) {
-        fprintf(terminal->out, "  %zu  ", ++number);
-        safe_text(terminal->out, json_get_str(choice, STR("label")), 0);
-        fputc('\n', terminal->out);
-    }
-}
-
 /* --- what became of it --- */
 
 /* Nothing but a yes is asked for, whatever else is filled in. */
@@ -414,12 +396,27 @@ void draw_item(const struct terminal *terminal, const struct json *item, bool fo
     if (json_get(item, STR("answer"))) {
         draw_answer(terminal, item);
     } else if (!folded) {
+        const struct json *offered = json_get(item, STR("remember"));
+        size_t number = 0;
         draw_form(terminal, json_get(item, STR("schema")));
-        draw_remember(terminal, json_get(item, STR("remember")));
+        if (json_first(offered))
+            heading(terminal, "an approval can be remembered");
+        JSON_EACH (choice, offered) {
+            fprintf(terminal->out, "  %zu  ", ++number);
+            safe_text(terminal->out, json_get_str(choice, STR("label")), 0);
+            fputc('\n', terminal->out);
+        }
     }
 }
 
 /* --- rows --- */
+
+/* A column, and a space behind it. */
+static void cell(FILE *out, struct str text, size_t columns)
+{
+    safe_cell(out, text, columns);
+    fputc(' ', out);
+}
 
 /* Never cut, because it is what one types. */
 static void draw_id(FILE *out, struct str id)
@@ -486,11 +483,9 @@ void draw_row(const struct terminal *terminal, const struct json *item, size_t c
         safe_text(out, json_get_str(item, STR("tool")), columns - begin - DRAW_MARK_COLUMNS - 1);
         return;
     }
-    safe_cell(out, json_get_str(item, STR("tool")), DRAW_TOOL_COLUMNS);
-    fputc(' ', out);
+    cell(out, json_get_str(item, STR("tool")), DRAW_TOOL_COLUMNS);
     if (who) {
-        safe_cell(out, json_get_str(item, STR("principal")), DRAW_WHO_COLUMNS);
-        fputc(' ', out);
+        cell(out, json_get_str(item, STR("principal")), DRAW_WHO_COLUMNS);
     }
     buf_init(&line, TERMINAL_TREE_MAX);
     add_gist(&line, item, TERMINAL_TREE_MAX);
@@ -523,14 +518,10 @@ void draw_secret(const struct terminal *terminal, const struct json *secret)
     char left[24];
 
     draw_left(terminal, until, left);
-    safe_cell(out, json_get_str(secret, STR("name")), DRAW_TOOL_COLUMNS);
-    fputc(' ', out);
-    safe_cell(out, until.len ? str_of(left) : STR("-"), DRAW_LEFT_COLUMNS);
-    fputc(' ', out);
-    safe_cell(out, json_get_str(secret, STR("principal")), DRAW_WHO_COLUMNS);
-    fputc(' ', out);
-    safe_cell(out, json_get_str(secret, STR("tool")), DRAW_TOOL_COLUMNS);
-    fputc(' ', out);
+    cell(out, json_get_str(secret, STR("name")), DRAW_TOOL_COLUMNS);
+    cell(out, until.len ? str_of(left) : STR("-"), DRAW_LEFT_COLUMNS);
+    cell(out, json_get_str(secret, STR("principal")), DRAW_WHO_COLUMNS);
+    cell(out, json_get_str(secret, STR("tool")), DRAW_TOOL_COLUMNS);
     safe_text(out, json_get_str(secret, STR("id")), 0);
     fputc('\n', out);
 }
@@ -541,10 +532,8 @@ void draw_account(const struct terminal *terminal, const struct json *account)
 
     safe_text(out, json_get_str(account, STR("id")), 0);
     fputc(' ', out);
-    safe_cell(out, json_get_str(account, STR("title")), DRAW_TOOL_COLUMNS);
-    fputc(' ', out);
-    safe_cell(out, json_get_str(account, STR("principal")), DRAW_WHO_COLUMNS);
-    fputc(' ', out);
+    cell(out, json_get_str(account, STR("title")), DRAW_TOOL_COLUMNS);
+    cell(out, json_get_str(account, STR("principal")), DRAW_WHO_COLUMNS);
     safe_text(out, json_get_str(account, STR("scopes")), 0);
     if (!str_eq(json_get_str(account, STR("state")), STR("connected")))
         fputs("  (has to be connected again)", out);
@@ -562,10 +551,8 @@ void draw_grant(const struct terminal *terminal, const struct json *grant)
     draw_left(terminal, until, left);
     draw_id(out, json_get_str(grant, STR("id")));
     fputc(' ', out);
-    safe_cell(out, until.len ? str_of(left) : STR("-"), DRAW_LEFT_COLUMNS);
-    fputc(' ', out);
-    safe_cell(out, json_get_str(grant, STR("tool")), DRAW_TOOL_COLUMNS);
-    fputc(' ', out);
+    cell(out, until.len ? str_of(left) : STR("-"), DRAW_LEFT_COLUMNS);
+    cell(out, json_get_str(grant, STR("tool")), DRAW_TOOL_COLUMNS);
     safe_cell(out, json_get_str(grant, STR("principal")), DRAW_WHO_COLUMNS);
     fprintf(out, " used %" PRId64 "  ", uses);
     safe_text(out, json_get_str(grant, STR("label")), 0);

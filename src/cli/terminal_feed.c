@@ -134,18 +134,6 @@ static void watch_item(void *data, const struct json *item)
     tell(watch->terminal, "+ ", item);
 }
 
-/* Everything that waits, after the server has said that it is not known what was missed. */
-static void watch_list(struct watch *watch)
-{
-    bool more;
-
-    watch->feed.reset = false;
-    if (watch->terminal->json)
-        puts("{\"event\":\"reset\"}");
-    request_waiting(watch->terminal, false, watch_item, watch, &more);
-    fflush(stdout);
-}
-
 int watch_inbox(struct terminal *terminal)
 {
     struct watch watch = { .terminal = terminal };
@@ -159,8 +147,15 @@ int watch_inbox(struct terminal *terminal)
     feed_open(feed);
     while (code == COMMAND_FINE && !ferror(stdout)) {
         feed_wait(feed, -1, FEED_AGAIN_MS);
-        if (feed->reset)
-            watch_list(&watch);
+        if (feed->reset) {
+            /* The server has said that it is not known what was missed: everything that waits. */
+            bool more;
+            feed->reset = false;
+            if (terminal->json)
+                puts("{\"event\":\"reset\"}");
+            request_waiting(terminal, false, watch_item, &watch, &more);
+            fflush(stdout);
+        }
         if (feed->state == FEED_REFUSED)
             code = feed_refused(feed);
         bool lost = feed->state == FEED_LOST && feed->again_ms;

@@ -181,15 +181,10 @@ static void draw(const struct live *live)
 
 /* --- the list --- */
 
-static const struct json *chosen_item(const struct live *live)
-{
-    return json_at(live->list, live->chosen);
-}
-
 static void choose(struct live *live, size_t index)
 {
     live->chosen = index;
-    struct str id = json_get_str(chosen_item(live), STR("id"));
+    struct str id = json_get_str(json_at(live->list, live->chosen), STR("id"));
     snprintf(live->chosen_id, sizeof(live->chosen_id), STR_FMT, STR_ARG(id));
 }
 
@@ -286,34 +281,6 @@ static void take_key(struct live *live, struct str key)
         choose(live, live->chosen - 1);
 }
 
-static void read_keys(struct live *live)
-{
-    char keys[LIVE_KEYS_MAX];
-    ssize_t got = read(STDIN_FILENO, keys, sizeof(keys));
-
-    if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
-        live->leave = true; /* the terminal is gone */
-    for (ssize_t i = 0; i < got && !live->leave;) {
-        size_t len = keys[i] == '\033' && i + 2 < got ? 3 : 1;
-        take_key(live, str_n(keys + i, len));
-        i += (ssize_t)len;
-    }
-}
-
-static int live_run(struct live *live)
-{
-    screen_take(live);
-    while (!live->leave && !came && live->feed.state != FEED_REFUSED) {
-        draw(live);
-        if (feed_wait(&live->feed, STDIN_FILENO, LIVE_TICK_MS))
-            read_keys(live);
-        if (live->dirty || live->feed.reset)
-            look(live);
-    }
-    screen_give_back(live);
-    return live->feed.state == FEED_REFUSED ? feed_refused(&live->feed) : COMMAND_FINE;
-}
-
 int live_inbox(struct terminal *terminal)
 {
     struct live live = { .terminal = terminal };
@@ -335,7 +302,25 @@ int live_inbox(struct terminal *terminal)
     live.feed.data = &live;
     look(&live);
     feed_open(&live.feed);
-    code = live_run(&live);
+    screen_take(&live);
+    while (!live.leave && !came && live.feed.state != FEED_REFUSED) {
+        draw(&live);
+        if (feed_wait(&live.feed, STDIN_FILENO, LIVE_TICK_MS)) {
+            char keys[LIVE_KEYS_MAX];
+            ssize_t got = read(STDIN_FILENO, keys, sizeof(keys));
+            if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
+                live.leave = true; /* the terminal is gone */
+            for (ssize_t i = 0; i < got && !live.leave;) {
+                size_t len = keys[i] == '\033' && i + 2 < got ? 3 : 1;
+                take_key(&live, str_n(keys + i, len));
+                i += (ssize_t)len;
+            }
+        }
+        if (live.dirty || live.feed.reset)
+            look(&live);
+    }
+    screen_give_back(&live);
+    code = live.feed.state == FEED_REFUSED ? feed_refused(&live.feed) : COMMAND_FINE;
     feed_close(&live.feed);
     arena_finish(&live.arena);
     reply_finish(&live.me);

@@ -11,14 +11,6 @@
 #include "cli/terminal_safe.h"
 #include "cli/terminal.h"
 
-static void note_time(struct terminal *terminal, const struct json *json)
-{
-    int64_t now = draw_time(json_get_str(json, STR("now")));
-
-    if (now)
-        terminal->ahead_ms = now - clock_wall(clock_system());
-}
-
 static bool request_as(struct terminal *terminal, const char *method, const char *path,
                        struct str body, struct reply *reply, char why[REMOTE_WHY_MAX])
 {
@@ -30,7 +22,9 @@ static bool request_as(struct terminal *terminal, const char *method, const char
         return false;
     reply->json = json_parse(&reply->arena, buf_str(&reply->text),
                              &(struct json_opts){ .max_depth = JSON_DEPTH_MAX }, NULL);
-    note_time(terminal, reply->json);
+    int64_t now = draw_time(json_get_str(reply->json, STR("now")));
+    if (now)
+        terminal->ahead_ms = now - clock_wall(clock_system());
     return true;
 }
 

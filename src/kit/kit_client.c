@@ -82,11 +82,6 @@ const struct surface_ops kit_surface_ops = { .name = "client",
 
 /* --- the call --- */
 
-static nod_test *test_of_caller(struct caller *caller)
-{
-    return (nod_test *)(void *)((char *)caller - offsetof(nod_test, caller));
-}
-
 static void outcome_keep(nod_test *test, const struct outcome *outcome)
 {
     struct arena *arena = &test->said;
@@ -106,7 +101,7 @@ static void outcome_keep(nod_test *test, const struct outcome *outcome)
 
 static void finished(struct caller *caller, struct call *call, const struct outcome *outcome)
 {
-    nod_test *test = test_of_caller(caller);
+    nod_test *test = (nod_test *)(void *)((char *)caller - offsetof(nod_test, caller));
 
     (void)call;
     if (!atomic_load(&test->dead)) /* a server that is gone tells nobody */
@@ -191,23 +186,18 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
                            ask_seen, asks_loaded, test);
 }
 
-static void load(nod_test *test)
-{
-    test->asks = arena_alloc(&test->back, RUN_ROUND_MAX * sizeof(*test->asks));
-    test->ask_count = 0;
-    test->loading = true;
-    test->store->ops->load_call(test->store, id_str(&test->call_id), call_loaded, test);
-    while (test->loading)
-        loop_turn(test->server->loop, 1);
-}
-
 static void come_back(nod_test *test)
 {
     struct outcome outcome;
     struct target *target = target_of(test);
 
     arena_init(&test->back, KIT_ARENA_BYTES);
-    load(test);
+    test->asks = arena_alloc(&test->back, RUN_ROUND_MAX * sizeof(*test->asks));
+    test->ask_count = 0;
+    test->loading = true;
+    test->store->ops->load_call(test->store, id_str(&test->call_id), call_loaded, test);
+    while (test->loading)
+        loop_turn(test->server->loop, 1);
     if (!test->found) {
         begin(test);
     } else if (!target) {
@@ -226,19 +216,6 @@ static void come_back(nod_test *test)
                                                                  .handed = true });
     }
     arena_finish(&test->back);
-}
-
-/* The server is gone. When this returns there is the next one, or the test has failed. */
-static void start_again(nod_test *test)
-{
-    kit_server_crash(test);
-    test->crashes++;
-    test->crash = KIT_NO_CRASH;
-    atomic_store(&test->dead, false);
-    if (!kit_server_open(test))
-        test->lost = true;
-    else
-        come_back(test);
 }
 
 /* --- answering --- */
@@ -396,15 +373,6 @@ static size_t questions_up(const nod_test *test)
     return up;
 }
 
-static void turn(nod_test *test)
-{
-    struct engine *engine = test->server->engine;
-
-    loop_turn(test->server->loop, 1);
-    if (engine_deadline(engine) <= clock_mono(&test->clock.clock))
-        engine_tick(engine);
-}
-
 void kit_client_call(nod_test *test)
 {
     int64_t until = clock_mono(clock_system()) + KIT_WAIT_MS;
@@ -416,10 +384,21 @@ void kit_client_call(nod_test *test)
         size_t up;
 
         if (atomic_load(&test->dead)) {
-            start_again(test);
+            /* The server is gone. Then there is the next one, or the test has failed. */
+            kit_server_crash(test);
+            test->crashes++;
+            test->crash = KIT_NO_CRASH;
+            atomic_store(&test->dead, false);
+            if (!kit_server_open(test))
+                test->lost = true;
+            else
+                come_back(test);
             continue;
         }
-        turn(test);
+        struct engine *engine = test->server->engine;
+        loop_turn(test->server->loop, 1);
+        if (engine_deadline(engine) <= clock_mono(&test->clock.clock))
+            engine_tick(engine);
         up = questions_up(test);
         if (test->finished || atomic_load(&test->dead))
             continue;
