@@ -263,13 +263,14 @@ void engine_end_stored(struct engine *engine, struct str call_id, const struct o
         cancelling->work.op.most = INT_MAX; /* until then nobody can run it, or find it ended */
 }
 
-void engine_end_later(struct engine *engine, struct str call_id, struct str why)
+void engine_end_later(struct engine *engine, struct str call_id, struct str why,
+                      void (*done)(void *data, nod_status status), void *data)
 {
     engine_end_stored(engine, call_id,
                       &(struct outcome){ .status = NOD_E_CANCELLED,
                                          .code = outcome_code(NOD_E_CANCELLED),
                                          .message = why },
-                      NULL, NULL);
+                      done, data);
 }
 
 void engine_cancel(struct engine *engine, struct str call_id, struct str why,
@@ -278,11 +279,7 @@ void engine_cancel(struct engine *engine, struct str call_id, struct str why,
     struct call *live = engine_call_at(engine, call_id);
 
     if (!live) {
-        engine_end_stored(engine, call_id,
-                          &(struct outcome){ .status = NOD_E_CANCELLED,
-                                             .code = outcome_code(NOD_E_CANCELLED),
-                                             .message = why },
-                          done, data);
+        engine_end_later(engine, call_id, why, done, data);
     } else {
         call_end_tell(live, done, data);
         call_cancel(live, why);

@@ -88,8 +88,7 @@ void call_free(struct call *call)
 
     call_end_told(call, NOD_E_STORE); /* the call goes before its end is known */
     flow_drop(&call->flow);
-    LIST_EACH (at, &call->asks)
-        ask_free(LIST_OF(at, struct ask, link));
+    call_asks_drop(call);
     due_stop(engine, &call->timeout);
     suspect_over(call);
     call_need_drop(call);
@@ -397,7 +396,8 @@ static void finish_done(struct op *op, nod_status status, const struct store_rep
         return;
     }
     if (status == NOD_E_STORE)
-        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->outcome.message);
+        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->outcome.message, NULL,
+                         NULL);
     finish_checked(call, status);
     flow_next(&call->flow);
 }
@@ -465,7 +465,8 @@ static void refused_done(struct op *op, nod_status status, const struct store_re
     }
     finish_checked(call, status);
     if (status == NOD_E_STORE)
-        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->outcome.message);
+        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->outcome.message, NULL,
+                         NULL);
     call_deliver(call);
 }
 
@@ -589,7 +590,8 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
     else if (call_ending(call)->decided)
         log_failure(call, &call_ending(call)->outcome);
     if (status == NOD_E_STORE)
-        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->cancel_why);
+        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->cancel_why, NULL,
+                         NULL);
     call_deliver(call);
 }
 

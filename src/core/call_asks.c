@@ -98,8 +98,7 @@ static void round_dropped(struct call *call)
         call_end_cancelled(call);
         return;
     }
-    run_free(call->run);
-    call->run = NULL;
+    call_run_free(call);
     if (call->asks_quota)
         call_fail(call, status, NULL,
                   call_quota_message(call, call->asks_quota, call->asks_quota_most));

@@ -24,19 +24,23 @@ void call_run_over(struct call *call)
     due_stop(call->engine, &call->timeout);
 }
 
-/* Drops the run without waiting for it: when it ends, run_done finds no call. */
+void call_run_free(struct call *call)
+{
+    if (call->run)
+        run_free(call->run);
+    call->run = NULL;
+}
+
 void call_run_drop(struct call *call)
 {
     struct run *run = call->run;
 
     call_run_over(call);
-    call->run = NULL;
-    if (!run)
-        return;
-    if (call->state != LIVE_RUNNING) {
-        run_free(run);
+    if (!run || call->state != LIVE_RUNNING) {
+        call_run_free(call);
         return;
     }
+    call->run = NULL;
     run->call = NULL;
     run->left = call->journal; /* the provider may be reading the journal right now */
     call->journal = (struct journal){ 0 };
@@ -228,12 +232,10 @@ void call_pending(struct call *call)
             STR_FMT " returned NOD_PENDING without having asked anything: a handler returns it "
                     "only when a nod_ function gave it",
             STR_ARG(call->target->name));
-        run_free(call->run);
-        call->run = NULL;
+        call_run_free(call);
         call_fail(call, NOD_E_USAGE, NULL, message);
     } else if (call->worked_ms >= timeout_of(call)) {
-        run_free(call->run);
-        call->run = NULL;
+        call_run_free(call);
         timed_out(call);
     } else if (run->need_more) {
         call_need_fetch(call);
@@ -292,8 +294,7 @@ void run_done(struct run *run, nod_status status, struct str body)
     } else {
         call_fail_run(call, run, status);
     }
-    call->run = NULL;
-    run_free(run);
+    call_run_free(call);
     call_needs_forget(call);
     flow_jump(&call->flow, "finish");
 }

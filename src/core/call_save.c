@@ -87,9 +87,7 @@ static void saving_fill(struct call *call)
 static void saved(struct call *call)
 {
     call_saving_free(call);
-    if (call->run)
-        run_free(call->run);
-    call->run = NULL;
+    call_run_free(call);
     if (!call->stored) {
         call->epoch = 1;
         recovery_stored(call->engine);
@@ -152,7 +150,7 @@ struct str call_quota_message(struct call *call, enum store_quota quota, uint64_
 
 /* What the caller is to know of a call that cannot go on because of its store: which steps were
  * done, and what to do about it. */
-struct str call_done_before(struct call *call)
+static struct str call_done_before(struct call *call)
 {
     struct arena *arena = &call_ending(call)->arena;
     struct str done = outcome_so_far(
@@ -471,8 +469,7 @@ void call_save(struct call *call)
  */
 void call_hold_steps(struct call *call)
 {
-    run_free(call->run);
-    call->run = NULL;
+    call_run_free(call);
     if (call->stored || !engine_survives(call->engine)) {
         steps_tell(call);
         return;

@@ -27,7 +27,7 @@
 #include "core/problems.h"
 
 static struct claim *claim_create(struct engine *engine, struct str ask_id,
-                                  const struct answer *answer)
+                                  const struct answer *answer, answered_fn *done, void *data)
 {
     size_t size = sizeof(struct claim) + ask_id.len + answer->by.len + answer->scope.len +
                   answer->via.len + answer->reason.len + 5;
@@ -35,9 +35,13 @@ static struct claim *claim_create(struct engine *engine, struct str ask_id,
     size_t most = engine->opts.limits.journal_bytes;
     char *at = (char *)(claim + 1);
 
-    *claim = (struct claim){
-        .engine = engine, .answer = *answer, .outcome = answer->action, .size = size
-    };
+    *claim = (struct claim){ .engine = engine,
+                             .answer = *answer,
+                             .outcome = answer->action,
+                             .size = size,
+                             .done = done,
+                             .data = data };
+    claim->answer.once |= !done; /* nobody would send it again */
     claim->ask_id = str_place(&at, ask_id);
     claim->answer.by = str_place(&at, answer->by);
     claim->offer = answer->attempt;
@@ -196,7 +200,6 @@ void claim_failed(struct claim *claim, nod_status status)
     claim_reject(claim, status);
 }
 
-/* What follows for the call, if it is live here. It may have left this node and come back. */
 void claim_call_on(struct engine *engine, const struct store_reply *reply, int64_t asked_ms)
 {
     struct call *call = engine_call_at(engine, reply->ask->call_id);
@@ -212,8 +215,6 @@ void claim_call_on(struct engine *engine, const struct store_reply *reply, int64
         recovery_hurry(engine);
 }
 
-/* The ask is still pending: it was put once more, or the answer was to another offer than the one
- * that is up. */
 void claim_still_up(struct claim *claim, nod_status status, const struct claimed *now)
 {
     struct ask *ask = claim_ask(claim);
@@ -376,14 +377,6 @@ const struct flow_table answer_flow = { .id = NOD_FLOW_ANSWER,
                                         .write = claim_write_content,
                                         .keep = claim_keep_content };
 
-static struct str as_problem(struct claim *claim, struct str message)
-{
-    struct schema_problems problems = { .count = 1 };
-
-    problems.at[0] = (struct schema_problem){ STR(""), message };
-    return problems_list(&claim->arena, &problems, NULL);
-}
-
 static void log_objection(struct claim *claim)
 {
     struct ask *ask = claim_ask(claim);
@@ -406,8 +399,9 @@ static bool objection_counts(struct claim *claim)
 
     if (!claim->answer.once || claim->answer.set || claim->by_engine || !claim->answer.surface)
         return false;
-    claim->objection =
-        problems.len ? problems : as_problem(claim, STR("a rule of this server does not allow it"));
+    claim->objection = problems.len ? problems
+                                    : problems_one(&claim->arena, STR(""),
+                                                   STR("a rule of this server does not allow it"));
     claim->result = (struct answer_result){ 0 };
     flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, "lookupPending", claim,
                claim_flow_done);
@@ -427,7 +421,7 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
             claim->result.code = fault->code;
             claim->result.message = fault->message;
             if (fault->message.len) /* for surfaces that show problems */
-                claim->result.problems = as_problem(claim, fault->message);
+                claim->result.problems = problems_one(&claim->arena, STR(""), fault->message);
         }
         log_objection(claim);
         if (!page_open && objection_counts(claim))
@@ -462,11 +456,8 @@ static void claim_begin(struct claim *claim)
 void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
                 answered_fn *done, void *data)
 {
-    struct claim *claim = claim_create(engine, ask_id, answer);
+    struct claim *claim = claim_create(engine, ask_id, answer, done, data);
 
-    claim->answer.once |= !done;
-    claim->done = done;
-    claim->data = data;
     if (answer->set)
         answer_set_more(answer->set);
     claim_begin(claim);
@@ -475,25 +466,20 @@ void ask_answer(struct engine *engine, struct str ask_id, const struct answer *a
 void ask_page_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
                      answered_fn *done, void *data)
 {
-    struct claim *claim = claim_create(engine, ask_id, answer);
+    struct claim *claim = claim_create(engine, ask_id, answer, done, data);
 
     claim->page = true;
     claim->answer.surface = NULL;
-    claim->answer.once |= !done;
-    claim->done = done;
-    claim->data = data;
     claim_begin(claim);
 }
 
 void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, void *data)
 {
-    struct claim *claim = claim_create(engine, ask_id, &(struct answer){ .action = ASK_ACCEPTED });
+    struct claim *claim =
+        claim_create(engine, ask_id, &(struct answer){ .action = ASK_ACCEPTED }, done, data);
 
     claim->url_done = true;
     claim->answer.by = STR_NONE; /* set when it is known whom the ask was put to */
-    claim->answer.once = !done;
-    claim->done = done;
-    claim->data = data;
     claim_begin(claim);
 }
 
@@ -513,7 +499,6 @@ static void claim_own(struct claim *claim)
     struct engine *engine = claim->engine;
 
     claim->by_engine = true;
-    claim->answer.once = !claim->done;
     claim->answer.by = STR("nod");
     flow_place(&claim->flow, &answer_flow, &engine->hooks, "buildResult", claim, claim_flow_done);
     claim->flow.firm = true; /* a hook may object to an answer, but not to the clock */
@@ -524,26 +509,21 @@ static void claim_own(struct claim *claim)
         claim_enter(claim);
 }
 
+static void claim_as(struct engine *engine, struct str ask_id, enum ask_state outcome,
+                     answered_fn *done, void *data)
+{
+    claim_own(claim_create(engine, ask_id, &(struct answer){ .action = outcome }, done, data));
+}
+
 void claim_by_engine(struct ask *ask, enum ask_state outcome)
 {
     ask->claiming = true;
-    claim_own(
-        claim_create(ask->call->engine, id_str(&ask->id), &(struct answer){ .action = outcome }));
-}
-
-static void claim_elsewhere(struct engine *engine, struct str ask_id, enum ask_state outcome,
-                            answered_fn *done, void *data)
-{
-    struct claim *claim = claim_create(engine, ask_id, &(struct answer){ .action = outcome });
-
-    claim->done = done;
-    claim->data = data;
-    claim_own(claim);
+    claim_as(ask->call->engine, id_str(&ask->id), outcome, NULL, NULL);
 }
 
 void claim_overdue(struct engine *engine, struct str ask_id, answered_fn *done, void *data)
 {
-    claim_elsewhere(engine, ask_id, ASK_EXPIRED, done, data);
+    claim_as(engine, ask_id, ASK_EXPIRED, done, data);
 }
 
 void claim_replaced(struct engine *engine, struct str ask_id)
@@ -551,12 +531,12 @@ void claim_replaced(struct engine *engine, struct str ask_id)
     struct ask *ask = engine_ask(engine, ask_id);
 
     if (!ask)
-        claim_elsewhere(engine, ask_id, ASK_CANCELLED, NULL, NULL);
+        claim_as(engine, ask_id, ASK_CANCELLED, NULL, NULL);
     else if (!ask->claiming)
         claim_by_engine(ask, ASK_CANCELLED);
 }
 
 void ask_unsupported(struct engine *engine, struct str ask_id, answered_fn *done, void *data)
 {
-    claim_elsewhere(engine, ask_id, ASK_UNSUPPORTED, done, data);
+    claim_as(engine, ask_id, ASK_UNSUPPORTED, done, data);
 }

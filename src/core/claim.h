@@ -1,13 +1,5 @@
 /*
  * core/claim: how an ask is claimed by an answer. The first answer that the store takes wins.
- *
- * claim.c          the way of one answer: its stages, the claim, what follows
- * claim_lookup.c   may it be given: whose turn it is, who answers, what became of the ask
- * claim_content.c  what it brings: read, checked against the question, measured
- * claim_note.c     what it says beside its content: a reason, and what is to be remembered
- * claim_same.c     the same answer again, while the first is on its way
- * claim_hand.c     while hooks run for it: whose death counts against its call
- * answer_set.c     answers that are given together
  */
 #ifndef NOD_CORE_CLAIM_H
 #define NOD_CORE_CLAIM_H

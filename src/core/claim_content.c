@@ -40,7 +40,6 @@ static enum page_brings page_brings(const struct claim *claim, const struct ask_
     return claim->page ? ask_page_brings(record->page) : PAGE_BRINGS_NOTHING;
 }
 
-/* Did the ask end with this very answer? */
 bool claim_agrees(struct claim *claim, const struct ask_record *record)
 {
     bool form = record->kind == ASK_FORM || record->kind == ASK_APPROVAL;
@@ -54,8 +53,6 @@ bool claim_agrees(struct claim *claim, const struct ask_record *record)
             same_content(claim, given, record->content));
 }
 
-/* Copies the content into the claim, if the answerer leaves or it is large. Too large: there is
- * none. */
 void claim_own_content(struct claim *claim)
 {
     claim->answer.content = json_parse(&claim->arena, claim->content, NULL, NULL);
@@ -157,16 +154,6 @@ void claim_keep_content(void *subject)
     claim->result.via = arena_str(&claim->arena, claim->result.via);
 }
 
-static struct str problem_text(struct arena *arena, const char *path, const char *message)
-{
-    return arena_fmt(arena, "[{\"path\":\"%s\",\"message\":\"%s\"}]", path, message);
-}
-
-static struct str content_problem(struct claim *claim, const char *path, const char *message)
-{
-    return problem_text(&claim->arena, path, message);
-}
-
 /* A client may send a little beside the fields, but nobody pads an answer without end. */
 static bool has_too_many(struct arena *arena, struct str asked, const struct json *content)
 {
@@ -191,15 +178,16 @@ static struct str form_problems(struct engine *engine, struct arena *arena, stru
     struct schema_problems problems;
 
     if (!schema)
-        return problem_text(arena, "", "the question's schema cannot be used");
+        return problems_one(arena, STR(""), STR("the question's schema cannot be used"));
     _Static_assert(CLAIM_UNASKED_MAX == 16, "as the message says");
     if (has_too_many(arena, asked, content))
-        return problem_text(arena, "", "has more than 16 members that were not asked for");
+        return problems_one(arena, STR(""),
+                            STR("has more than 16 members that were not asked for"));
     if (schema_check(schema, content, arena, &problems) == NOD_OK &&
         problems_no_nul(arena, content, &problems))
         return STR_NONE;
     if (problems.count == 0)
-        return problem_text(arena, "", "took too much work to check");
+        return problems_one(arena, STR(""), STR("took too much work to check"));
     return problems_list(arena, &problems, json_parse(arena, asked, NULL, NULL));
 }
 
@@ -240,8 +228,8 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
     case ASK_FORM:
     case ASK_APPROVAL:
         if (content && content->type != JSON_OBJECT)
-            return content_problem(claim, "",
-                                   "the program that showed the form sent no answer to it");
+            return problems_one(&claim->arena, STR(""),
+                                STR("the program that showed the form sent no answer to it"));
         if (record->detail.len == 0) { /* the empty form */
             claim->content = STR_NONE;
             return STR_NONE;
@@ -258,14 +246,15 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
         return STR_NONE;
     case ASK_SAMPLE:
         if (!json_get(content, STR("content")) || json_get_str(content, STR("role")).len == 0)
-            return content_problem(claim, "", "expected a message with role and content");
+            return problems_one(&claim->arena, STR(""),
+                                STR("expected a message with role and content"));
         return nul_problem(claim, content);
     case ASK_ROOTS:
         if (!json_is(json_get(content, STR("roots")), JSON_ARRAY))
-            return content_problem(claim, "/roots", "expected an array");
+            return problems_one(&claim->arena, STR("/roots"), STR("expected an array"));
         return nul_problem(claim, content);
     }
-    return content_problem(claim, "", "unknown kind of question");
+    return problems_one(&claim->arena, STR(""), STR("unknown kind of question"));
 }
 
 /* Bytes that answers on their way to the call's other asks add to its journal. */

@@ -12,14 +12,6 @@
 #include "core/note.h"
 #include "core/problems.h"
 
-static struct str note_problem(struct claim *claim, const char *path, const char *message)
-{
-    struct schema_problems problems = { .count = 1 };
-
-    problems.at[0] = (struct schema_problem){ str_of(path), str_of(message) };
-    return problems_list(&claim->arena, &problems, NULL);
-}
-
 /* The client's own word, and a model's, can approve where the operator lets them, but not for
  * later: see grant.h. */
 static bool is_a_persons(const struct claim *claim)
@@ -62,16 +54,17 @@ struct str claim_take_note(struct claim *claim, const struct ask_record *record)
 
     claim->note = STR_NONE;
     if (claim->answer.reason.len > NOTE_REASON_MAX)
-        return note_problem(claim, "/reason",
-                            "is longer than the 2000 bytes that a reason may have");
+        return problems_one(&claim->arena, STR("/reason"),
+                            STR("is longer than the 2000 bytes that a reason may have"));
     if (!remember && !claim->answer.reason.len)
         return STR_NONE;
     if (remember && !is_a_persons(claim))
-        return note_problem(claim, "/remember",
-                            "can be chosen only where a person is seen to answer");
+        return problems_one(&claim->arena, STR("/remember"),
+                            STR("can be chosen only where a person is seen to answer"));
     if (remember &&
         (!is_offered(claim, record) || !grant_offer_read(record, &claim->arena, &offer)))
-        return note_problem(claim, "/remember", "is none of what this question offers");
+        return problems_one(&claim->arena, STR("/remember"),
+                            STR("is none of what this question offers"));
     if (remember)
         noted = (struct noted){ .tool = offer.tool,
                                 .digest = offer.digest,
@@ -80,5 +73,7 @@ struct str claim_take_note(struct claim *claim, const struct ask_record *record)
                                 .choice = claim->remember,
                                 .at_ms = engine_now(claim->engine) };
     claim->note = note_write(&claim->arena, claim->answer.reason, remember ? &noted : NULL);
-    return claim->note.len ? STR_NONE : note_problem(claim, "/reason", "is not text in UTF-8");
+    return claim->note.len
+               ? STR_NONE
+               : problems_one(&claim->arena, STR("/reason"), STR("is not text in UTF-8"));
 }

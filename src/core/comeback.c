@@ -113,7 +113,7 @@ static void comeback_gone_stored(void *data, nod_status status)
 
 /* --- it has not --- */
 
-bool call_give_way(struct call *call, struct caller *to)
+static bool call_give_way(struct call *call, struct caller *to)
 {
     struct caller *caller = call->caller;
 

@@ -364,8 +364,6 @@ void call_keep(struct call *call, int64_t keep_ms);
 void call_wake(struct call *call);
 /* Another caller waits for the call from now on. The old one is not called again. */
 void call_change_caller(struct call *call, struct caller *to);
-/* The same, if the call is alone or its caller lets go of it (caller_ops.gives_way). */
-bool call_give_way(struct call *call, struct caller *to);
 /* After caller_ops.stepping, now or later: lets the call go on with its steps. */
 void call_step_on(struct call *call);
 

@@ -70,7 +70,7 @@ struct str grant_key(const struct grant *grant, char out[GRANT_KEY_LEN])
 
 /* --- records --- */
 
-bool grant_write(struct buf *out, const struct grant *grant)
+static bool grant_write(struct buf *out, const struct grant *grant)
 {
     struct json_writer w;
 

@@ -58,7 +58,6 @@ enum {
 
 /* The id of a grant, from what it allows. */
 struct str grant_key(const struct grant *grant, char out[GRANT_KEY_LEN]);
-bool grant_write(struct buf *out, const struct grant *grant);
 /* Texts are in the arena. False: it is no grant. */
 bool grant_read(struct arena *arena, struct str id, struct str record, struct grant *out);
 /* It was revoked, or its time is up. */

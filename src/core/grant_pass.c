@@ -27,8 +27,7 @@ static void looked(struct call *call)
 {
     granting_free(call);
     if (call->cancel_wanted) {
-        run_free(call->run);
-        call->run = NULL;
+        call_run_free(call);
         call_cancel_later(call);
     } else if (call->run->news.asks) {
         call_asks_begin(call);
@@ -261,8 +260,7 @@ static void refuse_path(struct call *call, struct str path)
                           "so itself: its registration has to say .approves",
                   STR_ARG(call->target->name), STR_ARG(path));
 
-    run_free(call->run);
-    call->run = NULL;
+    call_run_free(call);
     call_fail(call, NOD_E_USAGE, NULL, message);
 }
 

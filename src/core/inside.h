@@ -419,9 +419,10 @@ void call_asks_settled(struct call *call);
 /* The call's last pending ask has ended, and the store gave us the call with this record. False: it
  * cannot go on here. */
 bool call_taken(struct call *call, const struct store_reply *reply, int64_t asked_ms);
-/* The store may say that the call runs here, but nobody works on it: ends it in the store, however
- * long that takes. */
-void engine_end_later(struct engine *engine, struct str call_id, struct str why);
+/* Nobody here works on the call: cancels it in the store, however long that takes. `done` may be
+ * NULL. */
+void engine_end_later(struct engine *engine, struct str call_id, struct str why,
+                      void (*done)(void *data, nod_status status), void *data);
 /* The call may have become runnable elsewhere: takes it. */
 void call_take(struct call *call);
 /* The same after a while, if it still waits then. */
@@ -538,6 +539,8 @@ void call_pending(struct call *call);
 void call_run_over(struct call *call);
 /* The call would run next, but this node is stopping: gives it back, or ends it. */
 void call_stand_down(struct call *call);
+/* Frees the run, if there is one: it is not with the provider. */
+void call_run_free(struct call *call);
 /* Drops the run without waiting for it: when it ends, run_done finds no call. */
 void call_run_drop(struct call *call);
 /* Sends the asks that call->run recorded through their stages. */
@@ -551,9 +554,6 @@ void call_save(struct call *call);
  * back: see call_step_on. */
 void call_hold_steps(struct call *call);
 void call_saving_free(struct call *call);
-/* Sentences for the caller of a call that cannot go on because of its store: which steps were done,
- * and what to do. */
-struct str call_done_before(struct call *call);
 /* A sentence that says which bound it was, and which option sets it. */
 struct str call_quota_message(struct call *call, enum store_quota quota, uint64_t most);
 void call_tell_waiting(struct call *call, bool waiting);
@@ -668,7 +668,6 @@ void ask_withdraw(struct ask *ask, const struct surface *but, const struct winne
 /* --- plan --- */
 
 struct str surface_word(const struct surface *surface); /* what the operator calls it */
-const struct plan *target_plan(struct engine *engine, struct target *target);
 const struct plan *call_plan(const struct call *call);
 /* What asks, by the name in a record. NULL: there is no such target here. */
 struct target *target_named(const struct engine *engine, struct str name);

@@ -217,8 +217,7 @@ void call_need_fetch(struct call *call)
 {
     struct need *need = need_new(call, &call->run->need);
 
-    run_free(call->run);
-    call->run = NULL;
+    call_run_free(call);
     call_enter(call, LIVE_NEEDING);
     call->need = need;
     need->source = source_of(call->engine, need->spec.source);

@@ -135,7 +135,7 @@ void engine_next_turn(struct engine *engine, int64_t ms)
     engine->next_turn_ms = ms > 0 ? ms : ENGINE_NEXT_TURN_MS;
 }
 
-const struct plan *target_plan(struct engine *engine, struct target *target)
+static const struct plan *target_plan(struct engine *engine, struct target *target)
 {
     struct str unknown = STR_NONE;
 

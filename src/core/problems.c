@@ -86,6 +86,13 @@ static struct str pointer_to(struct arena *arena, struct str name)
     return text;
 }
 
+struct str problems_one(struct arena *arena, struct str path, struct str message)
+{
+    struct schema_problems problems = { .count = 1, .at = { { path, message } } };
+
+    return problems_list(arena, &problems, NULL);
+}
+
 bool problems_no_nul(struct arena *arena, const struct json *value,
                      struct schema_problems *problems)
 {

@@ -14,6 +14,8 @@
  * NULL: names will do. */
 struct str problems_list(struct arena *arena, const struct schema_problems *problems,
                          const struct json *schema);
+/* The same of one problem. */
+struct str problems_one(struct arena *arena, struct str path, struct str message);
 /* Texts reach handlers as C strings. If one in `value` has a NUL in it, that becomes the only
  * problem, and this is false. */
 bool problems_no_nul(struct arena *arena, const struct json *value,

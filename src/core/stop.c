@@ -57,8 +57,7 @@ void run_unbegun(struct run *run)
         return;
     }
     call_run_over(call);
-    call->run = NULL;
-    run_free(run);
+    call_run_free(call);
     call_stand_down(call);
 }
 

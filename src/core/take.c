@@ -114,6 +114,12 @@ static void resume(struct call *call)
         flow_again(&call->flow); /* the stage checks whether the call was cancelled */
 }
 
+static void call_learn(struct call *call, const struct call_record *record)
+{
+    journal_finish(&call->journal);
+    journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
+}
+
 /* What the store says of the call, beside its journal. */
 static void call_seen_as(struct call *call, const struct call_record *record)
 {
@@ -133,8 +139,7 @@ bool call_taken(struct call *call, const struct store_reply *reply, int64_t aske
     call->epoch = reply->epoch;
     call->ours_ms = asked_ms;
     call_seen_as(call, reply->call);
-    journal_finish(&call->journal);
-    journal_make(&call->journal, reply->call->entries, reply->call->entry_count, NULL, 0);
+    call_learn(call, reply->call);
     call->fresh_intent = false;
     suspect_taken(call, reply->call);
     if (call->state == LIVE_WAITING)
@@ -183,8 +188,7 @@ void call_go_on(struct call *call)
         call_asked(call);
         return;
     }
-    LIST_EACH (at, &call->asks) /* nobody has heard of them: unless it ends, they are read anew */
-        ask_free(LIST_OF(at, struct ask, link));
+    call_asks_drop(call); /* nobody has heard of them: unless it ends, they are read anew */
     call_take(call);
 }
 
@@ -213,8 +217,7 @@ static void deliver_stored(struct call *call, const struct call_record *record)
         outcome_read(&ending->arena, arena_str(&ending->arena, record->result), &ending->outcome);
 
     ending->found = true;
-    journal_finish(&call->journal); /* for whoever is told: what it had learned by then */
-    journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
+    call_learn(call, record); /* for whoever is told: what it had learned by then */
     ending->outcome.elsewhere =
         record->state == CALL_STORED_CANCELLED && ending->outcome.status == NOD_E_CANCELLED;
     if (status == NOD_OK) {
@@ -423,8 +426,7 @@ static void waits(struct call *call, const struct call_record *record)
         return;
     }
     if (list_empty(&call->asks) || record->epoch != call->epoch) { /* it has asked again */
-        journal_finish(&call->journal);
-        journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
+        call_learn(call, record);
         call->epoch = record->epoch;
         call->notices = record->notices;
         call->unsure = call->engine->store->ops->shared;
@@ -454,8 +456,7 @@ static void rests_elsewhere(struct call *call, const struct call_record *record)
         waits(call, record);
         return;
     }
-    journal_finish(&call->journal);
-    journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
+    call_learn(call, record);
     asks_end(call); /* the journal says who won */
     call_unload(call);
 }
@@ -614,8 +615,7 @@ void call_lost(struct call *call)
 {
     say_taken_over(call);
     call_outcome_forget(call);
-    LIST_EACH (at, &call->asks)
-        ask_free(LIST_OF(at, struct ask, link));
+    call_asks_drop(call);
     journal_finish(&call->journal);
     flow_place(&call->flow, &call_flow, &call->engine->hooks, "gate", call, call_flow_done);
     call_enter(call, LIVE_WAITING);
@@ -702,8 +702,7 @@ static void known_found(struct op *op, nod_status status, const struct store_rep
 /* Nobody was told of the asks of this run, and the run does not count. */
 void call_known(struct call *call)
 {
-    LIST_EACH (at, &call->asks)
-        ask_free(LIST_OF(at, struct ask, link));
+    call_asks_drop(call);
     journal_finish(&call->journal);
     call_enter(call, LIVE_TAKING);
     op_start(call->engine, &call->op, call_load_send, known_found);
