@@ -236,11 +236,9 @@ static inline void http_reply_json(struct http_exchange *exchange, int status, s
                      body);
 }
 
-/* A streamed response, chunked. */
-void http_begin(struct http_exchange *exchange, int status, const struct http_header *headers,
-                size_t header_count);
-void http_begin_lines(struct http_exchange *exchange, int status, struct str lines,
-                      const struct http_header *headers, size_t header_count);
+/* A streamed response, chunked. `lines` as in http_reply_lines. */
+void http_begin(struct http_exchange *exchange, int status, struct str lines,
+                const struct http_header *headers, size_t header_count);
 /* False, and nothing is queued, past queue_max: stop and wait for on_drain. */
 bool http_write(struct http_exchange *exchange, struct str bytes);
 /* The same for one piece that is in several places; at most HTTP_PARTS_MAX of them. */

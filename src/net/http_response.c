@@ -254,8 +254,8 @@ void http_reply_lines(struct http_exchange *exchange, int status, struct str lin
     reply_with(exchange, status, head_begin(exchange->conn->server, status, lines), body);
 }
 
-void http_begin_lines(struct http_exchange *exchange, int status, struct str lines,
-                      const struct http_header *headers, size_t header_count)
+void http_begin(struct http_exchange *exchange, int status, struct str lines,
+                const struct http_header *headers, size_t header_count)
 {
     struct http_conn *conn = exchange->conn;
 
@@ -275,12 +275,6 @@ void http_begin_lines(struct http_exchange *exchange, int status, struct str lin
     cork_put(conn, &bytes, 1);
     request_free(exchange);
     conn_settle_soon(conn);
-}
-
-void http_begin(struct http_exchange *exchange, int status, const struct http_header *headers,
-                size_t header_count)
-{
-    http_begin_lines(exchange, status, STR_NONE, headers, header_count);
 }
 
 static bool queue_allows(const struct http_exchange *exchange, size_t more)

@@ -19,11 +19,11 @@ enum {
 
 void sse_begin(struct http_exchange *exchange, const struct http_header *extra, size_t extra_count)
 {
-    http_begin_lines(exchange, 200,
-                     STR("Content-Type: text/event-stream\r\n"
-                         "Cache-Control: no-cache, no-transform\r\n"
-                         "X-Accel-Buffering: no\r\n"),
-                     extra, extra_count < SSE_HEADERS_MAX ? extra_count : SSE_HEADERS_MAX);
+    http_begin(exchange, 200,
+               STR("Content-Type: text/event-stream\r\n"
+                   "Cache-Control: no-cache, no-transform\r\n"
+                   "X-Accel-Buffering: no\r\n"),
+               extra, extra_count < SSE_HEADERS_MAX ? extra_count : SSE_HEADERS_MAX);
 }
 
 static bool has_line_end(struct str s)

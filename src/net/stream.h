@@ -115,12 +115,4 @@ nod_status stream_unconnected(struct loop *loop, bool local, bool background, st
 /* Reads from one stream and writes to the other. Owns and closes both. */
 struct stream *stream_join(struct stream *reader, struct stream *writer);
 
-/* Two ends: what is written to one is read from the other. For tests: see memory_stream.c. */
-struct memory_stream_opts {
-    size_t piece_max;  /* bytes given to one on_read; 0: all there are */
-    size_t window_max; /* unread bytes that count as "taken by the kernel"; 0: no bound */
-};
-void memory_stream_pair(struct loop *loop, const struct memory_stream_opts *opts, struct stream **a,
-                        struct stream **b);
-
 #endif

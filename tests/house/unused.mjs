@@ -6,8 +6,7 @@ import { fileURLToPath } from "node:url";
 
 const NOT_IN_SRC = {
     // For what tests set up, and what they look at.
-    memory_stream_pair: "tests cut bytes where they like",
-    http_begin: "a streamed response with headers of its own; what is served today streams events (net/sse)",
+    buf_drop: "what a stream or a client of the tests has read",
     http_find_named: "the fuzzer compares it with the slow way",
     tokens_parse: "a token file without a file",
     pipe_queued: "how much is unsent",

@@ -47,7 +47,7 @@ static void far_end(struct http_exchange *exchange, const struct http_request *r
         free(body);
     } else if (str_eq(request->path, STR("/endless"))) {
         char *body = calloc(1, LARGE);
-        http_begin(exchange, 200, NULL, 0); /* in chunks: its length is not told before */
+        http_begin(exchange, 200, STR_NONE, NULL, 0); /* in chunks: its length is not told before */
         http_write(exchange, str_n(body, LARGE));
         http_end(exchange);
         free(body);

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "net/http.h"
 #include "net/stream.h"
+#include "memory_stream.h"
 #include "../runner.h"
 
 enum { TURNS_MAX = 100000 };
@@ -183,7 +184,7 @@ static void writes_stop_when_the_reader_stops(void **state)
     say(f, STR("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n"));
     AWAIT(f, f->held);
     stream_read_stop(f->client);
-    http_begin(f->held, 200, NULL, 0);
+    http_begin(f->held, 200, STR_NONE, NULL, 0);
     int written = 0;
     while (http_write(f->held, STR("0123456789")))
         assert_true(++written < 1000);
@@ -267,7 +268,7 @@ static void what_is_held_back_is_bounded(void **state)
     say(f, STR("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n"));
     AWAIT(f, f->held);
     memset(text, 'x', sizeof(text));
-    http_begin(f->held, 200, NULL, 0);
+    http_begin(f->held, 200, STR_NONE, NULL, 0);
     for (int i = 0; i < 100 && http_write(f->held, str_n(text, sizeof(text))); i++)
         most += sizeof(text);
     assert_true(most >= 512 * 1024);
@@ -285,7 +286,7 @@ static void a_large_write_goes_through_an_empty_queue(void **state)
     start(f, (struct memory_stream_opts){ .window_max = 64 });
     say(f, STR("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n"));
     AWAIT(f, f->held);
-    http_begin(f->held, 200, NULL, 0);
+    http_begin(f->held, 200, STR_NONE, NULL, 0);
     AWAIT(f, http_queued(f->held) == 0);
     assert_true(http_write(f->held, str_n(block, sizeof(block))));
     assert_false(http_write(f->held, STR("x")));

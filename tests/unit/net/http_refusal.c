@@ -328,7 +328,7 @@ static void a_reader_that_takes_nothing_is_closed_and_the_exchange_told(void **s
     int fd = dial(f);
     send_text(f, fd, GET("/hold"));
     AWAIT(f, f->held_count == 1);
-    http_begin(f->held[0], 200, NULL, 0);
+    http_begin(f->held[0], 200, STR_NONE, NULL, 0);
     while (http_write(f->held[0], str_n(block, sizeof(block))))
         ;
     AWAIT(f, f->gone == 1);
@@ -348,7 +348,7 @@ static void a_reader_that_takes_none_of_many_small_pieces_is_closed_too(void **s
         int fd = dial(f);
         send_text(f, fd, GET("/hold"));
         AWAIT(f, f->held_count == (int)i + 1);
-        http_begin(f->held[i], 200, NULL, 0);
+        http_begin(f->held[i], 200, STR_NONE, NULL, 0);
         while (http_write(f->held[i], str_n(block, sizes[i])))
             ;
         AWAIT(f, f->gone == (int)i + 1);
@@ -382,7 +382,7 @@ static void a_reader_that_stops_later_is_closed_too(void **state)
     AWAIT(f, f->held_count == 1);
     refilled = f->held[0];
     http_on_drain(refilled, refill, NULL);
-    http_begin(refilled, 200, NULL, 0);
+    http_begin(refilled, 200, STR_NONE, NULL, 0);
     refill(NULL);
     int64_t until = now_ms() + PATIENCE_MS;
     while (refills < 2 && now_ms() < until) {

@@ -227,7 +227,7 @@ static void http_1_0_is_answered_and_closed(void **state)
     buf_init(&got, RECEIVED_MAX);
     send_text(f, fd, "GET /hold HTTP/1.0\r\n\r\n");
     AWAIT(f, f->held_count == 1);
-    http_begin(f->held[0], 200, NULL, 0);
+    http_begin(f->held[0], 200, STR_NONE, NULL, 0);
     http_write(f->held[0], STR("plain"));
     http_end(f->held[0]);
     await_close(f, fd, &got);
@@ -259,7 +259,7 @@ static void streams_are_chunked_and_the_connection_goes_on(void **state)
     buf_init(&got, RECEIVED_MAX);
     send_text(f, fd, GET("/hold") GET("/after"));
     AWAIT(f, f->held_count == 1);
-    http_begin(f->held[0], 200, NULL, 0);
+    http_begin(f->held[0], 200, STR_NONE, NULL, 0);
     await_text(f, fd, &got, "Transfer-Encoding: chunked\r\n\r\n", 1);
     assert_true(http_write(f->held[0], STR("hello")));
     assert_true(http_write(f->held[0], STR(""))); /* would be the end, if it were written */
@@ -295,7 +295,7 @@ static void what_several_say_in_one_turn_reaches_each_whole_and_in_order(void **
         fds[i] = dial(f);
         send_text(f, fds[i], GET("/hold"));
         AWAIT(f, f->held_count == (int)i + 1);
-        http_begin(f->held[i], 200, NULL, 0);
+        http_begin(f->held[i], 200, STR_NONE, NULL, 0);
         buf_init(&told[i], RECEIVED_MAX);
     }
     for (int n = 0; n < WORDS; n++) {
@@ -353,7 +353,7 @@ static void a_client_that_leaves_is_told_once(void **state)
     AWAIT(f, f->held_count == 1);
     send_text(f, streamed, GET("/hold"));
     AWAIT(f, f->held_count == 2);
-    http_begin(f->held[1], 200, NULL, 0);
+    http_begin(f->held[1], 200, STR_NONE, NULL, 0);
     close(held);
     AWAIT(f, f->gone == 1);
     close(streamed);
@@ -421,7 +421,7 @@ static void a_full_queue_refuses_writes_until_on_drain(void **state)
     buf_init(&got, RECEIVED_MAX);
     send_text(f, fd, GET("/hold"));
     AWAIT(f, f->held_count == 1);
-    http_begin(f->held[0], 200, NULL, 0);
+    http_begin(f->held[0], 200, STR_NONE, NULL, 0);
     memset(block, 'q', sizeof(block));
     while (http_write(f->held[0], str_n(block, sizeof(block))))
         written++;

@@ -94,7 +94,7 @@ static inline void on_request(struct http_exchange *exchange, const struct http_
         http_close(f->server);
         f->server = NULL;
     } else if (str_eq(request->path, STR("/back"))) { /* its body, after the response has begun */
-        http_begin(exchange, 200, NULL, 0);
+        http_begin(exchange, 200, STR_NONE, NULL, 0);
         http_write(exchange, request->body);
         http_end(exchange);
     } else if (str_eq(request->path, STR("/inject"))) {

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "net/pipe.h"
 #include "net/stream.h"
+#include "memory_stream.h"
 #include "../runner.h"
 
 enum { LINE_MAX_ = 100, QUEUE_MAX = 1000, TURN_MS = 2000 };

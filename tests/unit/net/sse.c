@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "net/sse.h"
 #include "net/stream.h"
+#include "memory_stream.h"
 #include "../runner.h"
 
 struct fixture {

@@ -19,6 +19,7 @@
 #include "net/connect.h"
 #include "net/listener.h"
 #include "net/tls.h"
+#include "memory_stream.h"
 #include "../store/redis_server.h"
 #include "../runner.h"
 

@@ -1,5 +1,5 @@
 /*
- * net/memory_stream: a connection without a kernel.
+ * A connection without a kernel.
  *
  * Two ends in one process, for tests that control exactly how bytes are split and when the reader
  * stops taking them. It behaves like a socket: what the window does not take is queued on the
@@ -8,7 +8,7 @@
  * Holds always: at most one deferred turn of each end is under way. A turn makes at most one
  * up-call of each kind. Only a turn frees.
  */
-#include "net/stream.h"
+#include "memory_stream.h"
 
 #include <limits.h>
 
