@@ -38,10 +38,12 @@ struct engine {
     struct hooks hooks;
     struct surface *surfaces[ENGINE_SURFACES_MAX];
     size_t surface_count;
-    uint8_t client_bits, model_bits; /* which of them are the client's, and which a model's */
-    struct questions checked;        /* see run.h */
-    size_t resting;   /* calls of `calls` that wait without a client: see resting.c */
-    struct plan plan; /* where people are asked, unless a target says otherwise */
+    /* which of them are the client's, a model's, asked through the request that the call came with
+     * (surface_is_held), and for every ask (surface_ops.every) */
+    uint8_t client_bits, model_bits, held_bits, every_bits;
+    struct questions checked; /* see run.h */
+    size_t resting;           /* calls of `calls` that wait without a client: see resting.c */
+    struct plan plan;         /* where people are asked, unless a target says otherwise */
     int64_t next_turn_ms;
     enum consent_from consent; /* see engine_consent */
     bool model_may_consent;

@@ -62,10 +62,11 @@ bool engine_add_surface(struct engine *engine, struct surface *surface)
                   LOG_CSTR("why", why));
         return false;
     }
-    if (surface->ops->client)
-        engine->client_bits |= (uint8_t)(1u << engine->surface_count);
-    if (surface->ops->model)
-        engine->model_bits |= (uint8_t)(1u << engine->surface_count);
+    uint8_t bit = (uint8_t)(1u << engine->surface_count);
+    engine->client_bits |= surface->ops->client ? bit : 0;
+    engine->model_bits |= surface->ops->model ? bit : 0;
+    engine->held_bits |= surface_is_held(surface) ? bit : 0;
+    engine->every_bits |= surface->ops->every ? bit : 0;
     engine->surfaces[engine->surface_count++] = surface;
     engine->plan.made = false;
     return true;
@@ -166,14 +167,6 @@ static bool client_could(const struct ask *ask)
     return ask->call->client_kinds & 1u << ask->record.kind && ask_is_for_client(ask);
 }
 
-static bool is_client_turn(const struct engine *engine, unsigned turn)
-{
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (turn & 1u << i && surface_is_held(engine->surfaces[i]))
-            return true;
-    return false;
-}
-
 /* The turn that the clock has come to. It is the store's, which all nodes see. */
 static size_t turn_by_clock(const struct ask *ask, const struct plan *plan)
 {
@@ -231,7 +224,7 @@ bool ask_can_move(const struct ask *ask, const struct surface *from)
 /* A client that is away may come back in its turn. */
 static bool awaits_client(const struct ask *ask, unsigned turn)
 {
-    return call_is_alone(ask->call) && client_could(ask) && is_client_turn(ask->call->engine, turn);
+    return call_is_alone(ask->call) && client_could(ask) && turn & ask->call->engine->held_bits;
 }
 
 void ask_find_turn(struct ask *ask)
@@ -318,7 +311,7 @@ void ask_offer(struct ask *ask)
     for (; ask->turn < plan->count; ask->turn++) {
         put_up(ask, plan->turns[ask->turn]);
         if (ask->up || (call->carried && client_could(ask) &&
-                        is_client_turn(call->engine, plan->turns[ask->turn])))
+                        plan->turns[ask->turn] & call->engine->held_bits))
             break;
     }
     ask->offering = false;
@@ -345,16 +338,6 @@ bool ask_waits(const struct ask *ask)
 
 /* --- elsewhere --- */
 
-static bool is_up(const struct ask *ask, bool at_client)
-{
-    const struct engine *engine = ask->call->engine;
-
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (ask->up & 1u << i && surface_is_held(engine->surfaces[i]) == at_client)
-            return true;
-    return false;
-}
-
 bool call_waits_elsewhere(const struct call *call)
 {
     bool elsewhere = engine_asks_elsewhere(call->engine, call->target);
@@ -363,7 +346,7 @@ bool call_waits_elsewhere(const struct call *call)
         return true;
     LIST_EACH (at, &call->asks) { /* it may be up where its client fetches it */
         const struct ask *ask = LIST_OF(at, struct ask, link);
-        if ((elsewhere && !client_could(ask)) || is_up(ask, false))
+        if ((elsewhere && !client_could(ask)) || ask->up & ~(unsigned)call->engine->held_bits)
             return true;
     }
     return false;
@@ -374,8 +357,8 @@ bool call_waits_only_elsewhere(const struct call *call)
     if (call->state != LIVE_WAITING && call->state != LIVE_TELLING)
         return false;
     LIST_EACH (at, &call->asks) {
-        const struct ask *ask = LIST_OF(at, struct ask, link);
-        if (is_up(ask, true) || !is_up(ask, false))
+        unsigned up = LIST_OF(at, struct ask, link)->up;
+        if (up & call->engine->held_bits || !up)
             return false;
     }
     return !list_empty(&call->asks);
@@ -399,15 +382,6 @@ void ask_offered_anew(struct ask *ask, int attempt, struct str problems)
     }
 }
 
-/* The surfaces of a turn that are not a model. */
-static unsigned without_models(const struct engine *engine, unsigned turn)
-{
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (engine->surfaces[i]->ops->model)
-            turn &= ~(1u << i);
-    return turn;
-}
-
 /* It is put up in the next place as well, whose turn has come then; where it was it stays up. */
 static void offer_further(struct ask *ask)
 {
@@ -418,7 +392,7 @@ static void offer_further(struct ask *ask)
 
     ask->offering = true;
     while (ask->up == before && ++turn < plan->count)
-        put_up(ask, without_models(engine, plan->turns[turn]));
+        put_up(ask, plan->turns[turn] & ~(unsigned)engine->model_bits);
     ask->offering = false;
     if (turn < plan->count) {
         ask->turn = (uint8_t)turn;
@@ -447,13 +421,8 @@ void ask_offered(struct ask *ask, const struct surface *surface, enum offer_resu
 
 void ask_client_unheard(struct ask *ask)
 {
-    const struct engine *engine = ask->call->engine;
-
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (surface_is_held(engine->surfaces[i])) {
-            ask->up &= ~(1u << i);
-            ask->tried |= 1u << i;
-        }
+    ask->up &= ~(unsigned)ask->call->engine->held_bits;
+    ask->tried |= ask->call->engine->held_bits;
     if (ask->up || ask->offering || ask->claiming)
         return;
     ask_offer(ask);

@@ -185,22 +185,12 @@ static size_t turn_with(const struct plan *plan, unsigned bits)
     return turn;
 }
 
-static unsigned every_bits(const struct engine *engine)
-{
-    unsigned bits = 0;
-
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (engine->surfaces[i]->ops->every)
-            bits |= 1u << i;
-    return bits;
-}
-
 void ask_record_came_to(struct engine *engine, struct ask_record *record, const struct plan *plan,
                         size_t turn)
 {
     if (turn >= plan->count)
         return;
-    size_t every = turn_with(plan, every_bits(engine));
+    size_t every = turn_with(plan, engine->every_bits);
     record->turn = (unsigned)turn;
     if (every <= turn)
         record->listed = LISTED;
@@ -220,7 +210,7 @@ static int64_t turn_comes(struct engine *engine, const struct ask_record *record
         return TURN_NEVER;
     /* It may have been asked under another plan: see enum ask_listed. */
     bool listed = record->listed == LISTED || (record->listed == LISTED_BY_CLOCK && !plan->timed);
-    if (listed && bits & every_bits(engine))
+    if (listed && bits & engine->every_bits)
         return TURN_HAS_COME;
     if (turn <= record->turn || (ask && turn <= ask->turn) || record->state != ASK_PENDING)
         return TURN_HAS_COME;
@@ -291,22 +281,13 @@ static unsigned bits_sure(const struct engine *engine, const struct target *targ
     return bits;
 }
 
-/* Only the call itself can tell whether they are able to. */
-static unsigned bits_unsure(const struct engine *engine)
-{
-    unsigned bits = 0;
-
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (!engine->surfaces[i]->ops->every)
-            bits |= 1u << i;
-    return bits & ~engine->client_bits & ~engine->model_bits;
-}
-
 struct turn_after engine_turn_after_client(struct engine *engine, const struct ask_record *record)
 {
     struct target *target = target_named(engine, record->target);
     const struct plan *plan = target_plan(engine, target);
-    unsigned sure = bits_sure(engine, target, record), unsure = bits_unsure(engine);
+    unsigned sure = bits_sure(engine, target, record);
+    /* of these only the call itself can tell whether they are able to */
+    unsigned unsure = ~(unsigned)(engine->every_bits | engine->client_bits | engine->model_bits);
     struct turn_after after = { 0 };
 
     for (size_t turn = turn_with(plan, engine->client_bits); turn < plan->count && !after.sure;
@@ -379,15 +360,6 @@ bool call_asks_people_elsewhere(const struct call *call)
     return engine_asks_people_elsewhere(call->engine, call->target);
 }
 
-/* Does somebody answer everything in this turn, so that no later one comes? */
-static bool turn_is_last(const struct engine *engine, const struct plan *plan, size_t turn)
-{
-    for (size_t i = 0; i < engine->surface_count && !plan->timed; i++)
-        if (plan->turns[turn] & 1u << i && engine->surfaces[i]->ops->every)
-            return true;
-    return false;
-}
-
 bool engine_asks_model(struct engine *engine, struct target *target, unsigned kinds, role_set roles)
 {
     const struct plan *plan = target_plan(engine, target);
@@ -400,8 +372,8 @@ bool engine_asks_model(struct engine *engine, struct target *target, unsigned ki
     for (size_t turn = 0; turn < plan->count; turn++) {
         if (plan->turns[turn] & model)
             return true;
-        if (turn_is_last(engine, plan, turn))
-            return false;
+        if (plan->turns[turn] & engine->every_bits && !plan->timed)
+            return false; /* everything is answered there, and no later turn comes */
     }
     return false;
 }

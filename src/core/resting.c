@@ -35,14 +35,9 @@ void call_awake(struct call *call)
 /* The client is gone, so the ask is no longer up there. It may be offered there again. */
 static void forget_client(struct ask *ask)
 {
-    const struct engine *engine = ask->call->engine;
-
     ask->opened = false;
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (surface_is_held(engine->surfaces[i])) {
-            ask->up &= ~(1u << i);
-            ask->tried &= ~(1u << i);
-        }
+    ask->up &= ~(unsigned)ask->call->engine->held_bits;
+    ask->tried &= ~(unsigned)ask->call->engine->held_bits;
 }
 
 static bool may_rest(const struct call *call)
