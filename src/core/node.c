@@ -3,9 +3,9 @@
  *
  * Each node has a small record in the store: when it started, whether it was told to stop, and
  * which targets it has, in which version. With a shared store the record is put with every
- * heartbeat, and is gone when the node is. A node that is told to stop (SIGTERM, SIGINT, nod_stop)
- * says so in its record before it does anything else. That word outlives the node: what the node
- * leaves running counts for nothing (suspect.c).
+ * heartbeat, and is gone when the node is. A node that is told to stop (SIGTERM, SIGINT, nod_stop,
+ * the end of standard input) says so in its record before it does anything else. That word outlives
+ * the node: what the node leaves running counts for nothing (suspect.c).
  *
  * The records of all nodes are read when somebody needs them, and kept until somebody needs newer
  * ones. Whoever needs them asks whether they were read since some moment (nodes_known), and if not

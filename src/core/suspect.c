@@ -202,8 +202,12 @@ void suspects_next(struct engine *engine)
     struct suspect *first = NULL;
     int64_t now = clock_mono(engine->clock), at = INT64_MAX;
 
-    if (!suspects || engine->stopping || node_is_told_to_stop(engine))
+    if (!suspects || engine->stopping)
         return;
+    if (node_is_told_to_stop(engine)) {
+        suspects_leave(engine); /* one was met since */
+        return;
+    }
     bool free = !suspects->trial && !suspects->clearing && recovery_has_looked(engine);
     int64_t answers = answers_until(suspects, now);
     if (suspects_are_few(engine))

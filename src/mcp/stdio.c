@@ -214,8 +214,10 @@ static void on_end(void *data)
     struct stdio *stdio = data;
 
     stdio->input_ended = true;
-    if (!stdio->closing)
-        timer_set(stdio->server->opts.loop, &stdio->turn, 0, wind_up, stdio);
+    if (stdio->closing)
+        return;
+    engine_leave(stdio->server->opts.engine); /* at once: what runs may run for long */
+    timer_set(stdio->server->opts.loop, &stdio->turn, 0, wind_up, stdio);
 }
 
 void mcp_stdio_check_drained(struct mcp_server *server)

@@ -4,13 +4,14 @@
 // A node that is told to stop has crashed nothing, however often that happens, and whatever kills it afterwards.
 import { describe, test } from 'node:test';
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { combinations, openHouse, pause, startRedis } from './house.js';
 import { Client2025, Client2026, TaskClient, rightText } from './clients.js';
 import { DEATHS, SOAK, codeOf, drawn } from './crashers.js';
-import { PATIENCE_MS, within } from '../wire/harness.js';
-import { Modern, word } from '../wire/modern.js';
+import { PATIENCE_MS, environment, textOf, within } from '../wire/harness.js';
+import { Modern, metaOf, word } from '../wire/modern.js';
 
 const BESIDE = 3; // calls that run beside the one that crashes
 const ANSWER_DEATHS = 3; // by a hook of the answer: each is counted
@@ -177,6 +178,58 @@ describe('handlers that crash', { concurrency: SOAK ? 4 : 8 }, () => {
       writeFileSync(path.join(house.folder, 'go'), '');
       const ended = await call;
       assert.equal(ended.text, rightText('word_slow', 'd'));
+      await house.close();
+    });
+
+  // A request that runs is answered also after the end of the input, however long it takes.
+  if (combinations.some(({ era, store }) => era === '2026' && store === 'sqlite'))
+    test('2026, sqlite, on a pipe: the end of the input, and killed afterwards, counts nothing; one that was killed before is left, and the server ends', async (t) => {
+      const house = await openHouse(t, 'sqlite');
+      const params = { name: 'word_slow', arguments: { tag: 'p', slow_ms: 3600000 }, _meta: metaOf() };
+      const begin = (retry) => {
+        const child = spawn(path.join(process.env.NOD_BIN_DIR, 'tests/chaos/chaos-server'), ['--store', house.address, '--log', 'debug'], {
+          env: environment({ MCP_ELICITATION_SECRET: 'a secret of at least thirty-two characters', CHAOS_DIR: house.folder }),
+        });
+        t.after(() => child.kill('SIGKILL'));
+        const life = { child, log: '', said: '', ended: new Promise((resolve) => child.once('close', resolve)) };
+        child.stderr.on('data', (data) => (life.log += data));
+        child.stdout.on('data', (data) => (life.said += data));
+        child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { ...params, ...retry } })}\n`);
+        return life;
+      };
+      const kill = async ({ child, ended }) => {
+        child.kill('SIGKILL');
+        await ended;
+      };
+      const replyOf = async (life) => {
+        await until('the reply', () => life.said.includes('\n'));
+        return JSON.parse(life.said);
+      };
+      const first = begin();
+      const { requestState, inputRequests } = (await replyOf(first)).result;
+      await kill(first);
+      const retry = { requestState, inputResponses: Object.fromEntries(Object.keys(inputRequests).map((key) => [key, word('p-a')])) };
+      const works = async (times) => {
+        const life = begin(retry);
+        await until(`the step is begun for the ${times}. time`, () => house.again().length === times);
+        return life;
+      };
+      for (let i = 1; i <= DEATHS + 1; i++) {
+        const life = await works(i);
+        life.child.stdin.end();
+        await until('the store knows', () => /the store knows that this node was told to stop" status=ok/.test(life.log));
+        await kill(life);
+      }
+      for (let i = 1; i < DEATHS; i++) await kill(await works(DEATHS + 1 + i));
+      const late = begin(retry); // it would have its turn in 10 s
+      late.child.stdin.end();
+      assert.equal(await within(PATIENCE_MS, 'the server ends', late.ended), 0, late.log);
+      assert.match((await replyOf(late)).error.message, /send the request again later/);
+      writeFileSync(path.join(house.folder, 'go'), '');
+      const patient = begin(retry);
+      assert.equal(textOf((await replyOf(patient)).result), rightText('word_slow', 'p'));
+      patient.child.stdin.end();
+      assert.equal(await within(PATIENCE_MS, 'the server ends', patient.ended), 0, patient.log);
       await house.close();
     });
 });
