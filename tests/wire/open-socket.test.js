@@ -124,7 +124,7 @@ test('whoever has the port of a connection that was reset is not who sent what w
     server.signal('SIGSTOP');
     child.stdin.end();
     await within(PATIENCE_MS, 'the stranger has gone', ended);
-    const ours = connectFrom({ host: hostname, port: Number(port), localPort: from });
+    const ours = connectFrom({ host: hostname, port: Number(port), localAddress: hostname, localPort: from });
     await within(PATIENCE_MS, 'our own socket', once(ours, 'connect'));
     server.signal('SIGCONT');
     assert.equal((await fetch(new URL('/healthz', link))).status, 200);
