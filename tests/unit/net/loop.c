@@ -449,7 +449,8 @@ static void a_turn_counts_for_what_took_most_of_it(void **state)
         loop_turn(log->loop, 0);
         figures_of(log->loop, after);
     } while (all - mostly.took_ns > LONG_MS / 4 * MS_NS);
-    assert_true(after[TURN_WEBHOOKS].longest_ns >= (int64_t)LONG_MS * MS_NS);
+    /* a turn is the shorter of two clocks, which differ a little */
+    assert_true(after[TURN_WEBHOOKS].longest_ns >= (int64_t)(LONG_MS - 1) * MS_NS);
     assert_int_equal(after[TURN_WEBHOOKS].too_long - before[TURN_WEBHOOKS].too_long, 1);
     assert_int_equal(after[TURN_HANDLERS].too_long - before[TURN_HANDLERS].too_long, 0);
     assert_int_equal(after[TURN_REQUESTS].too_long - before[TURN_REQUESTS].too_long, 0);
