@@ -90,15 +90,14 @@ struct piece { /* of the memory of a call: see memory_record.c */
     char at[];
 };
 
-/* Millions of calls may wait, each with an ask, so the two are small. The texts of each follow it
- * in its piece. */
+/* Millions of calls may wait, each with an ask, so the two are small: of their texts only the
+ * lengths are members. */
 struct stored_call {
     struct tally *tally;
-    struct str scope, target, args, uri, caller, client;
     struct stored_ask *asks, *last_ask;
     struct piece *pieces;  /* all that belongs to it */
     struct entry *entries; /* its journal */
-    size_t entry_count, entry_room;
+    uint32_t entry_count, entry_room;
     struct call_end *end; /* NULL: it has not ended */
     struct heap_node due; /* in memory->idle, left or ended */
     uint64_t epoch;
@@ -119,6 +118,8 @@ struct stored_call {
     bool ran_out; /* its last question ran out, and nobody was there */
     struct id id;
     struct id token; /* of the newest operation */
+    uint32_t scope_len, target_len, args_len, uri_len, caller_len, client_len;
+    char texts[]; /* in this order, each with a NUL */
 };
 
 struct call_end {
@@ -130,8 +131,7 @@ struct call_end {
 
 struct stored_ask {
     struct stored_call *call;
-    struct stored_ask *next; /* the next ask of its call */
-    struct str key, message, detail, url, remember;
+    struct stored_ask *next;           /* the next ask of its call */
     struct ask_end *end;               /* NULL: it is pending */
     struct heap_node due;              /* in memory->due, or in lapsed */
     struct tree_node in_all, of_owner; /* see memory_index.c, as for the next two */
@@ -154,6 +154,8 @@ struct stored_ask {
     bool wait_done;
     bool lapsed;     /* it is in memory->lapsed */
     struct id again; /* token of the claim that last put it up again */
+    uint32_t key_len, message_len, detail_len, url_len, remember_len;
+    char texts[]; /* in this order, each with a NUL */
 };
 
 struct ask_end {

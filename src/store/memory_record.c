@@ -22,26 +22,41 @@ static void *piece_make(struct memory_store *memory, struct stored_call *call, s
     return piece->at;
 }
 
+/* Puts a text behind the last, and returns its length. */
+static uint32_t text_put(char **at, struct str text)
+{
+    return (uint32_t)str_place(at, text).len;
+}
+
+/* The text at this place; the next one follows. */
+static struct str text_next(const char **at, uint32_t len)
+{
+    struct str text = { *at, len };
+
+    *at += (size_t)len + 1;
+    return text;
+}
+
 struct stored_call *memory_call_make(struct memory_store *memory, const struct call_record *open,
                                      struct tally *tally)
 {
     size_t texts = open->scope.len + open->target.len + open->args.len + open->uri.len +
                    open->caller.len + open->client.len + 6;
     struct stored_call *call = mem_alloc(sizeof(*call) + texts);
-    char *at = (char *)(call + 1);
+    char *at = call->texts;
 
     *call = (struct stored_call){ .tally = tally,
                                   .refs = 1,
                                   .bytes = sizeof(*call) + texts,
                                   .id = id_of(open->id),
                                   .kind = (unsigned char)open->kind,
-                                  .notices = open->notices,
-                                  .scope = str_place(&at, open->scope),
-                                  .target = str_place(&at, open->target),
-                                  .args = str_place(&at, open->args),
-                                  .uri = str_place(&at, open->uri),
-                                  .caller = str_place(&at, open->caller),
-                                  .client = str_place(&at, open->client) };
+                                  .notices = open->notices };
+    call->scope_len = text_put(&at, open->scope);
+    call->target_len = text_put(&at, open->target);
+    call->args_len = text_put(&at, open->args);
+    call->uri_len = text_put(&at, open->uri);
+    call->caller_len = text_put(&at, open->caller);
+    call->client_len = text_put(&at, open->client);
     tally->holders++;
     memory_count(memory, tally, (int64_t)call->bytes);
     return call;
@@ -53,7 +68,7 @@ struct stored_ask *memory_ask_make(struct memory_store *memory, struct stored_ca
     size_t texts = record->key.len + record->message.len + record->detail.len + record->url.len +
                    record->remember.len + 5;
     struct stored_ask *ask = piece_make(memory, call, sizeof(*ask) + texts);
-    char *at = (char *)(ask + 1);
+    char *at = ask->texts;
 
     *ask = (struct stored_ask){ .call = call,
                                 .id = id_of(record->id),
@@ -68,12 +83,12 @@ struct stored_ask *memory_ask_make(struct memory_store *memory, struct stored_ca
                                 .ttl_ms = record->ttl_ms,
                                 .attempts = record->attempts,
                                 .attempt = record->attempt,
-                                .seq = record->seq,
-                                .key = str_place(&at, record->key),
-                                .message = str_place(&at, record->message),
-                                .detail = str_place(&at, record->detail),
-                                .url = str_place(&at, record->url),
-                                .remember = str_place(&at, record->remember) };
+                                .seq = record->seq };
+    ask->key_len = text_put(&at, record->key);
+    ask->message_len = text_put(&at, record->message);
+    ask->detail_len = text_put(&at, record->detail);
+    ask->url_len = text_put(&at, record->url);
+    ask->remember_len = text_put(&at, record->remember);
     memcpy(ask->digest, record->digest, DIGEST_BYTES);
     if (call->last_ask)
         call->last_ask->next = ask;
@@ -129,7 +144,7 @@ void memory_call_free(struct memory_store *memory, struct stored_call *call)
 static struct entry *journal_more(struct memory_store *memory, struct stored_call *call,
                                   size_t count)
 {
-    size_t least = call->entry_count + count, room = call->entry_room * 2;
+    uint32_t least = call->entry_count + (uint32_t)count, room = call->entry_room * 2;
 
     if (least > call->entry_room) {
         const struct entry *before = call->entries;
@@ -157,7 +172,7 @@ void memory_journal_ask(struct memory_store *memory, const struct stored_ask *as
     struct entry *entry = journal_more(memory, ask->call, 1);
 
     *entry = (struct entry){ .class = ENTRY_ASK,
-                             .key = ask->key,
+                             .key = { ask->texts, ask->key_len },
                              .state = ask->end->state,
                              .number = ask->ttl_ms,
                              .ask_id = id_str(&ask->id),
@@ -172,37 +187,39 @@ void memory_journal_ask(struct memory_store *memory, const struct stored_ask *as
 
 struct call_record memory_call_view(const struct stored_call *call)
 {
-    return (struct call_record){ .id = id_str(&call->id),
-                                 .principal = call->tally->name,
-                                 .scope = call->scope,
-                                 .kind = (enum target_kind)call->kind,
-                                 .target = call->target,
-                                 .args = call->args,
-                                 .uri = call->uri,
-                                 .caller = call->caller,
-                                 .client = call->client,
-                                 .notices = call->notices,
-                                 .entries = call->entries,
-                                 .entry_count = call->entry_count,
-                                 .state = (enum call_state)call->state,
-                                 .epoch = call->epoch,
-                                 .result = call->end ? call->end->result : STR_NONE,
-                                 .opened_ms = call->opened_ms,
-                                 .keep_until_ms = call->keep_until,
-                                 .handed = call->handed,
-                                 .node = call->gone ? STR("gone") : STR_NONE,
-                                 .deaths = deaths_unpack(call->deaths) };
+    const char *at = call->texts;
+    struct call_record record = { .id = id_str(&call->id),
+                                  .principal = call->tally->name,
+                                  .kind = (enum target_kind)call->kind,
+                                  .notices = call->notices,
+                                  .entries = call->entries,
+                                  .entry_count = call->entry_count,
+                                  .state = (enum call_state)call->state,
+                                  .epoch = call->epoch,
+                                  .result = call->end ? call->end->result : STR_NONE,
+                                  .opened_ms = call->opened_ms,
+                                  .keep_until_ms = call->keep_until,
+                                  .handed = call->handed,
+                                  .node = call->gone ? STR("gone") : STR_NONE,
+                                  .deaths = deaths_unpack(call->deaths) };
+
+    record.scope = text_next(&at, call->scope_len);
+    record.target = text_next(&at, call->target_len);
+    record.args = text_next(&at, call->args_len);
+    record.uri = text_next(&at, call->uri_len);
+    record.caller = text_next(&at, call->caller_len);
+    record.client = text_next(&at, call->client_len);
+    return record;
 }
 
 struct ask_record memory_ask_view(const struct stored_ask *ask)
 {
     static const struct ask_end pending = { .state = ASK_PENDING };
     const struct ask_end *end = ask->end ? ask->end : &pending;
+    const char *at = ask->texts, *at_call = ask->call->texts;
     struct ask_record record = { .id = id_str(&ask->id),
                                  .call_id = id_str(&ask->call->id),
-                                 .key = ask->key,
                                  .principal = ask->call->tally->name,
-                                 .scope = ask->call->scope,
                                  .kind = (enum ask_kind)ask->kind,
                                  .consent = ask->consent,
                                  .sensitive = ask->sensitive,
@@ -211,11 +228,6 @@ struct ask_record memory_ask_view(const struct stored_ask *ask)
                                  .approver = ask->approver,
                                  .turn = ask->turn,
                                  .listed = (enum ask_listed)ask->listed,
-                                 .target = ask->call->target,
-                                 .message = ask->message,
-                                 .detail = ask->detail,
-                                 .url = ask->url,
-                                 .remember = ask->remember,
                                  .ttl_ms = ask->ttl_ms,
                                  .attempts = ask->attempts,
                                  .attempt = ask->attempt,
@@ -229,6 +241,13 @@ struct ask_record memory_ask_view(const struct stored_ask *ask)
                                  .note = end->note,
                                  .ended_ms = end->ended_ms };
 
+    record.scope = text_next(&at_call, ask->call->scope_len);
+    record.target = text_next(&at_call, ask->call->target_len);
+    record.key = text_next(&at, ask->key_len);
+    record.message = text_next(&at, ask->message_len);
+    record.detail = text_next(&at, ask->detail_len);
+    record.url = text_next(&at, ask->url_len);
+    record.remember = text_next(&at, ask->remember_len);
     memcpy(record.digest, ask->digest, DIGEST_BYTES);
     return record;
 }
