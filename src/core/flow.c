@@ -17,15 +17,20 @@
 #include "base/log.h"
 #include "core/hook_inside.h"
 
-static bool stage_find(const struct flow_table *table, const char *name, size_t *out)
+static bool stage_find(const struct flow_table *table, const char *name, uint8_t *out)
 {
-    for (size_t i = 0; i < table->count; i++) {
+    for (uint8_t i = 0; i < table->count; i++) {
         if (strcmp(table->stages[i].name, name) == 0) {
             *out = i;
             return true;
         }
     }
     return false;
+}
+
+static inline uint8_t stage_after(const struct flow *flow)
+{
+    return (uint8_t)(flow->at + 1);
 }
 
 static inline struct list *hooks_here(const struct flow *flow)
@@ -87,7 +92,7 @@ static void hooked_begin(struct flow *flow)
     flow->phase = FLOW_WILL;
     flow->cursor = hooks_here(flow);
     flow->ended = NOD_OK;
-    flow->next = flow->at + 1;
+    flow->next = stage_after(flow);
 }
 
 static void objects(struct flow *flow, struct nod_hook_run *hook, nod_status status)
@@ -256,7 +261,7 @@ static bool hooked_work(struct flow *flow)
         if (hook) {
             goes_on = hook_enters(flow, hook);
         } else if (phase == FLOW_WILL || phase == FLOW_AROUND) {
-            flow->phase = phase + 1;
+            flow->phase++;
             flow->cursor = hooks_here(flow);
         } else if (phase == FLOW_STAGE) {
             goes_on = stage_turn(flow);
@@ -293,7 +298,7 @@ void flow_enter(struct flow *flow)
                 return;
             continue;
         }
-        flow->next = flow->at + 1;
+        flow->next = stage_after(flow);
         if (!stage->run)
             continue;
         stage_run(flow, stage);
@@ -331,7 +336,7 @@ static void hooked_go_on(struct flow *flow)
         flow_enter(flow);
 }
 
-static void flow_advance(struct flow *flow, size_t next)
+static void flow_advance(struct flow *flow, uint8_t next)
 {
     flow->next = next;
     if (flow->stepping) {
@@ -351,13 +356,13 @@ static void flow_advance(struct flow *flow, size_t next)
 
 void flow_next(struct flow *flow)
 {
-    flow_advance(flow, flow->at + 1);
+    flow_advance(flow, stage_after(flow));
 }
 
 void flow_jump(struct flow *flow, const char *stage)
 {
     const struct flow_table *table = flow->table;
-    size_t next = flow->at + 1;
+    uint8_t next = stage_after(flow);
 
     if (next >= table->count || strcmp(table->stages[next].name, stage) != 0)
         stage_find(table, stage, &next); /* mostly it is the next one */
@@ -392,7 +397,7 @@ void flow_again(struct flow *flow)
         hooked_go_on(flow);
         return;
     }
-    flow->next = flow->at + 1;
+    flow->next = stage_after(flow);
     if (stage->run) {
         stage_run(flow, stage);
         if (flow->stop) {

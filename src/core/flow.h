@@ -60,14 +60,14 @@ enum flow_phase {
 struct flow {
     const struct flow_table *table;
     struct hooks *hooks;
-    size_t at;
-    size_t next;
-    nod_status status;
+    uint8_t at; /* the stage; FLOW_STAGES_MAX at most, as the next one */
+    uint8_t next;
+    uint8_t phase; /* enum flow_phase, of a stage that has hooks */
     bool firm;     /* hooks are shown what happens, but can neither object nor change it */
     bool stepping; /* a stage is on the stack: flow_next and flow_stop only leave a mark */
     bool go_on;
     bool stop;
-    enum flow_phase phase;         /* of a stage that has hooks */
+    nod_status status;
     nod_status ended;              /* by the stage, or by a hook around or instead of it */
     struct list *cursor;           /* the hook that was looked at last */
     struct nod_hook_run *frames;   /* hooks around this stage that went in, innermost first */
