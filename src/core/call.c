@@ -39,7 +39,7 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     struct call *call = mem_alloc(sizeof(*call) + text);
     char *at = (char *)(call + 1);
 
-    *call = (struct call){ .engine = engine, .size = sizeof(*call) + text };
+    *call = (struct call){ .engine = engine, .size = (uint32_t)(sizeof(*call) + text) };
     if (spec->id.len == ID_LEN)
         call->id = id_of(spec->id);
     else

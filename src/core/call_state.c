@@ -41,7 +41,7 @@ void call_enter(struct call *call, enum live_state state)
 {
     enum live_state before = call->state;
 
-    call->state = state;
+    call->state = (unsigned char)state;
     if (before != state)
         LOG_DEBUG("call", LOG_STR("call", id_str(&call->id)), LOG_CSTR("was", states[before].name),
                   LOG_CSTR("is", states[state].name));

@@ -316,19 +316,19 @@ struct later { /* something a call does when the stack is clear; outlives the ca
 
 struct call {
     struct engine *engine;
-    struct id id;
     struct target *target;
     struct caller *caller;
     struct str principal, scope, uri, args, caller_record, client; /* behind the struct */
-    size_t size;              /* of the call with all that text */
     const struct json *given; /* the arguments as a tree, during engine_call */
     char *args_now; /* the arguments as hooks have written them for its runs; NULL: unchanged */
     size_t args_now_len;
-    enum live_state state;
-    enum call_came came;
-    enum call_steps steps;
-    enum call_rests rests;
-    bool stored; /* the store knows it */
+    uint32_t size; /* of the call with all its text */
+    struct id id;
+    unsigned char state; /* enum live_state */
+    unsigned char came;  /* enum call_came */
+    unsigned char steps; /* enum call_steps */
+    unsigned char rests; /* enum call_rests */
+    bool stored;         /* the store knows it */
     bool cancel_wanted;
     bool fresh_intent;
     bool told_waiting; /* the caller was told that the call waits */
@@ -343,6 +343,7 @@ struct call {
     struct maker made_by; /* the client that made it: see client.c */
     unsigned char way;    /* of the take under way: enum take_why */
     uint32_t notices;
+    uint32_t granted;               /* entries of the journal whose grants are made */
     uint64_t deaths;                /* of its run here: see deaths_pack */
     struct suspect *suspect;        /* it waits for its turn: see suspect.c */
     int64_t keep_ms, keep_asked_ms; /* see call_spec */
@@ -365,7 +366,7 @@ struct call {
     struct need *need;           /* one that is being fetched; NULL: none is */
     bool *run_over;              /* set if the run ends while it is being started */
     struct list asks;            /* pending, in order */
-    size_t asks_settled, asks_expected;
+    uint32_t asks_settled, asks_expected;
     nod_status asks_failed;
     /* the bound that refused one of the asks, and how many it allows */
     enum store_quota asks_quota;
@@ -375,11 +376,10 @@ struct call {
     uint64_t place; /* the highest that its asks have, while it is looked for: see call_save.c */
     struct ask_record *saving;    /* views for the store, during a park */
     struct entry *saving_entries; /* behind them; NULL: `saving` is the record of its only ask */
-    size_t saving_asks, saving_count;
+    uint32_t saving_asks, saving_count;
     struct ending *ending;     /* made when the call comes to its end: see call_ending */
     struct brought *brought;   /* answers that its caller has brought, until they are known */
     struct granting *granting; /* while grants are made or looked for: see grant_inside.h */
-    size_t granted;            /* entries of the journal whose grants are made */
 };
 
 /* Remembers what the client that made the call says of itself (client.c). NULL: nothing. */

@@ -74,7 +74,7 @@ struct run_item { /* a new entry, or a new ask */
 
 struct run_list {
     struct run_item *first, *last;
-    size_t entries, asks;
+    uint32_t entries, asks;
     size_t bytes;
 };
 
