@@ -191,7 +191,7 @@ void ask_record_came_to(struct engine *engine, struct ask_record *record, const 
     if (turn >= plan->count)
         return;
     size_t every = turn_with(plan, engine->every_bits);
-    record->turn = (unsigned)turn;
+    record->turn = (uint8_t)turn;
     if (every <= turn)
         record->listed = LISTED;
     else if (every < plan->count && plan->timed && record->listed == NOT_LISTED)

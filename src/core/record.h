@@ -59,16 +59,17 @@ struct ask_record {
     struct str principal; /* whom it was put to */
     struct str scope;
     enum ask_kind kind;
-    bool consent; /* a person has to answer: a model may not */
+    enum ask_state state; /* set by the store */
+    bool consent;         /* a person has to answer: a model may not */
     bool sensitive;
-    bool wait_done;     /* ASK_URL: ends when the page is done, not when it is opened */
+    bool wait_done; /* ASK_URL: ends when the page is done, not when it is opened */
+    /* Asked in turn (core/plan.h): the first turn in which anybody could be asked, or a later one
+     * that has come before its time (claim_item.turn). */
+    uint8_t turn;
     enum ask_page page; /* ASK_URL: not PAGE_NONE if it is one of ours; then wait_done is set */
     /* not 0: it is put to whoever has this role, and never to the principal of the call (four
      * eyes) */
     role_set approver;
-    /* Asked in turn (core/plan.h): the first turn in which anybody could be asked, or a later one
-     * that has come before its time (claim_item.turn). */
-    unsigned turn;
     enum ask_listed listed;
     struct str target; /* the tool that asks */
     /* The version that its call began with (target_version), where a store has it at hand; 0: not
@@ -93,7 +94,6 @@ struct ask_record {
     int64_t expires_ms;
 
     /* Set by the store. */
-    enum ask_state state;
     /* JSON, only with ASK_ACCEPTED; with ASK_INVALID the problems. The content of a sensitive ask
      * is erased as soon as the call ends, even if somebody is looking at it. */
     struct str content;

@@ -43,7 +43,8 @@ void claim_came_read(struct ask_record *ask)
     if (turn >= ASK_TURNS)
         return;
     ask->via = STR_NONE;
-    ask->turn = turn > ask->turn ? turn : ask->turn;
+    if (turn > ask->turn)
+        ask->turn = (uint8_t)turn;
     if (via.at[1] == 'l')
         ask->listed = LISTED;
 }

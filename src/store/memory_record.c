@@ -76,7 +76,7 @@ struct stored_ask *memory_ask_make(struct memory_store *memory, struct stored_ca
                                 .page = (unsigned char)record->page,
                                 .listed = (unsigned char)record->listed,
                                 .approver = (unsigned char)record->approver,
-                                .turn = (unsigned char)record->turn,
+                                .turn = record->turn,
                                 .consent = record->consent,
                                 .sensitive = record->sensitive,
                                 .wait_done = record->wait_done,

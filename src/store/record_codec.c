@@ -511,7 +511,7 @@ nod_status codec_read_ask(struct codec *codec, struct str id, struct str bytes, 
     out->sensitive = flags & 2;
     out->wait_done = flags & 4;
     out->approver = flags >> ASK_APPROVER_BIT & (ASK_APPROVERS - 1);
-    out->turn = flags >> ASK_TURN_BIT & (ASK_TURNS - 1);
+    out->turn = (uint8_t)(flags >> ASK_TURN_BIT & (ASK_TURNS - 1));
     out->page = (enum ask_page)(flags >> ASK_PAGE_BIT & (ASK_PAGES - 1));
     out->listed = listed_of(flags >> ASK_LISTED_BIT, out->turn);
     out->target = get_text(&reader);

@@ -326,7 +326,7 @@ static void what_is_too_large_is_not_written_at_all(void **state)
 static void whether_an_ask_is_listed_is_kept_and_older_ones_past_the_first_turn_are(void **state)
 {
     static const struct {
-        unsigned turn;
+        uint8_t turn;
         enum ask_listed listed;
     } cases[] = {
         { 0, NOT_LISTED }, { 0, LISTED }, { 0, LISTED_BY_CLOCK },
