@@ -24,27 +24,14 @@ struct mcp_stream;
 
 struct session {
     struct mcp_server *server;
-    struct id id;
     struct client client; /* the client of its calls; its name is on the heap */
-    uint8_t log_level;
-    bool initialized; /* initialize was answered */
-    bool restored;    /* it was begun on another node, or before a restart */
-    bool stores;      /* a call of it was stored */
-    bool boolean_confirm;
-    bool pended;     /* a pending result was given out in it */
-    int64_t soft_ms; /* the soft deadline of its client, if the operator has set one */
-    bool ended;
-    bool busy;         /* being ended: must not be freed inside session_end */
-    struct map *index; /* of the calls by the text of their ids, once there are many */
+    int64_t soft_ms;      /* the soft deadline of its client, if the operator has set one */
+    struct map *index;    /* of the calls by the text of their ids, once there are many */
     struct list call_list;
     struct list cancelling;
     struct list streams;
     struct ended_pile kept;   /* those of its streams that have ended */
     struct mcp_stream *lines; /* stdio: the only one */
-    uint32_t next_stream;
-    uint16_t call_count;
-    uint16_t standing_count;
-    uint16_t subscription_count;
     struct list subscriptions;
     struct list urls; /* elicitations whose page it was given (mcp/era2025/ask) */
     struct list by_use;
@@ -57,7 +44,21 @@ struct session {
     int64_t stored_until_ms; /* until_ms, as in the record */
     bool writing;
     bool unwritten; /* its subscriptions have changed since the last write began */
+
+    bool initialized; /* initialize was answered */
+    bool restored;    /* it was begun on another node, or before a restart */
+    bool stores;      /* a call of it was stored */
+    bool boolean_confirm;
+    bool pended; /* a pending result was given out in it */
+    bool ended;
+    bool busy; /* being ended: must not be freed inside session_end */
+    uint8_t log_level;
+    uint16_t call_count;
+    uint16_t standing_count;
+    uint16_t subscription_count;
     uint16_t principal_len;
+    uint32_t next_stream;
+    struct id id;
     char text[]; /* its scope: principal, '/', id */
 };
 
