@@ -148,7 +148,7 @@ void ended_streams_add(struct mcp_stream *stream)
     struct ended_entry *link = &stream->kept;
 
     link->keeper = keeper;
-    link->bytes = mcp_stream_memory(stream);
+    link->bytes = (uint32_t)mcp_stream_memory(stream);
     link->ended_ms = clock_mono(server->opts.clock);
     link->until_ms = link->ended_ms + MCP_STREAM_KEEP_MS;
     link->lost = !stream->arrived;

@@ -43,7 +43,7 @@ struct ended_entry {
     struct keeper *keeper;  /* the principal's pile */
     int64_t until_ms;       /* monotonic */
     int64_t ended_ms;       /* the same */
-    size_t bytes;
+    uint32_t bytes;
     bool lost;
 };
 

@@ -46,16 +46,11 @@ static size_t digits_before(char *out, size_t at, uint32_t number)
 static struct str event_id(const struct mcp_stream *stream, uint32_t seq, char out[EVENT_ID_MAX])
 {
     size_t at = digits_before(out, EVENT_ID_MAX, seq);
-
     struct str name = str_of(stream->name);
 
     out[--at] = '_';
-    if (name.len) {
-        at -= name.len;
-        memcpy(out + at, name.at, name.len);
-    } else {
-        at = digits_before(out, at, stream->number);
-    }
+    at -= name.len;
+    memcpy(out + at, name.at, name.len);
     return str_n(out + at, EVENT_ID_MAX - at);
 }
 
@@ -99,9 +94,11 @@ static void stream_attach(struct mcp_stream *stream, struct http_exchange *excha
 static struct mcp_stream *stream_create(struct session *session)
 {
     struct mcp_stream *stream = MEM_NEW(struct mcp_stream);
+    char number[10];
+    size_t at = digits_before(number, sizeof(number), ++session->next_stream);
 
+    memcpy(stream->name, number + at, sizeof(number) - at);
     stream->session = session;
-    stream->number = ++session->next_stream;
     stream->next_seq = 1;
     ended_entry_init(&stream->kept);
     list_append(&session->streams, &stream->link);
@@ -685,13 +682,9 @@ bool mcp_stream_name_is_standing(struct str name)
 
 struct mcp_stream *mcp_stream_find(struct session *session, struct str name, uint32_t seq)
 {
-    uint64_t number = 0;
-    bool numbered = str_to_u64(name, &number);
-
     LIST_EACH (at, &session->streams) {
         struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
-        if (stream->name[0] ? !str_eq(str_of(stream->name), name)
-                            : !numbered || stream->number != number)
+        if (!str_eq(str_of(stream->name), name))
             continue;
         /* Other nodes may have sent more of a call's stream than this one. */
         return stream->begun && (stream->of_call || seq < stream->next_seq) ? stream : NULL;

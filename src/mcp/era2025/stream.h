@@ -55,7 +55,6 @@ struct mcp_stream {
     struct mcp_event *unsent; /* the first that was not written to this connection */
     struct buf *batch;        /* responses of an array so far, if nothing else was sent */
     struct timer *beat;       /* standing: comments that keep proxies from closing it */
-    uint32_t number;
     uint32_t next_seq;
     uint32_t reserved; /* the last place that was given out. Until it is used, other events stay
                           below it: what was reserved may never be stored */
@@ -75,7 +74,7 @@ struct mcp_stream {
                                        send its request again */
     struct id result_of;            /* its response is the result of this call; empty: of none */
     bool of_call;                   /* its name is the id of its only call */
-    char name[STREAM_NAME_MAX + 1]; /* empty: its number */
+    char name[STREAM_NAME_MAX + 1]; /* a number of its session, unless other nodes know it */
 };
 
 struct mcp_stream *mcp_stream_held(struct session *session, struct http_exchange *exchange,

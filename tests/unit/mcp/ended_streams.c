@@ -184,7 +184,7 @@ static struct mcp_stream *ended_stream(struct session *session, size_t bytes, bo
     memset(text, ' ', sizeof(text));
     stream->session = session;
     stream->begun = true;
-    stream->number = ++session->next_stream;
+    snprintf(stream->name, sizeof(stream->name), "%u", ++session->next_stream);
     stream->next_seq = 1;
     stream->awaited = 1;
     stream->arrived = arrived;
