@@ -25,7 +25,7 @@ enum { ACCEPT, AUTHORISE, GATE, START, FINISH };
 
 struct str call_args_now(const struct call *call)
 {
-    return call->args_now ? str_n(call->args_now, call->args_now_len) : call->args;
+    return call->args_now ? str_of(call->args_now) : call->args;
 }
 
 bool call_has_outcome(const struct call *call)
@@ -130,7 +130,6 @@ static nod_status write_args(struct call *call, struct str text, struct arena *w
     if (status == NOD_OK) {
         args_drop(call);
         call->args_now = str_dup(text);
-        call->args_now_len = text.len;
     } else {
         *why = arena_str(words, *why);
     }

@@ -321,8 +321,7 @@ struct call {
     struct str principal, scope, uri, args, caller_record, client; /* behind the struct */
     const struct json *given; /* the arguments as a tree, during engine_call */
     char *args_now; /* the arguments as hooks have written them for its runs; NULL: unchanged */
-    size_t args_now_len;
-    uint32_t size; /* of the call with all its text */
+    uint32_t size;  /* of the call with all its text */
     struct id id;
     unsigned char state; /* enum live_state */
     unsigned char came;  /* enum call_came */
