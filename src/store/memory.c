@@ -10,6 +10,7 @@
  * it (refs).
  */
 #include "store/memory_inside.h"
+#include "store/specs.h"
 
 #include "base/mem.h"
 
@@ -248,15 +249,7 @@ static void memory_append(struct store *store, const struct append_spec *append,
                           void *data)
 {
     struct memory_store *memory = memory_of(store);
-    const struct park_spec park = { .token = append->token,
-                                    .open = append->open,
-                                    .call_id = append->call_id,
-                                    .epoch = append->epoch,
-                                    .notices = append->notices,
-                                    .entries = append->entries,
-                                    .entry_count = append->entry_count,
-                                    .keep_for_ms = append->keep_for_ms,
-                                    .handed = append->handed };
+    const struct park_spec park = park_of_append(append);
     enum memory_fault fault;
 
     if (memory_fails_before(memory, "append", &fault, done, data))
