@@ -130,7 +130,7 @@ suite('killed at every point', { concurrency: 3 }, () => {
   // An account is connected for more scopes; the node dies when what it replaces is kept, and the account is still the old one.
   test('sqlite: killed at connect_replaces, the call goes on with more scopes, and the old token is given back when it is due', async (t) => {
     const house = await House.open(t);
-    house.service.lasts = 6; // long enough to connect again before it is over
+    house.service.lasts = 20; // long enough to connect again before it is over
     const ada = await connected(house);
     house.service.lasts = 3600;
     await house.start('connect_replaces');

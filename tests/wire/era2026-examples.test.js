@@ -137,8 +137,7 @@ onBothAndBothEras(test, 'blocking checks the rest after a yes, with progress', a
   const progress = [];
   const all = await session.text('check_disks', {}, { onprogress: (told) => progress.push(told.progress) });
   assert.equal(all, 'Checked all 8 disks; disk 4 looks bad.');
-  assert.ok(progress.length > 0);
-  assert.ok(progress.at(-1) >= 7, `${progress}`); // the client drops what it reads together with the result
+  assert.ok(progress.at(-1) > 4, `${progress}`); // past the yes; the client drops what it reads together with the result
   assert.equal(await session.text('check_disks'), 'Checked 4 of 8 disks; disk 4 looks bad.');
 });
 
