@@ -171,6 +171,7 @@ void mcp_server_destroy(struct mcp_server *server)
     subjects_destroy(server->subjects);
     ended_streams_destroy(server->ended_streams);
     deliveries_drop(server);
+    tasks_destroy(server);
     sessions_destroy(server->sessions);
     callers_away_destroy(server->away);
     model_destroy(server->model);

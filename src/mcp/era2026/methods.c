@@ -146,5 +146,5 @@ void era2026_stop(struct mcp_server *server)
     era2026_pipe_closed(server);
     subscriptions_close(server, false);
     callers_drop(server);
-    tasks_destroy(server);
+    tasks_drop(server);
 }

@@ -42,18 +42,23 @@ struct tasks *tasks_create(void)
     return tasks;
 }
 
+void tasks_drop(struct mcp_server *server)
+{
+    struct task *task;
+
+    for (size_t at = 0; (task = map_next(&server->tasks->by_id, &at));)
+        task_forget(task);
+}
+
 void tasks_destroy(struct mcp_server *server)
 {
     struct tasks *tasks = server->tasks;
-    struct task *task;
 
-    for (size_t at = 0; (task = map_next(&tasks->by_id, &at));)
-        task_forget(task);
+    tasks_drop(server); /* what the store said meanwhile may have made some */
     map_finish(&tasks->by_id);
     map_finish(&tasks->owners);
     heap_finish(&tasks->due);
     mem_free(tasks);
-    server->tasks = NULL;
 }
 
 bool tasks_offered(const struct mcp_server *server)
@@ -125,8 +130,7 @@ static void lost_count(struct task *task, bool lost)
 
 void tasks_fetched(struct mcp_server *server, struct str id)
 {
-    /* the last results may arrive when the tasks are gone */
-    struct task *task = server->tasks ? map_get(&server->tasks->by_id, id) : NULL;
+    struct task *task = map_get(&server->tasks->by_id, id);
 
     if (task)
         lost_count(task, false);
@@ -134,8 +138,6 @@ void tasks_fetched(struct mcp_server *server, struct str id)
 
 size_t tasks_lost(const struct mcp_server *server, struct str principal)
 {
-    if (!server->tasks)
-        return 0;
     const struct task_owner *owner =
         principal.len ? map_get(&server->tasks->owners, principal) : NULL;
 

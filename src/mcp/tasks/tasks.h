@@ -100,7 +100,8 @@ struct task {
 /* What the server has of them. */
 struct tasks;
 struct tasks *tasks_create(void);
-/* Nobody is told anything more. What the store knows stays. */
+/* Nobody is told anything more. What the store knows stays, and its replies may still arrive. */
+void tasks_drop(struct mcp_server *server);
 void tasks_destroy(struct mcp_server *server);
 /* Has the principal as many tasks as it may have, including ended ones? */
 bool tasks_full(const struct mcp_server *server, struct str principal);

@@ -219,6 +219,33 @@ static void a_task_that_cannot_be_stored_is_not_given_out(void **state)
     assert_int_equal(world.deeds, 0);
 }
 
+static struct failing *kept_back;
+
+static void put_is_kept_back(struct store *store, struct str kind, struct str key, struct str value,
+                             struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                             void *data)
+{
+    (void)store, (void)kind, (void)key, (void)value, (void)whose, (void)version, (void)ttl_ms;
+    assert_null(kept_back);
+    kept_back = malloc(sizeof(*kept_back));
+    *kept_back = (struct failing){ done, data };
+}
+
+static void a_record_may_be_stored_while_the_server_is_taken_apart(void **state)
+{
+    struct talk talk;
+
+    (void)state;
+    survivor.put = put_is_kept_back;
+    post(&talk, &(struct exchange){ "tools/call", "hold", "\"name\":\"hold\",\"arguments\":{}" });
+    WORLD_AWAIT(&world, kept_back);
+    loop_defer(world.loop, fail_later, kept_back);
+    kept_back = NULL;
+    survivor.put = put_fails;
+    world_restart(&world);
+    talk_close(&talk);
+}
+
 static void shutting_down_waits_for_a_task_that_works(void **state)
 {
     (void)state;
@@ -266,6 +293,7 @@ SUBJECT(tasks_kept)
         SURVIVING(a_task_that_is_cancelled_after_the_process_is_cancelled),
         SURVIVING(asking_first_outlives_the_process),
         SURVIVING(a_task_that_cannot_be_stored_is_not_given_out),
+        SURVIVING(a_record_may_be_stored_while_the_server_is_taken_apart),
         PLAINLY(shutting_down_waits_for_a_task_that_works),
     };
 
