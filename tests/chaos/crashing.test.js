@@ -24,6 +24,8 @@ const until = (what, isSo) =>
     while (!(await isSo())) await pause(20);
   })());
 
+const logOf = (house) => house.nodes.map((node) => node.log + node.watched.stderr).join('');
+
 const clientOf = (era, tool, urls) =>
   (tool === 'crash_task' ? new TaskClient(urls) : era === '2026' ? new Client2026(urls) : new Client2025(urls)).connect();
 
@@ -96,9 +98,8 @@ describe('handlers that crash', { concurrency: SOAK ? 4 : 8 }, () => {
         assert.equal(house.crashesOf('c'), DEATHS);
         assert.deepEqual([house.deaths(), house.crashed().length], [0, DEATHS], 'by nothing else');
         assert.ok(served > 0, 'others were served');
-        const log = house.nodes.map((node) => node.log + node.watched.stderr).join('');
-        assert.equal(log.match(new RegExp(`level=warn event="a call is run again whose process died[^\n]*target=${tool} call=\\S+ deaths=\\d`, 'g'))?.length, DEATHS - 1, 'it is said from the first death on');
-        assert.match(log, new RegExp(`level=error event="a call has ended because the server died[^\n]*target=${tool}[^\n]*call=\\S+ registered=\\S*tools\\.c:\\d+`));
+        await until('the log names the tool', () => new RegExp(`level=error event="a call has ended because the server died[^\n]*target=${tool}[^\n]*call=\\S+ registered=\\S*tools\\.c:\\d+`).test(logOf(house)));
+        assert.equal(logOf(house).match(new RegExp(`level=warn event="a call is run again whose process died[^\n]*target=${tool} call=\\S+ deaths=\\d`, 'g'))?.length, DEATHS - 1, 'it is said from the first death on');
         const after = await other.call('word', 'after', { ms: CALL_MS });
         assert.equal(after.text, rightText('word', 'after'));
         await house.close();
@@ -115,8 +116,8 @@ describe('handlers that crash', { concurrency: SOAK ? 4 : 8 }, () => {
       const said = call.result?.content?.[0]?.text;
       if (said) assert.ok(page.includes(said.replace('crash_answer', 'my_tool')), `docs/troubleshooting.md lacks what the client is told: ${said}`);
       assert.deepEqual([house.crashesOf('c'), house.deaths(), house.crashed().length], [ANSWER_DEATHS, 0, ANSWER_DEATHS]);
-      const log = house.nodes.map((node) => node.log + node.watched.stderr).join('');
-      assert.match(log, /level=error event="a call has ended because the server died whenever an answer to it came"[^\n]*target=crash_answer[^\n]*call=\S+ registered=\S*tools\.c:\d+/);
+      const named = /level=error event="a call has ended because the server died whenever an answer to it came"[^\n]*target=crash_answer[^\n]*call=\S+ registered=\S*tools\.c:\d+/;
+      await until('the log names the tool', () => named.test(logOf(house)));
       const after = await other.call('word', 'after', { ms: CALL_MS });
       assert.equal(after.text, rightText('word', 'after'));
       await house.close();
@@ -143,8 +144,8 @@ describe('handlers that crash', { concurrency: SOAK ? 4 : 8 }, () => {
       const after = await modern.call('crash_answer', args, retry);
       assert.equal(codeOf(after), 'HANDLER_CRASHED', after.text);
       assert.equal(house.crashesOf('c'), ANSWER_DEATHS);
-      assert.match(node.log + node.watched.stderr, /event="a call has ended because the server died whenever an answer to it came"/);
-      assert.doesNotMatch(node.log + node.watched.stderr, /event=answered /);
+      await until('the log says so', () => logOf(house).includes('event="a call has ended because the server died whenever an answer to it came"'));
+      assert.doesNotMatch(logOf(house), /event=answered /);
       await house.close();
     });
 

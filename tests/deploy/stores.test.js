@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { startProgram } from '../chaos/house.js';
-import { complaints, accept, callTool, freePort, nextAsk, rawPeer, runOnce, startHttp, textOf } from '../wire/harness.js';
+import { accept, callTool, complaints, freePort, nextAsk, rawPeer, runOnce, startHttp, textOf } from '../wire/harness.js';
 import { Modern, deedsFile, retryOf, scratchFolder, word } from '../wire/modern.js';
 import { blockOf, exchange } from './page.js';
 
@@ -63,7 +63,7 @@ test('a Redis with the settings of the page keeps the whole promise; its own def
   const plain = await redisBy(t, '');
   const address = `redis://127.0.0.1:${plain.port}/0`;
   const lax = await startHttp(t, 'probe', { args: ['--store', address], env: SECRET });
-  assert.match(lax.stderr(), /the store cannot keep the whole promise/);
+  await lax.said(/the store cannot keep the whole promise/);
   assert.equal((await runOnce('probe', ['--http', '127.0.0.1:0', '--store', `${address}?strict=1`], SECRET)).code, 1);
 });
 

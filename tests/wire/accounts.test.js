@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
-import { connect, freePort, runOnce, pause, startHttp, within, PATIENCE_MS } from './harness.js';
+import { PATIENCE_MS, connect, freePort, pause, runOnce, startHttp, within } from './harness.js';
 import { Api, houses, mute, token } from './inbox.js';
 import { scratchFolder } from './modern.js';
 import { AuthorizationServer } from './authorization-server.js';
@@ -673,7 +673,7 @@ test('without a secret accounts are kept in memory, which the log says, and noth
   const session = await clients['v1, 2025'](t, server, 'ada');
   assert.equal(await callAndConnect(session, ada), newest(service));
   assert.equal(await session.text('use'), newest(service));
-  assert.match(server.stderr(), /connected accounts of people are kept in the memory of this process/);
+  await server.said(/connected accounts of people are kept in the memory of this process/);
   assertNowhere(service, Object.fromEntries(store.bytes().map(({ name, bytes }) => [name, bytes.toString('latin1')])));
 });
 

@@ -1,7 +1,7 @@
 // Handlers that block run on threads beside the loop, and never delay it.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { PATIENCE_MS, atAnyPace, connect, onBoth, rawPeer, callTool, resultOf, textOf, pause } from './harness.js';
+import { PATIENCE_MS, atAnyPace, callTool, connect, onBoth, pause, rawPeer, resultOf, textOf, within } from './harness.js';
 
 const UNHURRIED = { PROBE_PACE: '100' }; // what has 1 s for its work has 100 s
 
@@ -31,7 +31,9 @@ onBoth(test, 'a handler that outlives its time is answered for, and the pool sta
   // Both workers of the pool are still asleep; others are at work meanwhile.
   assert.equal(await session.text('sleeper', { ms: 1 }), 'slept');
   await session.stop();
-  assert.match(session.stderr(), /sleeper/, 'it is reported');
+  await within(PATIENCE_MS, 'it is reported', (async () => {
+    while (!/sleeper/.test(session.stderr())) await pause(10);
+  })());
 }));
 
 onBoth(test, 'more calls than workers are all answered', async (t, kind) => {

@@ -172,7 +172,7 @@ test('a secret that is too short is refused at the start, with what to do', asyn
 
 test('without a secret the log says what breaks', async (t) => {
   const server = await startHttp(t, 'probe');
-  assert.match(server.stderr(), /level=warn.*restart.*MCP_ELICITATION_SECRET/);
+  await server.said(/level=warn.*restart.*MCP_ELICITATION_SECRET/);
   const settled = await startHttp(t, 'probe', { env: { MCP_ELICITATION_SECRET: SECRET } });
   assert.deepEqual(complaints(settled.stderr()), []);
 });

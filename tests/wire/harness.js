@@ -179,11 +179,12 @@ class Watched {
     return this;
   }
 
+  // The look for leaks at the end takes seconds of CPU (see environment), which may be minutes beside many others.
   async stop(signal = 'SIGTERM') {
     if (signal) this.child.kill(signal);
     let end;
     try {
-      end = await within(PATIENCE_MS, `${this.name} ends after ${signal ?? 'its input'}`, this.ended);
+      end = await within(PATIENCE_MS * 3, `${this.name} ends after ${signal ?? 'its input'}`, this.ended);
     } catch (error) {
       this.child.kill('SIGKILL');
       throw new Error(`${error.message}\n${this.stderr}`);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { closeSync, openSync, renameSync, statSync, truncateSync, unlinkSync, writeSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { accept, callTool, nextAsk, pause, rawPeer, runOnce, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { PATIENCE_MS, accept, callTool, nextAsk, pause, rawPeer, runOnce, startHttp, textOf, within } from './harness.js';
 import { Modern, accepted, retryOf, scratchFolder, tokenFile } from './modern.js';
 import { stores } from './stores.js';
 
@@ -71,11 +71,11 @@ test('a server whose file is gone is not ready, acknowledges nothing, and goes o
   assert.ok(!ready.text.includes(file));
   assert.ok(!told, 'nobody is asked what is not stored');
   assert.equal((await look(server, '/healthz')).status, 200, 'the process is alive');
-  assert.match(server.stderr(), /level=error event="the store failed" store=sqlite/);
+  await server.said(/level=error event="the store failed" store=sqlite/);
 
   renameSync(`${file}.away`, file);
   await until(server, 200); // by itself: nobody has to ask for anything
-  assert.match(server.stderr(), /the store works again/);
+  await server.said(/the store works again/);
   const { result, error, text } = await call; // it was tried again, or given up: no question was lost
   assert.ok(result?.resultType === 'input_required' || result?.isError || error, text);
   await client.asked('plant', { mark: 'before' }, retryOf(before, { word: accepted({ word: 'x' }) }));

@@ -6,8 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import http from 'node:http';
 import path from 'node:path';
-import { accept, callTool, defaultHeaders, freePort, initializeMessage, nextAsk, pause, rawPeer, runOnce, startHttp, textOf, within,
-  PATIENCE_MS, withoutInbox } from './harness.js';
+import { PATIENCE_MS, accept, callTool, defaultHeaders, freePort, initializeMessage, nextAsk, pause, rawPeer, runOnce, startHttp, textOf, within, withoutInbox } from './harness.js';
 import { ADA, BOB, Modern, deedsFile, retryOf, scratchFolder, tokenFile, word } from './modern.js';
 import { onSmallDisk } from './small-disk.js';
 import { stores } from './stores.js';
@@ -208,7 +207,7 @@ symptom('Invalid or expired requestState', async (t, says) => {
   const start = (env) => startHttp(t, 'probe', { args: ['--store', `sqlite:${file}`], env });
   const first = await start({});
   says('no secret is set');
-  assert.match(first.stderr(), /no secret is set/);
+  await first.said(/no secret is set/);
   const modern = new Modern(first.url);
   const asked = await modern.asked('two_rounds');
   const retry = retryOf(asked, { first: word('a') });
