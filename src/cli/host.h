@@ -63,6 +63,8 @@ struct nod_server {
     struct list page_checks; /* of nod_page_check, under way: page_check.c */
     struct timer tick;       /* for the engine's next deadline */
     bool stopping;
+    int64_t hurry_until; /* it was told to stop twice; 0: it was not */
+    struct timer hurry;
     bool no_such_surface; /* why it could not serve */
 };
 

@@ -2,7 +2,8 @@
  * cli/shutdown: the end of a server, from the signal to the last byte of its memory.
  *
  *   1. SIGINT, SIGTERM, nod_stop, or the end of standard input. The store is told before anything
- *      else (core/node.c). A second signal ends the process at once.
+ *      else (core/node.c). A second signal ends the process as soon as the store knows, or its time
+ *      for that (HOST_SETTLE_MS) is up; a third one ends it at once.
  *   2. /readyz says that the server is stopping, so that balancers send no new clients.
  *   3. The protocol drains (mcp/drain.c): there are no new requests; running calls may end, within
  *      HOST_DRAIN_MS; calls that wait for a person are cancelled or, with a durable or shared
@@ -53,14 +54,29 @@ void nod_stop(nod_server *server)
     loop_post(server->loop, shutdown_begin, server);
 }
 
+/* Asked twice. */
+static void end_soon(void *data)
+{
+    nod_server *server = data;
+
+    if (!engine_is_leaving(server->engine) || loop_now(server->loop) >= server->hurry_until)
+        _exit(130);
+    timer_set(server->loop, &server->hurry, 1, end_soon, server);
+}
+
 static void on_signal(void *data)
 {
     nod_server *server = data;
 
-    if (server->stopping)
-        _exit(130); /* asked twice: ends at once */
-    LOG_INFO("stopping");
-    shutdown_begin(server);
+    if (!server->stopping) {
+        LOG_INFO("stopping");
+        shutdown_begin(server);
+    } else if (server->hurry_until) {
+        _exit(130);
+    } else {
+        server->hurry_until = loop_now(server->loop) + HOST_SETTLE_MS;
+        end_soon(server);
+    }
 }
 
 void shutdown_watch(nod_server *server)
@@ -75,6 +91,7 @@ void shutdown_watch(nod_server *server)
 /* Frees the rest when nothing of it runs any more. `ended`: no handler runs either. */
 static void take_apart(nod_server *server, bool ended)
 {
+    timer_stop(server->loop, &server->hurry);
     inbox_stop(server->inbox);
     mcp_server_destroy(server->mcp);
     server->mcp = NULL;

@@ -203,6 +203,8 @@ void engine_stop(struct engine *engine);
 /* This node was told to stop. The store is told before anything else, and calls that this node
  * leaves running count for nothing: see node.c. May be called again. */
 void engine_leave(struct engine *engine);
+/* The store does not know of it yet. */
+bool engine_is_leaving(const struct engine *engine);
 /* No operation of any call is on its way to the store. */
 bool engine_settled(const struct engine *engine);
 

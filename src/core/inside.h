@@ -128,8 +128,7 @@ void nodes_drop(struct engine *engine);
 /* With every heartbeat: the record of this node is put, with the node's time to live. */
 void node_beat(struct engine *engine, int64_t ttl_ms);
 void node_targets_changed(struct engine *engine);
-/* It is on its way to the store that this node was told to stop. */
-bool node_is_leaving(const struct engine *engine);
+/* Was this node told to stop? Whether the store knows: engine_is_leaving. */
 bool node_is_told_to_stop(const struct engine *engine);
 /* Were the records of all nodes read since then, by this node's monotonic clock? If not they are
  * read now: ask again at the next look. */

@@ -179,7 +179,7 @@ void engine_leave(struct engine *engine)
     suspects_leave(engine);
 }
 
-bool node_is_leaving(const struct engine *engine)
+bool engine_is_leaving(const struct engine *engine)
 {
     return engine->nodes->leaving;
 }

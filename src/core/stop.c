@@ -74,5 +74,5 @@ bool engine_settled(const struct engine *engine)
     for (struct idmap_walk walk = { 0 }; (call = idmap_next(&engine->calls, &walk));)
         if (storing(call))
             return false;
-    return list_empty(&engine->works) && list_empty(&engine->claims) && !node_is_leaving(engine);
+    return list_empty(&engine->works) && list_empty(&engine->claims) && !engine_is_leaving(engine);
 }

@@ -476,6 +476,7 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
     store->channels = str_of(store->channels_text);
     snprintf(store->announce_channel, sizeof(store->announce_channel), "%stold:%d",
              store->url.prefix, store->url.db);
+    loop_turn(store->loop, 0); /* the clock of a loop that has not turned for long is behind */
     store->home = MEM_NEW(struct redis_home);
     store->home->store = store;
     for (unsigned i = 0; i < REDIS_LANES; i++) {

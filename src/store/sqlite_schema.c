@@ -199,6 +199,8 @@ bool sqlite_connect(struct sqlite_side *side, char *why)
                     why) ||
         !schema_run(side, limit, why) || !has_log(side, why))
         return false;
+    /* Its files stay when it is closed: a full disk would have no room for new ones. */
+    sqlite3_file_control(side->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &(int){ 1 });
     sqlite3_wal_hook(side->db, wal_grew, side);
     return true;
 }

@@ -160,8 +160,19 @@ describe('handlers that crash', { concurrency: SOAK ? 4 : 8 }, () => {
     });
 
   // The step is under way at each stop, and takes longer than a stop may take.
-  for (const { era, store } of combinations)
-    test(`${era}, ${store}: told to stop, and killed afterwards, any number of times counts nothing`, async (t) => {
+  const killedAfterwards = async (node) => {
+    node.child.kill('SIGTERM');
+    await until('the store knows', () => /the store knows that this node was told to stop" status=ok/.test(node.watched.stderr));
+    await node.kill();
+  };
+  const toldTwice = async (node) => {
+    node.child.kill('SIGINT');
+    node.child.kill('SIGTERM');
+    assert.deepEqual(await node.ended, { code: 130, signal: null });
+  };
+  const ends = [['told to stop, and killed afterwards', killedAfterwards], ['told to stop twice at once', toldTwice]];
+  for (const { era, store, how, end } of combinations.flatMap((one) => ends.map(([how, end]) => ({ ...one, how, end }))))
+    test(`${era}, ${store}: ${how}, any number of times counts nothing`, async (t) => {
       const TIMES = SOAK ? 25 : 12; // more than the deaths that end a call, early and late
       const house = await openHouse(t, store, { redis: store === 'redis' ? await startRedis(t) : undefined });
       const node = await house.node();
@@ -170,9 +181,7 @@ describe('handlers that crash', { concurrency: SOAK ? 4 : 8 }, () => {
       call.catch(() => {});
       for (let i = 1; i <= TIMES; i++) {
         await until(`the step is begun for the ${i}. time`, () => house.again().length === i);
-        node.child.kill('SIGTERM');
-        await until('the store knows', () => /the store knows that this node was told to stop" status=ok/.test(node.watched.stderr));
-        await node.kill();
+        await end(node);
         await node.start();
       }
       await until('the step is begun for the last time', () => house.again().length === TIMES + 1);

@@ -2,7 +2,7 @@
 // not stored. Both eras, with handlers that have steps and those that have none.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { callTool, rawPeer, textOf, within, PATIENCE_MS } from './harness.js';
+import { PATIENCE_MS, callTool, pause, rawPeer, textOf, within } from './harness.js';
 import { Modern, deedsFile } from './modern.js';
 import { onSmallDisk } from './small-disk.js';
 
@@ -54,3 +54,16 @@ test('2026: a step that was done on a disk that has just become full: told at on
   assert.match(text, /The step 'write' was done, but its result could not be stored \(sqlite store: store unavailable\)\. Look at what was done/);
   assert.deepEqual(deeds.lines(), ['begun']);
 }));
+
+// As after a death: what SQLite needs beside the file is still there, and the room it takes is its own.
+test('after a clean stop, too, a server starts on a full disk, and goes on when there is room', async (t) => {
+  const first = '"$@" 2>"$0.log" & until grep -q listening "$0.log"; do sleep 0.05; done; kill $!; wait $!; head -c 2M /dev/zero >"$0/filler" 2>/dev/null;';
+  const small = await onSmallDisk(t, { MCP_ELICITATION_SECRET: SECRET }, first);
+  if (!small) return;
+  const ready = async () => (await fetch(new URL('/readyz', small.url))).status;
+  assert.equal(await ready(), 503);
+  small.free();
+  await within(PATIENCE_MS, 'it is ready', (async () => {
+    while ((await ready()) !== 200) await pause(50);
+  })());
+});

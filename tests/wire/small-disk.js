@@ -1,5 +1,5 @@
 // A server whose file lies on a disk of one megabyte that only it can see; `fill` leaves no room on it. Nothing where that
-// cannot be had.
+// cannot be had. `before`: what a shell does first; "$0" is the disk, and "$@" runs the server.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -8,11 +8,11 @@ import { environment, program, watchStderr } from './harness.js';
 import { scratchFolder } from './modern.js';
 import { possible } from './somebody.js';
 
-export async function onSmallDisk(t, env) {
+export async function onSmallDisk(t, env, before = '') {
   const disk = path.join(scratchFolder(t), 'disk');
   mkdirSync(disk);
-  const mounted = ['--user', '--map-root-user', '--mount', 'sh', '-c', 'mount -t tmpfs -o size=1m none "$0" && exec "$@"', disk];
-  if (!possible(t, 'a disk of its own', ['unshare', ...mounted, 'true'])) return null;
+  const mounted = ['--user', '--map-root-user', '--mount', 'sh', '-c', `mount -t tmpfs -o size=1m none "$0" && { ${before} exec "$@"; }`, disk];
+  if (!possible(t, 'a disk of its own', ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c', 'mount -t tmpfs -o size=1m none "$0"', disk])) return null;
   const child = spawn('unshare', [...mounted, program('probe'), '--http', '127.0.0.1:0', '--store', `sqlite:${disk}/nod.db`],
   { env: environment(env), stdio: ['ignore', 'inherit', 'pipe'] });
   const server = watchStderr('probe', child.stderr).follow(child);

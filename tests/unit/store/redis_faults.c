@@ -748,12 +748,26 @@ static void content_is_sealed_and_what_was_meddled_with_is_refused(void **state)
     keyring_destroy(ring);
 }
 
+/* As the program's that has made it and then done something else. */
+static void a_loop_that_has_not_turned_for_long_reaches_it(void **state)
+{
+    (void)state;
+
+    server_start(&server);
+    usleep(1100 * 1000);
+    snprintf(url, sizeof(url), "redis://127.0.0.1:%d?timeout=1000", server.port);
+    store = open_at(url);
+    if (!store)
+        fail_msg("%s", why);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 SUBJECT(redis_faults)
 {
     static const struct CMUnitTest tests[] = {
         TEST(an_operation_whose_reply_was_lost_recognises_itself),
+        TEST(a_loop_that_has_not_turned_for_long_reaches_it),
         TEST(scripts_that_were_flushed_are_loaded_again),
         TEST(what_waits_goes_on_when_redis_is_back),
         TEST(whoever_said_that_it_is_away_says_that_it_is_back),
