@@ -12,7 +12,7 @@
  * routes.c       the table of routes
  * tokens.c       the token file
  * signin.c       sign-ins of browsers, and their records (signin.h)
- * link.c         one-time links
+ * signin_link.c  links that sign in, once
  * cookie.c       the two halves of a sign-in in a browser, and what keeps other pages from using it
  * enter.c        requests with that cookie
  * login.c        signing in and out

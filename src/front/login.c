@@ -209,7 +209,7 @@ static void open_link(const struct front_request *request, void *data)
     (void)data;
     op->done = link_looked;
     if (!as.len || str_eq(as, STR("document"))) {
-        link_look(op);
+        signin_link_look(op);
         return;
     }
     reply_problem(op, 403, STR("A link is opened as a page: in no frame, and not as a picture."));
@@ -225,7 +225,7 @@ static void use_link(const struct front_request *request, void *data)
     op->done = link_used;
     if (cookie_origin_ok(request->front, request->http) &&
         (!site.len || str_eq(site, STR("same-origin")))) {
-        link_use(op);
+        signin_link_use(op);
         return;
     }
     reply_problem(op, 403, STR("A link is used by its own page: open it, and press the button."));
@@ -289,7 +289,7 @@ static void make_link(const struct front_request *request, void *data)
     holder_of(request, &op->holder);
     op->done = say_link;
     if (signin_may_make(request->front, &op->holder)) {
-        link_make(op);
+        signin_link_make(op);
         return;
     }
     reply_problem(op, 429, STR("You have made too many links; try again in a minute."));
@@ -352,7 +352,7 @@ void front_start_link(struct front *front, void (*told)(void *data, struct str u
     op->done = say_start;
     op->told = told;
     op->data = data;
-    link_make(op);
+    signin_link_make(op);
 }
 
 #define BY(what) .who = ROLES_ALL, .what = true, .fetch_site = true

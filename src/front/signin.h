@@ -152,15 +152,15 @@ void signin_forget(struct front *front, struct signin *signin, struct str why);
 /* May this principal make one more sign-in or link? */
 bool signin_may_make(struct front *front, const struct holder *holder);
 
-/* --- link.c --- */
+/* --- signin_link.c --- */
 
 /* For op->holder; the link is /login/{op->secret}. */
-void link_make(struct signin_op *op);
+void signin_link_make(struct signin_op *op);
 /* op->secret is what was in the link. NOD_OK: it was used now, and op->holder is whose it is.
  * NOD_E_STALE: it was used before. NOD_E_NOT_FOUND: there is none, or no longer. */
-void link_use(struct signin_op *op);
+void signin_link_use(struct signin_op *op);
 /* The same without using it. */
-void link_look(struct signin_op *op);
+void signin_link_look(struct signin_op *op);
 
 /* --- cookie.c --- */
 

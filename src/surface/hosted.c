@@ -51,7 +51,8 @@ struct hosted_opts *hosted_opts(struct hosted *hosted)
 _Static_assert(ENGINE_PAGE_URL_MAX > PUBLIC_URL_MAX + PAGE_TOKEN_TEXT_MAX + ID_LEN,
                "every link fits, whatever address this server has");
 
-static bool link_make(void *data, const struct ask_record *ask, int64_t expires_ms, struct buf *url)
+static bool page_link_make(void *data, const struct ask_record *ask, int64_t expires_ms,
+                           struct buf *url)
 {
     struct hosted *hosted = data;
     struct arena arena;
@@ -510,7 +511,7 @@ struct hosted *hosted_create(const struct hosted_opts *opts)
 void hosted_start(struct hosted *hosted)
 {
     struct engine_pages pages = {
-        .link = link_make, .may_open = may_open, .ended = page_ended, .data = hosted
+        .link = page_link_make, .may_open = may_open, .ended = page_ended, .data = hosted
     };
 
     for (int page = 0; page < ASK_PAGES_KNOWN; page++)

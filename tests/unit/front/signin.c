@@ -112,7 +112,7 @@ static nod_status make_signin(void)
 
 static nod_status make_link(void)
 {
-    link_make(operation());
+    signin_link_make(operation());
     turn();
     return outcome;
 }
@@ -122,7 +122,7 @@ static nod_status use_link(struct str text)
     struct signin_op *op = operation();
 
     memcpy(op->secret.text, text.at, text.len);
-    link_use(op);
+    signin_link_use(op);
     turn();
     return outcome;
 }
@@ -132,7 +132,7 @@ static nod_status look_at_link(struct str text)
     struct signin_op *op = operation();
 
     memcpy(op->secret.text, text.at, text.len);
-    link_look(op);
+    signin_link_look(op);
     turn();
     return outcome;
 }
@@ -220,8 +220,8 @@ static void a_link_is_used_once_and_within_its_time(void **state)
     struct signin_op *first = operation(), *second = operation();
     first->secret = second->secret = link;
     told = won = 0;
-    link_use(first);
-    link_use(second); /* both have read it before either has replaced it */
+    signin_link_use(first);
+    signin_link_use(second); /* both have read it before either has replaced it */
     turn();
     assert_int_equal(told, 2);
     assert_int_equal(won, 1);

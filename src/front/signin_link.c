@@ -1,9 +1,11 @@
 /*
- * front/link: one-time links.
+ * front/signin_link: links that sign a person in, once.
  *
  * A link is /login/ and 128 random bits. Its record says for whom it was made, and whether it was
  * used. To use it is to replace the record that was read by one that says so: of two that try,
  * on whatever node, the store lets one through.
+ *
+ * The link of a page that one question is answered on is another: see surface/hosted.c.
  *
  * To look at a link uses nothing up: pages are fetched ahead of time, and drawn as pictures.
  *
@@ -34,7 +36,7 @@ static void record_put(struct signin_op *op, bool used, uint64_t version, store_
     buf_finish(&record);
 }
 
-static void link_put(void *data, nod_status status, const struct store_reply *reply)
+static void signin_link_put(void *data, nod_status status, const struct store_reply *reply)
 {
     struct signin_op *op = data;
 
@@ -42,11 +44,11 @@ static void link_put(void *data, nod_status status, const struct store_reply *re
     op->done(op, status);
 }
 
-void link_make(struct signin_op *op)
+void signin_link_make(struct signin_op *op)
 {
     id_random(&op->secret);
     digest_of(id_str(&op->secret), &op->digest);
-    record_put(op, false, STORE_NEW, link_put);
+    record_put(op, false, STORE_NEW, signin_link_put);
 }
 
 /* Whose the link is, and whether it can be used. */
@@ -72,7 +74,7 @@ static void to_use(void *data, nod_status status, const struct store_reply *repl
     if (status == NOD_OK)
         status = record_read(op, reply);
     if (status == NOD_OK)
-        record_put(op, true, reply->version, link_put);
+        record_put(op, true, reply->version, signin_link_put);
     else
         op->done(op, status);
 }
@@ -94,12 +96,12 @@ static void find(struct signin_op *op, store_done *done)
     store->ops->get(store, LINK_KIND, str_n(hex, DIGEST_HEX_LEN), done, op);
 }
 
-void link_use(struct signin_op *op)
+void signin_link_use(struct signin_op *op)
 {
     find(op, to_use);
 }
 
-void link_look(struct signin_op *op)
+void signin_link_look(struct signin_op *op)
 {
     find(op, looked);
 }
