@@ -383,6 +383,15 @@ static void finish_checked(struct call *call, nod_status status)
                                  nod_status_name(status), STR_ARG(done)) });
 }
 
+/* The end was sent to the store, which has said what came of it. */
+static void finish_came(struct call *call, nod_status status)
+{
+    finish_checked(call, status);
+    if (status == NOD_E_STORE)
+        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->outcome.message, NULL,
+                         NULL);
+}
+
 static void finish_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
@@ -395,10 +404,7 @@ static void finish_done(struct op *op, nod_status status, const struct store_rep
         call_lost(call);
         return;
     }
-    if (status == NOD_E_STORE)
-        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->outcome.message, NULL,
-                         NULL);
-    finish_checked(call, status);
+    finish_came(call, status);
     flow_next(&call->flow);
 }
 
@@ -463,10 +469,7 @@ static void refused_done(struct op *op, nod_status status, const struct store_re
         call_lost(call); /* another node has the call: the refusal is not ours to give */
         return;
     }
-    finish_checked(call, status);
-    if (status == NOD_E_STORE)
-        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->outcome.message, NULL,
-                         NULL);
+    finish_came(call, status);
     call_deliver(call);
 }
 

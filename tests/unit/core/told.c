@@ -5,11 +5,14 @@
 #include "world.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../runner.h"
+#include "loaded.h"
 
 static struct world world;
+static char call_name[ID_LEN + 1]; /* of the last call of `steps` */
 
 static void store_refuses(const char *verb)
 {
@@ -35,6 +38,7 @@ static nod_status step_then_asks(struct run *run, struct str *body)
 
 static nod_status steps(struct run *run, struct str *body)
 {
+    snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(run->call_id));
     NOD_TRY(world_step(run, &world, "one", false));
     NOD_TRY(world_step(run, &world, "two", false));
     *body = STR("{}");
@@ -135,6 +139,24 @@ static void a_result_that_is_not_stored_was_done(void **state)
     world_finish(&world);
 }
 
+static void the_end_that_is_stored_later_says_what_the_caller_was_told(void **state)
+{
+    struct loaded loaded = { 0 };
+
+    (void)state;
+    told(steps, "finish");
+    world.fail_times = 0;
+    world_settle(&world);
+    loaded_begin(&loaded, world.store, str_of(call_name));
+    world_settle(&world);
+    assert_int_equal(loaded.status, NOD_OK);
+    assert_int_equal(loaded.call.state, CALL_STORED_CANCELLED);
+    assert_says(loaded.call.result.at, "tool ran to its end, but its result could not be stored");
+    loaded_forget(&loaded);
+    arena_finish(&loaded.arena);
+    world_finish(&world);
+}
+
 static void a_failure_that_is_not_stored_is_told_as_it_is(void **state)
 {
     (void)state;
@@ -150,6 +172,7 @@ SUBJECT(told)
         cmocka_unit_test(a_step_whose_result_is_not_stored_was_done),
         cmocka_unit_test(an_intent_that_is_not_stored_began_no_step),
         cmocka_unit_test(a_result_that_is_not_stored_was_done),
+        cmocka_unit_test(the_end_that_is_stored_later_says_what_the_caller_was_told),
         cmocka_unit_test(a_failure_that_is_not_stored_is_told_as_it_is),
     };
 
