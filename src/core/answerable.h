@@ -1,6 +1,8 @@
 /*
  * core/answerable: who may answer an ask.
  *
+ * What can be asked, before there is an ask, is another matter: see askable.c.
+ *
  * One rule holds for every surface and every node:
  *
  * - The client that was asked gives its own word, and needs no role. Whether that counts as consent

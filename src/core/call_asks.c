@@ -78,7 +78,7 @@ void call_asked(struct call *call)
     if (call->rests == RESTS_FOUND)
         call->rests = RESTS_NOT;
     call_enter(call, LIVE_TELLING);
-    call->client_kinds = call_supports(call);
+    call->client_kinds = call_find_askable(call);
     scope_asked(call);
     if (!call->cancel_wanted && caller->ops->brings && !caller->ops->brings(caller, call))
         call_told(call, CALLER_LEAVES);

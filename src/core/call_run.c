@@ -61,20 +61,6 @@ static void call_fail_run(struct call *call, const struct run *run, nod_status s
     call_outcome_fail(call, &fault);
 }
 
-/* Which kinds of question can be put to the person behind this call. If the caller is gone it may
- * come back, so what it could do before still counts. */
-unsigned call_supports(struct call *call)
-{
-    struct able able = call_able(call);
-    bool alone = call_is_alone(call);
-
-    call->supports = able.asked | (alone ? call->supports : 0);
-    call->supports_consent = able.consent | (alone ? call->supports_consent : 0);
-    call->lacks_role = able.role | (alone ? call->lacks_role : 0);
-    call->model = able.model | (alone ? call->model : 0);
-    return alone ? call->client_kinds : able.client;
-}
-
 static int64_t ask_ttl_of(const struct call *call)
 {
     const struct caller_ops *ops = call->caller->ops;
@@ -119,7 +105,7 @@ struct run *run_create(struct call *call)
     run->uri = arena_str(arena, call->uri);
     run->args = json_parse(arena, arena_str(arena, call_args_now(call)), NULL, &error);
     run->args_changed = call->args_now != NULL;
-    run->client = call_supports(call);
+    run->client = call_find_askable(call);
     run->supports = call->supports;
     run->supports_consent = call->supports_consent;
     run->lacks_role = call->lacks_role;

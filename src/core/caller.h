@@ -68,7 +68,7 @@ struct client {
 };
 
 /* The kinds of asks that a client which declares this can be asked: one bit (1 << enum ask_kind)
- * each. */
+ * each. Which of them the client of one call can be asked is found in askable.c. */
 unsigned client_ask_kinds(unsigned declares);
 /* Is it asked in views? A client that has forms is not. */
 bool client_has_views(unsigned declares);

@@ -623,6 +623,14 @@ void ask_ended_elsewhere(struct ask *ask);
 /* The store shows how it ended: the surfaces will be told this. */
 void ask_seen_ended(struct ask *ask, const struct ask_record *record);
 
+/* --- what can be asked (askable.c) --- */
+
+/* Finds which kinds of question can be put to whoever is behind the call, and sets what its runs
+ * can ask. Returns what its client can be asked. */
+unsigned call_find_askable(struct call *call);
+/* The roles of whoever is behind it, or was before its caller left. */
+role_set call_roles(const struct call *call);
+
 /* --- offers --- */
 
 /* Offers the ask on the surfaces of its turn that can and have not been tried, or of the next turn
@@ -646,18 +654,6 @@ bool ask_can_move(const struct ask *ask, const struct surface *from);
 /* It is up somewhere, or will be. */
 bool ask_waits(const struct ask *ask);
 
-struct able {         /* bits (1 << kind) of what the person behind a call can be asked: */
-    unsigned asked;   /* anywhere, for data */
-    unsigned consent; /* where it counts as consent */
-    unsigned model;   /* through the model, whether or not that counts */
-    unsigned client;  /* by the client */
-    unsigned role;    /* for consent by the client, if it had the role for that */
-};
-struct able call_able(const struct call *call);
-/* The roles of whoever is behind it, or was before its caller left. */
-role_set call_roles(const struct call *call);
-/* Sets what its runs can ask, if its caller is there. Returns what its client can be asked. */
-unsigned call_supports(struct call *call);
 /* The store counts another offer of the ask, made here or on another node. It is put up again on
  * the surfaces that count offers, with what was wrong, if that is known. */
 void ask_offered_anew(struct ask *ask, int attempt, struct str problems);

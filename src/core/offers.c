@@ -1,6 +1,8 @@
 /*
  * core/offers: on which surfaces an ask is up.
  *
+ * What can be asked at all, of whoever is behind a call, is decided before: see askable.c.
+ *
  * An ask is offered on all surfaces of its turn (plan.h) that can put it to its person. If an offer
  * fails (no handler, an error), the person has not refused anything. When no offer of the turn is
  * left, it is the next one's turn; so it is, where the plan says so, when nobody has answered in
@@ -107,42 +109,6 @@ bool engine_can_elsewhere(const struct engine *engine, const struct call *call,
             surface_can(engine->surfaces[i], call, ask))
             return true;
     return false;
-}
-
-static unsigned kinds_of(struct surface *surface, const struct call *call)
-{
-    unsigned kinds = 0;
-
-    if (surface->ops->kinds)
-        return surface->ops->kinds(surface, call);
-    for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++)
-        if (surface->ops->can(surface, call, (enum ask_kind)kind))
-            kinds |= 1u << kind;
-    return kinds;
-}
-
-struct able call_able(const struct call *call)
-{
-    const struct engine *engine = call->engine;
-    const struct plan *plan = call_plan(call);
-    struct able able = { 0 };
-
-    for (size_t i = 0; i < engine->surface_count; i++) {
-        struct surface *surface = engine->surfaces[i];
-        unsigned kinds = plan->all & 1u << i ? kinds_of(surface, call) : 0;
-        if (!kinds) /* most surfaces ask nobody behind this call */
-            continue;
-        able.asked |= kinds;
-        if (consent_counts(engine, surface, call->target, true, call->principal, call_roles(call)))
-            able.consent |= kinds;
-        else if (consent_counts(engine, surface, call->target, true, call->principal, ROLE_ANSWER))
-            able.role |= kinds;
-        if (surface_is_held(surface))
-            able.client |= kinds;
-        if (surface->ops->model)
-            able.model |= kinds;
-    }
-    return able;
 }
 
 /* --- offers --- */
