@@ -1,5 +1,6 @@
 /*
- * core/store: what all stores say alike.
+ * core/store: what all stores say alike: whose a record is, and how the deaths of a call are
+ * counted.
  */
 #include "core/store.h"
 

@@ -328,7 +328,8 @@ struct ask_hint {
 /* The deaths of a call as one number, which stores keep; 0: none. */
 uint64_t deaths_pack(const struct deaths *deaths);
 struct deaths deaths_unpack(uint64_t packed);
-/* Those of a call that is taken in this way. `gone`: from a node that is gone. */
+/* Those of a call that is taken in this way: a death is counted here, and for Redis in take.lua.
+ * `gone`: from a node that is gone. What follows from the counts: suspect.c. */
 struct deaths deaths_taken(struct deaths deaths, enum take_why why, bool gone, int64_t now_ms);
 
 /* A number that stands for a principal and does not reveal its name. */

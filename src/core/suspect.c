@@ -15,9 +15,10 @@
  * anything, asks, ends, or has run for SUSPECT_CLEARED_MS by the store's clock, which is then
  * stored. Then the next one begins.
  *
- * The store counts: an early death if the run that died was on probation, else a late one. A commit
- * clears the counts. The third early death, or the tenth late one, ends the call: it is taken once
- * more, for its journal and its end, and is not run.
+ * The store counts, in the transition that takes the call: deaths_taken (store.c), and for Redis
+ * take.lua, which says the same. It is an early death if the run that died was on probation, else a
+ * late one. A commit clears the counts. The third early death, or the tenth late one, ends the call
+ * (suspect_must_end): it is taken once more, for its journal and its end, and is not run.
  *
  * A suspect is live like any call that runs elsewhere (take.c), whoever waits for it: a client that
  * came back, or the look for orphans (recover.c). This file decides when it is taken, and in which

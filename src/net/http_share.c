@@ -9,8 +9,10 @@
  * Once on_head trusts a connection, it counts in the share of the owner that on_head names. Past
  * that share the owner is told 429; nobody else is affected. What counts is what is read of
  * requests, what is in use to make a response (http_hold), and what is not sent of one. A response
- * that is there is always sent: it is the next request that is refused. A connection may carry requests of
- * several owners, one after the other (a proxy's): it counts for the last one.
+ * that is there is always sent: it is the next request that is refused. A connection may carry
+ * requests of several owners, one after the other (a proxy's): it counts for the last one.
+ *
+ * What an owner, a principal, has in a store is counted there: docs/inside/store.md, "Whose bytes".
  *
  * Holds always: a connection is in one of the two lists until it is freed. What it holds is counted
  * in the server, and in the strangers' share or its owner's.

@@ -2,6 +2,9 @@
  * store/memory: how many questions wait and how many bytes are kept, in all and for each principal,
  * and making room.
  *
+ * sqlite_quota.c and redis_quota.c do the same. What bounds the bytes of a principal elsewhere:
+ * docs/inside/store.md, "Whose bytes".
+ *
  * A question that waits is in `due` and is counted. When its time is over it moves to `lapsed` and
  * is no longer counted, because nobody may ever come to end it.
  *

@@ -1,6 +1,9 @@
 /*
  * store/redis: how many questions wait, and how many bytes are kept, in all and for each principal.
  *
+ * memory_quota.c and sqlite_quota.c do the same. What bounds the bytes of a principal elsewhere:
+ * docs/inside/store.md, "Whose bytes".
+ *
  * Questions are counted from indexes that change with the records: the pending asks in every shard,
  * and those of a principal in every shard. Bytes are counted by the transitions themselves, in
  * every shard, for each principal and for all; of calls that Redis has removed by itself the bytes

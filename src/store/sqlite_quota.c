@@ -2,6 +2,9 @@
  * store/sqlite: how many questions wait, and how many bytes are kept, in all and for each
  * principal.
  *
+ * memory_quota.c and redis_quota.c do the same. What bounds the bytes of a principal elsewhere:
+ * docs/inside/store.md, "Whose bytes".
+ *
  * The counts are in the file (`quota`), so that a restart need not count a million rows. Memory
  * holds the counts that the current transaction has touched. They are written once before a commit,
  * however many transitions it has, and forgotten when the transaction is rolled back.

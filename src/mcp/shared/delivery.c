@@ -89,6 +89,8 @@ static size_t lost(const struct mcp_server *server, struct str principal)
     return bytes;
 }
 
+/* Past its share a principal makes no new calls; it is the same share as in the store. What else is
+ * bounded for a principal: docs/inside/store.md, "Whose bytes". */
 static enum store_quota kept_full(void *data, struct str principal, uint64_t *most)
 {
     struct mcp_server *server = data;

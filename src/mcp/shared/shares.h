@@ -1,7 +1,9 @@
 /*
- * mcp/shared/shares: how much of everything one principal may have at the same time.
+ * mcp/shared/shares: how many sessions, live calls, listeners, subscriptions and tasks one
+ * principal may have at the same time.
  *
- * Sessions, live calls, listeners and subscriptions are counted for each principal. A principal
+ * Things are counted here, for each principal, and no bytes: those are bounded where they are held.
+ * docs/inside/store.md, "Whose bytes", has the table of these places. A principal
  * that wants more than its share is told 429 and when to come back; nobody else is affected.
  * Without tokens there is only one principal, the local user, which may have everything.
  */

@@ -177,7 +177,8 @@ struct task *task_make(struct mcp_server *server, const struct task_spec *spec)
     return task;
 }
 
-/* Until its time is over, but for at least a while, so that its client learns of the end. */
+/* Until its time is over, but for at least a while, so that its client learns of the end. Results
+ * past the share of their principal go: docs/inside/store.md, "Whose bytes". */
 static void keep_ended(struct task *task)
 {
     struct tasks *tasks = task->server->tasks;
