@@ -101,9 +101,10 @@ void engine_destroy(struct engine *engine)
     if (!engine)
         return;
     struct idmap_walk walk = { 0 };
-    engine_works_drop(engine); /* first: an answer may wait for the end of a call */
+    engine->store = store_gone(); /* what is begun from here on reaches no store */
     for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
-        call_end_told(call, NOD_E_STORE);
+        call_end_told(call, NOD_E_STORE); /* first: works and answers may wait for that end */
+    engine_works_drop(engine);            /* before the answers, which some of them tell */
     claims_drop(engine);
     engine_works_drop(engine); /* those that the answers left */
     recovery_free(engine);     /* it is told of the claims that it made */

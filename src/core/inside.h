@@ -228,6 +228,7 @@ void engine_work_end(struct engine_work *work);
 /* `size` bytes, zeroed, that begin with a work which nobody waits for; and its end. */
 void *engine_work_new(struct engine *engine, size_t size);
 void engine_work_free(struct engine_work *work);
+/* The newest first: what began later may tell what began before. */
 void engine_works_drop(struct engine *engine);
 
 /* Loads a call. If it can be read, looked() is shown it; nobody waits for that. */

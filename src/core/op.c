@@ -81,7 +81,7 @@ void engine_works_drop(struct engine *engine)
 {
     struct list *at;
 
-    while ((at = list_first(&engine->works))) {
+    while ((at = list_last(&engine->works))) {
         struct engine_work *work = LIST_OF(at, struct engine_work, link);
         work->drop(work);
     }

@@ -430,6 +430,7 @@ struct store_ops {
     /* The store's wall clock in ms, as far as this node knows, at once. */
     int64_t (*now)(struct store *store);
 
+    /* Operations that are under way have no completion after this: whoever began one ends it. */
     void (*destroy)(struct store *store);
 };
 
@@ -438,5 +439,8 @@ struct store {
     struct str id;   /* which store this is; valid as long as the store */
     int64_t keep_ms; /* how long a call that has ended is kept, by the store's options */
 };
+
+/* A store that never replies: what an engine has while it is taken apart (store_gone.c). */
+struct store *store_gone(void);
 
 #endif

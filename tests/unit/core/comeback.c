@@ -190,6 +190,19 @@ static void a_call_whose_target_is_gone_ends_unless_it_is_spared(void **state)
     catalog_destroy(empty);
 }
 
+static void the_engine_goes_while_the_end_of_a_gone_call_is_on_its_way(void **state)
+{
+    struct catalog *empty = catalog_create();
+
+    (void)state;
+    engine_use_catalog(world.engine, empty);
+    world.fail_verb = "cancel";
+    world.fail_how = MEMORY_FAIL_BEFORE;
+    world.fail_times = 1000;
+    assert_int_equal(come("ann", (struct visit){ 0 }).done, 0);
+    catalog_destroy(empty);
+}
+
 #define VISIT(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 SUBJECT(comeback)
@@ -202,6 +215,7 @@ SUBJECT(comeback)
         VISIT(for_who_has_left_nothing_is_done),
         VISIT(a_call_that_has_ended_gives_its_end),
         VISIT(a_call_whose_target_is_gone_ends_unless_it_is_spared),
+        VISIT(the_engine_goes_while_the_end_of_a_gone_call_is_on_its_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -640,10 +640,42 @@ static void a_page_that_is_done_is_in_hand_too(void **state)
     }
 }
 
+static void the_engine_goes_while_an_answer_in_hand_ends_a_gone_call(void **state)
+{
+    struct catalog *empty = catalog_create();
+
+    (void)state;
+    begin("buildResult", 0);
+    hook_way = PASSES;
+    engine_use_catalog(world.engine, empty);
+    world.fail_verb = "cancel";
+    world.fail_how = MEMORY_FAIL_BEFORE;
+    world.fail_times = 100000;
+    answer();
+    assert_int_equal(names_in_hand(), 1);
+    engine_use_catalog(world.engine, NULL);
+    catalog_destroy(empty);
+    world_finish(&world); /* the store goes first, as in a server */
+}
+
+static void the_engine_goes_while_a_brought_answer_ends_a_crashed_call(void **state)
+{
+    (void)state;
+    begin("buildResult", 0);
+    die_three_times();
+    world.fail_verb = "cancel";
+    world.fail_how = MEMORY_FAIL_BEFORE;
+    world.fail_times = 100000;
+    bring();
+    world_finish(&world);
+}
+
 SUBJECT(in_hand)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_third_death_ends_the_call_and_the_hook_is_called_no_more),
+        cmocka_unit_test(the_engine_goes_while_an_answer_in_hand_ends_a_gone_call),
+        cmocka_unit_test(the_engine_goes_while_a_brought_answer_ends_a_crashed_call),
         cmocka_unit_test(what_died_is_tried_after_a_while),
         cmocka_unit_test(where_no_process_lives_for_long_it_is_tried_by_the_clock_of_the_store),
         cmocka_unit_test(what_died_together_is_tried_one_after_the_other),

@@ -91,6 +91,25 @@ static void line11_a_submission_counts_whole(void **state)
     world_finish(&world);
 }
 
+static void the_engine_goes_while_a_submission_ends_a_gone_call(void **state)
+{
+    struct catalog *empty = catalog_create();
+    struct told told[2];
+
+    (void)state;
+    begin(0);
+    engine_use_catalog(world.engine, empty);
+    world.target.removed = true;
+    world.fail_verb = "cancel";
+    world.fail_how = MEMORY_FAIL_BEFORE;
+    world.fail_times = 100000;
+    submit("{\"n\":1}", "{\"n\":2}", told);
+    world_settle(&world);
+    engine_use_catalog(world.engine, NULL);
+    catalog_destroy(empty);
+    world_finish(&world);
+}
+
 static void line11_two_submissions_never_mix(void **state)
 {
     struct world_caller *caller = begin(0);
@@ -461,6 +480,7 @@ SUBJECT(together)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_that_is_given_once_is_not_dropped_in_a_crowd),
         cmocka_unit_test(line11_a_submission_counts_whole),
+        cmocka_unit_test(the_engine_goes_while_a_submission_ends_a_gone_call),
         cmocka_unit_test(line11_two_submissions_never_mix),
         cmocka_unit_test(line11_what_comes_second_leaves_the_rest_alone),
         cmocka_unit_test(line11_a_question_that_was_answered_elsewhere_keeps_that_answer),
