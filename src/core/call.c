@@ -364,6 +364,7 @@ static void finish_checked(struct call *call, nod_status status)
 {
     struct arena *arena = &call_ending(call)->arena;
 
+    call_ending(call)->stored = status;
     if (status == NOD_OK ||
         status == NOD_E_NOT_FOUND) /* NOT_FOUND: the call was never opened after all */
         return;

@@ -164,6 +164,31 @@ static void a_failure_that_is_not_stored_is_told_as_it_is(void **state)
     world_finish(&world);
 }
 
+static void keep_status(void *data, nod_status status)
+{
+    *(nod_status *)data = status;
+}
+
+static void who_cancels_a_call_is_not_told_of_an_end_that_is_not_stored(void **state)
+{
+    nod_status cancelled = NOD_PENDING;
+
+    (void)state;
+    world_init(&world, &(struct world_opts){ .handler = step_then_fails });
+    store_refuses("finish");
+    struct world_caller *caller = world_call(&world, "ann", "s");
+    world_settle(&world);
+    assert_non_null(caller->caller.call); /* its end is on its way to the store */
+    engine_cancel(world.engine, call_id(caller->caller.call), STR("enough"), keep_status,
+                  &cancelled);
+    assert_int_equal(cancelled, NOD_PENDING);
+    for (int i = 0; i < 200 && !caller->finished; i++)
+        world_advance(&world, 100);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(cancelled, NOD_E_STORE);
+    world_finish(&world);
+}
+
 SUBJECT(told)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +199,7 @@ SUBJECT(told)
         cmocka_unit_test(a_result_that_is_not_stored_was_done),
         cmocka_unit_test(the_end_that_is_stored_later_says_what_the_caller_was_told),
         cmocka_unit_test(a_failure_that_is_not_stored_is_told_as_it_is),
+        cmocka_unit_test(who_cancels_a_call_is_not_told_of_an_end_that_is_not_stored),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
