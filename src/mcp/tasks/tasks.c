@@ -254,10 +254,10 @@ void task_forget(struct task *task)
 {
     if (!task)
         return;
-    struct tasks *tasks = task->server->tasks;
     if (task->caller.call)
         call_caller_left(task->caller.call);
-    if (task->owner) {
+    if (task->owner) { /* a task that is only shown may outlive the server */
+        struct tasks *tasks = task->server->tasks;
         task_count(task, false);
         map_remove(&tasks->by_id, id_str(&task->id));
         heap_remove(&tasks->due, &task->due);

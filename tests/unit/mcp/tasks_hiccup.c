@@ -471,6 +471,72 @@ static void that_the_tool_of_a_task_is_gone_is_told_when_it_is_stored(void **sta
     assert_int_equal(stored_state(id), CALL_STORED_CANCELLED);
 }
 
+/* --- the server goes, and the store has not replied --- */
+
+/* Sends a request about the task, which the server has not ended when it goes. */
+static void leave_behind(struct talk *talk, const char *method)
+{
+    char params[128];
+
+    sent = 0;
+    snprintf(params, sizeof(params), "\"taskId\":\"%s\"", id);
+    post(talk, &(struct exchange){ method, id, params });
+    WORLD_AWAIT(&world, sent > 0);
+    for (int i = 0; i < 10; i++)
+        world_turn(&world);
+    talk_close(talk);
+}
+
+static void the_server_goes_while_a_cancel_of_a_shown_task_is_on_its_way(void **state)
+{
+    struct talk talk;
+
+    (void)state;
+    survivor.shared = true;
+    begin("form", NULL, id);
+    get(id, ASKS);
+    world_restart(&world);
+    survivor.cancel = cancel_fails;
+    failures = 1000;
+    leave_behind(&talk, "tasks/cancel");
+}
+
+static void the_server_goes_while_the_end_of_a_gone_task_is_on_its_way(void **state)
+{
+    struct talk talk;
+
+    (void)state;
+    begin("form", NULL, id);
+    get(id, ASKS);
+    world_restart(&world);
+    catalog_remove(world.catalog, catalog_find(world.catalog, TARGET_TOOL, STR("form")));
+    survivor.cancel = cancel_fails;
+    failures = 1000;
+    leave_behind(&talk, "tasks/get");
+}
+
+static void the_server_goes_while_the_record_of_a_task_waits_for_the_store(void **state)
+{
+    struct talk talk;
+    char params[4096];
+
+    (void)state;
+    set_task("deed", DETACH_MAY, true);
+    survivor.put = put_fails;
+    expect(&(struct exchange){ "tools/call", "deed", "\"name\":\"deed\",\"arguments\":{}" }, 200,
+           "\"resultType\":\"input_required\"");
+    cut(text, "\"requestState\":\"", "\"", more, sizeof(more));
+    failures = 1000;
+    sent = 0;
+    snprintf(params, sizeof(params),
+             "\"name\":\"deed\",\"arguments\":{},\"requestState\":\"%.3000s\","
+             "\"inputResponses\":{\"age\":" AGE("7") "}",
+             more);
+    post(&talk, &(struct exchange){ "tools/call", "deed", params });
+    WORLD_AWAIT(&world, sent > 1);
+    talk_close(&talk);
+}
+
 #define FAILING(name) cmocka_unit_test_setup_teardown(name, setup_failing, teardown)
 #define PLAINLY(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
@@ -491,6 +557,9 @@ SUBJECT(tasks_hiccup)
         FAILING(line12_a_task_that_was_left_is_not_failed_by_the_clock),
         FAILING(line02_a_node_without_the_tool_fails_no_task_of_another),
         FAILING(that_the_tool_of_a_task_is_gone_is_told_when_it_is_stored),
+        FAILING(the_server_goes_while_a_cancel_of_a_shown_task_is_on_its_way),
+        FAILING(the_server_goes_while_the_end_of_a_gone_task_is_on_its_way),
+        FAILING(the_server_goes_while_the_record_of_a_task_waits_for_the_store),
         PLAINLY(line12_a_late_answer_is_told_so),
     };
 
