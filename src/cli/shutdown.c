@@ -125,9 +125,10 @@ static void take_apart(nod_server *server, bool ended)
     server->ring = NULL;
     if (!ended) /* its code still runs, and uses what is left */
         return;
+    /* What was deferred finds the rest gone, and frees itself. It may still let go of a target. */
+    loop_turn(server->loop, 0);
     local_destroy(server->local);
     catalog_destroy(server->catalog);
-    loop_turn(server->loop, 0); /* the store's completions find it gone, and free themselves */
     loop_destroy(server->loop);
     arena_finish(&server->arena);
     mem_free(server);

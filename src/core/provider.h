@@ -71,7 +71,7 @@ struct target {
     int64_t soft_deadline_ms;  /* how long a call of it is held that waits elsewhere; 0: as usual */
     enum consent_from consent; /* see engine_consent; CONSENT_ANY: as the engine says */
     struct str source;         /* where it was registered, "tools.c:120"; empty: not known */
-    unsigned in_use;           /* calls that point here: it is freed only at 0 */
+    unsigned in_use;           /* what points here: it is freed at 0, or with its provider */
     bool removed;
     enum target_detach detach; /* may, or must, a call of it be detached from its request? */
     bool detach_after_asks; /* what it asks before its first step is asked before it is detached */
