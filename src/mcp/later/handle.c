@@ -8,8 +8,8 @@
  * ends some time after the call that it names can be asked or answered no more (pending_keep_ms),
  * and `keep` after its result was handed out.
  *
- * Holds always: the callback is called once, also if the server goes away meanwhile
- * (mcp/shared/work.h).
+ * Holds always: the callback is called once, also if the server goes away meanwhile; not at all, if
+ * the store is destroyed before it has replied (mcp/shared/work.h).
  */
 #include "mcp/later/handle.h"
 

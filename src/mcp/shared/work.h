@@ -2,7 +2,9 @@
  * mcp/shared/work: operations under way in the store that point to the server.
  *
  * A completion may come after the server is gone. Whatever waits for one embeds a server_work: then
- * its `server` is NULL, and the completion only frees what belongs to it.
+ * its `server` is NULL, and the completion only frees what belongs to it. A store that is destroyed
+ * before it has replied sends no completion (core/store.h): what waited for one is not freed then,
+ * which happens only if the store is away while the process ends.
  */
 #ifndef NOD_MCP_SHARED_WORK_H
 #define NOD_MCP_SHARED_WORK_H

@@ -26,7 +26,7 @@ void task_wait_free(struct task_wait *wait)
     mem_free(wait);
 }
 
-/* What it waits for still comes, and finds nobody to tell. */
+/* What it waits for may still come, and finds nobody to tell. */
 static void wait_gone(struct response *response)
 {
     (void)response;
