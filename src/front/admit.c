@@ -262,7 +262,8 @@ static enum http_verdict by_cookie(struct front *front, const struct http_reques
 static bool is_own_process(const struct http_request *http)
 {
     return http->peer->kind == PEER_LOCAL && http->peer->same_user && !address_is_forwarded(http) &&
-           !http_named(http, HTTP_NAME_ORIGIN).len && !http_header(http, STR("Sec-Fetch-Site")).len;
+           !http_named(http, HTTP_NAME_ORIGIN).len &&
+           !http_named(http, HTTP_NAME_SEC_FETCH_SITE).len;
 }
 
 /* What is sent from elsewhere has no such leave. Behind a public URL there is a proxy, which may
@@ -270,7 +271,7 @@ static bool is_own_process(const struct http_request *http)
 static bool link_is_near(struct front *front, const struct http_request *http,
                          const struct route *route)
 {
-    struct str site = http_header(http, STR("Sec-Fetch-Site"));
+    struct str site = http_named(http, HTTP_NAME_SEC_FETCH_SITE);
     bool elsewhere = str_eq(site, STR("cross-site")) || str_eq(site, STR("same-site"));
 
     return route->link && !elsewhere && !front->public_url.origin.len &&
@@ -347,7 +348,7 @@ enum http_verdict admit_no_role(struct front *front, const struct http_request *
 /* Browsers say which site has sent a request; what they do not say anything about passes. */
 static bool site_ok(const struct route *route, const struct http_request *http)
 {
-    struct str site = route->fetch_site ? http_header(http, STR("Sec-Fetch-Site")) : STR_NONE;
+    struct str site = route->fetch_site ? http_named(http, HTTP_NAME_SEC_FETCH_SITE) : STR_NONE;
 
     return !site.len || str_eq(site, STR("same-origin")) || str_eq(site, STR("none"));
 }

@@ -93,7 +93,7 @@ bool cookie_has(const struct front *front, const struct http_request *http,
 
 struct str cookie_page_key(const struct http_request *http)
 {
-    return http_header(http, STR("X-Page-Key"));
+    return http_named(http, HTTP_NAME_X_PAGE_KEY);
 }
 
 struct str cookie_line(const struct front *front, struct str secret, struct arena *arena)

@@ -241,7 +241,8 @@ static void on_request(struct http_exchange *exchange, const struct http_request
     const struct metrics_port *port = data;
     bool reads = str_eq(request->method, STR("GET")) || str_eq(request->method, STR("HEAD"));
 
-    if (http_header(request, STR("Origin")).len || http_header(request, STR("Sec-Fetch-Site")).len)
+    if (http_named(request, HTTP_NAME_ORIGIN).len ||
+        http_named(request, HTTP_NAME_SEC_FETCH_SITE).len)
         http_reply_json(exchange, 403, STR("{\"error\":\"Not for browsers.\"}"));
     else if (!host_ok(port, request))
         http_reply_json(

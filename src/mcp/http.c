@@ -66,10 +66,11 @@ static void reply_unsupported(struct mcp_server *server, struct http_exchange *e
 
 static enum era era_of_post(const struct request *request, struct str method)
 {
-    return era_of(&(struct era_opening){ .http = true,
-                                         .version = http_header(request->http, STR(HEADER_VERSION)),
-                                         .method = method,
-                                         .params = request->params });
+    return era_of(
+        &(struct era_opening){ .http = true,
+                               .version = http_named(request->http, HTTP_NAME_MCP_PROTOCOL_VERSION),
+                               .method = method,
+                               .params = request->params });
 }
 
 /* An answer that the store cannot take is refused at once: the client still has it, and would
@@ -133,7 +134,8 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
             era2026_http(&request, &message);
         break;
     case ERA_UNKNOWN:
-        reply_unsupported(server, exchange, message.id, http_header(http, STR(HEADER_VERSION)));
+        reply_unsupported(server, exchange, message.id,
+                          http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION));
         break;
     }
 }
@@ -171,7 +173,7 @@ static void handle_other(struct mcp_server *server, struct http_exchange *exchan
 {
     static const struct http_header type = { STR_INIT("Content-Type"),
                                              STR_INIT("text/plain; charset=utf-8") };
-    struct str version = http_header(http, STR(HEADER_VERSION));
+    struct str version = http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION);
 
     /* No MCP client says that it takes HTML: a person has opened the address. */
     if (str_eq(http->method, STR("GET")) &&

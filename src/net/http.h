@@ -51,15 +51,19 @@ enum http_name {
     HTTP_NAME_AUTHORIZATION,
     HTTP_NAME_CONTENT_TYPE,
     HTTP_NAME_LAST_EVENT_ID,
+    HTTP_NAME_MCP_SESSION_ID,
+    HTTP_NAME_MCP_PROTOCOL_VERSION,
     HTTP_NAME_ORIGIN,
+    HTTP_NAME_SEC_FETCH_SITE,
+    HTTP_NAME_X_PAGE_KEY,
     HTTP_NAMES, /* how many there are; as a name: any other */
 };
 
 /* Where those headers are. */
 struct http_index {
-    uint16_t first[HTTP_NAMES]; /* the number of the header, from 1; 0: not there */
-    uint16_t again;             /* a bit for each that occurs more than once */
-    bool filled;                /* false in a request that was not made by the parser */
+    uint16_t again;            /* a bit for each that occurs more than once */
+    uint8_t first[HTTP_NAMES]; /* the number of the header, from 1; 0: not there */
+    bool filled;               /* false in a request that was not made by the parser */
 };
 
 /* What on_head found out about a request, for on_request. This module does not look at it. */

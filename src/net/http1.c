@@ -645,7 +645,7 @@ enum http1_event http1_next(struct http1 *p, struct str *in, struct str *body)
 void http1_init(struct http1 *p, const struct http1_limits *limits)
 {
     assert(limits->line_max < UINT32_MAX / 4 && limits->headers_max < UINT32_MAX / 4);
-    assert(limits->header_count_max < UINT16_MAX);
+    assert(limits->header_count_max < UINT8_MAX);
     *p = (struct http1){ .limits = limits, .extensions_left = HTTP1_EXTENSIONS_MAX };
     p->group = G_FREE;
     enter(p, S_START);

@@ -3,8 +3,9 @@
  *
  * The bytes have passed the state machine, so names are tokens and values hold no control bytes.
  * Here the request line is split, and the few headers that decide where the request ends, or whom
- * it is for, are read. Each of those may occur once, in one form. All others are left to the user
- * of the server.
+ * it is for, are read. Each of those may occur once, in one form. So may those that say whom it is
+ * from and what it holds: of two, others on its way may have believed the other one. All the rest
+ * is left to the user of the server.
  */
 #include "net/http1.h"
 
@@ -37,15 +38,12 @@ static void field_resolve(const char *head, union http1_field *field)
 
 /* --- headers that decide --- */
 
-/* `again`: it is not the first of its name. */
-typedef bool header_fn(struct http1 *p, struct str value, bool again);
+typedef bool header_fn(struct http1 *p, struct str value);
 
-static bool header_length(struct http1 *p, struct str value, bool again)
+static bool header_length(struct http1 *p, struct str value)
 {
     uint64_t length = 0;
 
-    if (again)
-        return http1_refuse(p, 400, "Content-Length comes twice");
     if (!value.len)
         return http1_refuse(p, 400, "Content-Length is empty");
     for (size_t i = 0; i < value.len; i++) {
@@ -59,10 +57,8 @@ static bool header_length(struct http1 *p, struct str value, bool again)
     return true;
 }
 
-static bool header_encoding(struct http1 *p, struct str value, bool again)
+static bool header_encoding(struct http1 *p, struct str value)
 {
-    if (again)
-        return http1_refuse(p, 400, "Transfer-Encoding comes twice");
     if (!str_eq(value, STR("chunked")))
         return http1_refuse(p, 400, "the only Transfer-Encoding taken is chunked");
     p->chunked = true;
@@ -77,20 +73,17 @@ static bool is_host(struct str value)
     return value.len > 0;
 }
 
-static bool header_host(struct http1 *p, struct str value, bool again)
+static bool header_host(struct http1 *p, struct str value)
 {
-    if (again)
-        return http1_refuse(p, 400, "Host comes twice");
     if (!is_host(value))
         return http1_refuse(p, 400, "Host is empty or not a host");
     return true;
 }
 
-static bool header_connection(struct http1 *p, struct str value, bool again)
+static bool header_connection(struct http1 *p, struct str value)
 {
     struct str word;
 
-    (void)again;
     for (bool more = true; more;) {
         more = str_cut(value, ',', &word, &value);
         if (str_eq_nocase(str_trim(word), STR("close")))
@@ -99,9 +92,8 @@ static bool header_connection(struct http1 *p, struct str value, bool again)
     return true;
 }
 
-static bool header_expect(struct http1 *p, struct str value, bool again)
+static bool header_expect(struct http1 *p, struct str value)
 {
-    (void)again;
     if (!str_eq_nocase(value, STR("100-continue")))
         return http1_refuse(p, 417, "the only expectation met is 100-continue");
     p->expect_continue = true;
@@ -116,11 +108,26 @@ static header_fn *const deciding[] = {
     [HTTP_NAME_EXPECT] = header_expect,
 };
 
+/* Those that may occur once, and what is said of a second one. */
+static const char *const twice[HTTP_NAMES] = {
+    [HTTP_NAME_HOST] = "Host comes twice",
+    [HTTP_NAME_CONTENT_LENGTH] = "Content-Length comes twice",
+    [HTTP_NAME_TRANSFER_ENCODING] = "Transfer-Encoding comes twice",
+    [HTTP_NAME_AUTHORIZATION] = "Authorization comes twice",
+    [HTTP_NAME_CONTENT_TYPE] = "Content-Type comes twice",
+    [HTTP_NAME_LAST_EVENT_ID] = "Last-Event-ID comes twice",
+    [HTTP_NAME_MCP_SESSION_ID] = "Mcp-Session-Id comes twice",
+    [HTTP_NAME_MCP_PROTOCOL_VERSION] = "MCP-Protocol-Version comes twice",
+    [HTTP_NAME_ORIGIN] = "Origin comes twice",
+    [HTTP_NAME_SEC_FETCH_SITE] = "Sec-Fetch-Site comes twice",
+    [HTTP_NAME_X_PAGE_KEY] = "X-Page-Key comes twice",
+};
+
 /* Notes where a header is. True: one of that name came before. */
 static bool index_add(struct http_index *index, enum http_name name, uint32_t place)
 {
     if (!index->first[name]) {
-        index->first[name] = (uint16_t)place;
+        index->first[name] = (uint8_t)place;
         return false;
     }
     index->again |= (uint16_t)(1u << name);
@@ -137,9 +144,9 @@ static bool headers_read(struct http1 *p)
         enum http_name name = http_name_of(header->name);
         if (name == HTTP_NAMES)
             continue;
-        bool again = index_add(&p->request.index, name, i + 1);
-        if (name < sizeof(deciding) / sizeof(deciding[0]) &&
-            !deciding[name](p, header->value, again))
+        if (index_add(&p->request.index, name, i + 1) && twice[name])
+            return http1_refuse(p, 400, twice[name]);
+        if (name < sizeof(deciding) / sizeof(deciding[0]) && !deciding[name](p, header->value))
             return false;
     }
     return true;

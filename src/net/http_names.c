@@ -1,7 +1,7 @@
 /*
  * net/http_names: headers by name.
  *
- * Every request is asked for the same ten headers. The parser recognises them as it reads the head
+ * Every request is asked for the same few headers. The parser recognises them as it reads the head
  * and notes where they are, so that asking for one needs no search. All others are searched for by
  * name. Both ways give the same answer.
  */
@@ -17,13 +17,17 @@ static const struct str names[HTTP_NAMES] = {
     [HTTP_NAME_AUTHORIZATION] = STR_INIT("Authorization"),
     [HTTP_NAME_CONTENT_TYPE] = STR_INIT("Content-Type"),
     [HTTP_NAME_LAST_EVENT_ID] = STR_INIT("Last-Event-ID"),
+    [HTTP_NAME_MCP_SESSION_ID] = STR_INIT("Mcp-Session-Id"),
+    [HTTP_NAME_MCP_PROTOCOL_VERSION] = STR_INIT("MCP-Protocol-Version"),
     [HTTP_NAME_ORIGIN] = STR_INIT("Origin"),
+    [HTTP_NAME_SEC_FETCH_SITE] = STR_INIT("Sec-Fetch-Site"),
+    [HTTP_NAME_X_PAGE_KEY] = STR_INIT("X-Page-Key"),
 };
 
 /* Length and first letter leave one possible name. The case of the letter does not matter. */
-enum { LENGTHS = 18, LETTERS = 4 };
+enum { LENGTHS = 21, LETTERS = 8 };
 
-#define LETTER(c)             ((unsigned char)(c) >> 1 & (LETTERS - 1))
+#define LETTER(c)             ((unsigned char)(c) >> 2 & (LETTERS - 1))
 #define NAMED(text, c, which) [sizeof(text) - 1][LETTER(c)] = (which) + 1
 
 static const uint8_t slots[LENGTHS][LETTERS] = {
@@ -36,7 +40,11 @@ static const uint8_t slots[LENGTHS][LETTERS] = {
     NAMED("Authorization", 'A', HTTP_NAME_AUTHORIZATION),
     NAMED("Content-Type", 'C', HTTP_NAME_CONTENT_TYPE),
     NAMED("Last-Event-ID", 'L', HTTP_NAME_LAST_EVENT_ID),
+    NAMED("Mcp-Session-Id", 'M', HTTP_NAME_MCP_SESSION_ID),
+    NAMED("MCP-Protocol-Version", 'M', HTTP_NAME_MCP_PROTOCOL_VERSION),
     NAMED("Origin", 'O', HTTP_NAME_ORIGIN),
+    NAMED("Sec-Fetch-Site", 'S', HTTP_NAME_SEC_FETCH_SITE),
+    NAMED("X-Page-Key", 'X', HTTP_NAME_X_PAGE_KEY),
 };
 
 enum http_name http_name_of(struct str name)

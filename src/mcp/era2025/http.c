@@ -356,7 +356,7 @@ void endpoint_no_session(struct http_exchange *exchange)
 static struct session *find_session(struct mcp_server *server, struct http_exchange *exchange,
                                     const struct http_request *http, struct visitor who)
 {
-    struct str id = http_header(http, STR(HEADER_SESSION));
+    struct str id = http_named(http, HTTP_NAME_MCP_SESSION_ID);
     struct session *session;
 
     if (id.len == 0) {
@@ -413,7 +413,7 @@ static void post_message(struct mcp_server *server, struct http_exchange *exchan
                          const struct rpc_message *message)
 {
     if (message->kind == RPC_REQUEST && str_eq(message->method, STR("initialize")) &&
-        !http_header(http, STR(HEADER_SESSION)).len) {
+        !http_named(http, HTTP_NAME_MCP_SESSION_ID).len) {
         post_initialize(server, exchange, message, who);
         return;
     }
@@ -465,13 +465,13 @@ void era2025_broken_error(struct mcp_server *server, struct http_exchange *excha
                           const struct http_request *http, struct visitor who,
                           const struct rpc_message *message, const struct rpc_fault *fault)
 {
-    struct session *session = http_header(http, STR(HEADER_SESSION)).len
+    struct session *session = http_named(http, HTTP_NAME_MCP_SESSION_ID).len
                                   ? find_session(server, exchange, http, who)
                                   : NULL;
 
     if (session)
         era2025_response(session, who.roles, message, NULL, NULL);
-    if (session || !http_header(http, STR(HEADER_SESSION)).len)
+    if (session || !http_named(http, HTTP_NAME_MCP_SESSION_ID).len)
         endpoint_fault(server, exchange, fault);
 }
 

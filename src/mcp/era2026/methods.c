@@ -89,7 +89,7 @@ static bool is_agreed(const struct request *request, struct str method_name,
         header_is(http, STR(HEADER_METHOD), method->name) &&
         (!name.at || (header_is(http, STR(HEADER_NAME), name) && header_is_plain(name))))
         return true;
-    if (!speaks && (!http || str_eq(http_header(http, STR(HEADER_VERSION)), version))) {
+    if (!speaks && (!http || str_eq(http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION), version))) {
         meta_unsupported(version, arena, fault);
         return false;
     }

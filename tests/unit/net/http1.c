@@ -227,6 +227,19 @@ static const struct refused refusals[] = {
     R(400, "GET / HTTP/1.1\r\nHost: a/b\r\n\r\n"),
     R(400, "GET / HTTP/1.1\r\nHost: u@h\r\n\r\n"),
 
+    /* what says whom a request is from, and what it is: once */
+    R(400, "GET / HTTP/1.1\r\n" H "Authorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n"),
+    R(400, "GET / HTTP/1.1\r\n" H "Origin: http://a\r\nX: y\r\nORIGIN: http://a\r\n\r\n"),
+    R(400,
+      "GET / HTTP/1.1\r\n" H "Sec-Fetch-Site: same-origin\r\nSec-fetch-site: cross-site\r\n\r\n"),
+    R(400, "GET / HTTP/1.1\r\n" H "X-Page-Key: a\r\nx-page-key: b\r\n\r\n"),
+    R(400, "GET / HTTP/1.1\r\n" H "Mcp-Session-Id: a\r\nmcp-session-id:\r\n\r\n"),
+    R(400, "GET / HTTP/1.1\r\n" H
+           "MCP-Protocol-Version: 2025-11-25\r\nmcp-protocol-version: 2025-06-18\r\n\r\n"),
+    R(400, "GET / HTTP/1.1\r\n" H "Last-Event-ID: 1\r\nlast-event-id: 2\r\n\r\n"),
+    R(400,
+      "GET / HTTP/1.1\r\n" H "Content-Type: application/json\r\nContent-type: text/plain\r\n\r\n"),
+
     /* chunks */
     R(400, CHUNKED "g\r\n"),
     R(400, CHUNKED "\r\n"),
@@ -287,6 +300,9 @@ static const struct taken good[] = {
       "GET|http://h/x?y|/x|y|k1 e0 c0 l0\n  Host=h\n<end>\n"),
     T("GET https://H HTTP/1.1\r\n" H "\r\n", "GET|https://H|/||k1 e0 c0 l0\n  Host=h\n<end>\n"),
     T("OPTIONS * HTTP/1.1\r\n" H "\r\n", "OPTIONS|*|*||k1 e0 c0 l0\n  Host=h\n<end>\n"),
+    T("GET / HTTP/1.1\r\n" H "Cookie: a=1\r\nCookie: b=2\r\nAccept: a/b\r\nAccept: c/d\r\n\r\n",
+      "GET|/|/||k1 e0 c0 l0\n  Host=h\n  Cookie=a=1\n  Cookie=b=2\n  Accept=a/b\n  "
+      "Accept=c/d\n<end>\n"),
     T("M-SEARCH / HTTP/1.1\r\n" H "\r\n", "M-SEARCH|/|/||k1 e0 c0 l0\n  Host=h\n<end>\n"),
     T("GET / HTTP/1.0\r\n\r\n", "GET|/|/||k0 e0 c0 l0\n<end>\n"),
     T("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
@@ -493,6 +509,8 @@ static const struct str alike[] = {
     STR_INIT(USUAL LENGTH "Content-Length: 2\r\n\r\nok"),
     STR_INIT(USUAL LENGTH "Host: h:1\r\n\r\nok"),
     STR_INIT(USUAL LENGTH "Accept: e/f\r\n\r\nok"),
+    STR_INIT(USUAL LENGTH "Origin: http://h\r\n\r\nok"),
+    STR_INIT(USUAL LENGTH "Origin: http://h\r\nOrigin: http://h\r\n\r\nok"),
     STR_INIT(USUAL LENGTH "Connection: close\r\n\r\nok"),
     STR_INIT(USUAL LENGTH "Connection: keep-alive\r\n\r\nok"),
     STR_INIT(USUAL "Connection: keep-alive\r\nConnection: close\r\n\r\n"),
