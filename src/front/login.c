@@ -167,18 +167,36 @@ static void older_ended(struct signin_op *op, nod_status status)
     signin_op_free(op);
 }
 
+/* It ends if the request has its cookie too: the page key alone is half of it, and ends nothing. */
+static void older_looked(struct signin_op *older, nod_status status)
+{
+    struct signin_op *op = older->data;
+    const struct signin *signin =
+        status == NOD_OK ? signin_known(older->front, &older->digest) : NULL;
+
+    if (signin && op->exchange && cookie_has(op->front, op->http, &signin->cookie)) {
+        older->done = older_ended;
+        signin_remove(older);
+    } else {
+        signin_op_free(older);
+    }
+    say_in(op, NOD_OK);
+}
+
 /* Whoever was signed in before is signed out now, and not if the link cannot be used. */
 static void say_in_instead(struct signin_op *op, nod_status status)
 {
     struct str key = op->exchange ? cookie_page_key(op->http) : STR_NONE;
 
-    if (status == NOD_OK && key.len) {
-        struct signin_op *older = signin_op_new(op->front, NULL, NULL);
-        digest_of(key, &older->digest);
-        older->done = older_ended;
-        signin_remove(older);
+    if (status != NOD_OK || !key.len) {
+        say_in(op, status);
+        return;
     }
-    say_in(op, status);
+    struct signin_op *older = signin_op_new(op->front, NULL, NULL);
+    digest_of(key, &older->digest);
+    older->done = older_looked;
+    older->data = op;
+    signin_fetch(older);
 }
 
 static void link_used(struct signin_op *op, nod_status status)
@@ -219,7 +237,7 @@ static void open_link(const struct front_request *request, void *data)
 static void use_link(const struct front_request *request, void *data)
 {
     struct signin_op *op = begin_link(request);
-    struct str site = http_header(request->http, STR("Sec-Fetch-Site"));
+    struct str site = http_named(request->http, HTTP_NAME_SEC_FETCH_SITE);
 
     (void)data;
     op->done = link_used;

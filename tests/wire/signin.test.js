@@ -201,6 +201,24 @@ test('a link for a token is its owner\'s; with tokens none is made at the start'
   assert.equal((await (await browser.fetch(ME)).json()).principal, 'bob');
 });
 
+test('a link ends the sign-in that was there before, for whoever has both of its halves', async (t) => {
+  const server = await startHttp(t, 'toy-route', { args: ['--token-file', tokenFile(t)] });
+  const { origin } = new URL(server.url);
+  const makeLink = async () => (await (await fetch(new URL('/api/login-link', origin), { method: 'POST', headers: bearer(PEOPLE.other.token) })).json()).url;
+  const use = async (headers) => assert.equal((await fetch(await makeLink(), { method: 'POST', headers: { Origin: origin, ...headers } })).status, 200);
+  const browser = await new Browser(server.url).signIn(PEOPLE.answer.token);
+  const another = await new Browser(server.url).signIn(PEOPLE.other.token);
+  const isIn = async () => (await browser.fetch(ME)).status === 200;
+  await use({ 'X-Page-Key': browser.key });
+  assert.ok(await isIn(), 'the page key alone');
+  await use({ Cookie: browser.cookie });
+  assert.ok(await isIn(), 'the cookie alone');
+  await use({ Cookie: another.cookie, 'X-Page-Key': browser.key });
+  assert.ok(await isIn(), 'the page key, with the cookie of another sign-in');
+  await use({ Cookie: browser.cookie, 'X-Page-Key': browser.key });
+  assert.ok(!await isIn(), 'both halves');
+});
+
 test('over the Unix socket the server\'s own user makes a link, and a browser behind a proxy there does not', async (t) => {
   const socket = path.join(folder(t), 'nod.sock');
   const server = await startHttp(t, 'toy-route', { args: ['--http', `unix:${socket}`, '--token-file', tokenFile(t)] });
