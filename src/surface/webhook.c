@@ -95,7 +95,7 @@ static bool add_webhook(struct webhooks *all, const char *url)
     webhook->origin = str_dup(origin_of(str_of(url)));
     map_init(&webhook->items_by_key, WEBHOOK_QUEUE_MAX + WEBHOOK_PAGE * 2);
     list_init(&webhook->items);
-    list_init(&webhook->ready);
+    fair_init(&webhook->ready, WEBHOOK_AT_ONCE);
     all->count++;
     return true;
 }

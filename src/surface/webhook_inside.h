@@ -12,6 +12,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
+#include "surface/fair.h"
 #include "surface/webhook.h"
 
 enum {
@@ -67,7 +68,7 @@ struct webhook {
     /* webhook_send.c */
     struct map items_by_key;
     struct list items; /* struct item */
-    struct list ready; /* the same, those to be sent */
+    struct fair ready; /* the same, those to be sent and those on their way */
     size_t count, bytes, sending;
     int failures; /* in a row */
 };

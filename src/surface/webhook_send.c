@@ -9,6 +9,8 @@
  * Each arrow is an operation of the store or a request, and may fail: then it is done again. An
  * event that failed for WEBHOOK_TRY_MS is given up, which the log says, and marked.
  *
+ * What is ready is sent in turns: an event of one user, then one of the next (fair.h).
+ *
  * Holds always: an event is in the map of its webhook by its key, once. It leaves it when it is
  * marked, or was found to be marked, or has nothing to tell. What does not fit is not taken, and
  * makes the webhook scan again when there is room: the records of the asks are the longer queue.
@@ -35,8 +37,8 @@ struct question { /* an ask whose call is being read */
 
 struct item {
     struct webhook *webhook;
-    struct list link;  /* in webhook->items */
-    struct list ready; /* in webhook->ready, while it waits for its turn */
+    struct list link;      /* in webhook->items */
+    struct fair_turn turn; /* in webhook->ready */
     enum webhook_event event;
     char key[WEBHOOK_KEY_MAX];
     struct str ask_id; /* in the key */
@@ -94,7 +96,7 @@ static void item_drop(struct item *item)
 
     map_remove(&webhook->items_by_key, str_of(item->key));
     list_remove(&item->link);
-    list_remove(&item->ready);
+    fair_end(&item->turn);
     timer_stop(webhook->all->opts.loop, &item->timer);
     webhook->count--;
     webhook->bytes -= item->body.len;
@@ -153,7 +155,6 @@ static struct item *item_new(struct webhook *webhook, struct str ask_id, enum we
     snprintf(item->key, sizeof(item->key), "%s/" STR_FMT "/%c", webhook->name, STR_ARG(ask_id),
              event == WEBHOOK_CREATED ? 'c' : 'e');
     item->ask_id = str_n(item->key + WEBHOOK_NAME_LEN + 1, ask_id.len);
-    list_init(&item->ready);
     if (map_get(&webhook->items_by_key, str_of(item->key))) {
         mem_free(item);
         return NULL;
@@ -283,7 +284,7 @@ static void item_ready(void *data)
     struct item *item = data;
 
     item->pausing = false;
-    list_append(&item->webhook->ready, &item->ready);
+    fair_wait(&item->webhook->ready, &item->turn, item->principal);
     webhook_pump(item->webhook);
 }
 
@@ -375,6 +376,7 @@ static void sent(void *data, const struct fetch_result *result)
     struct webhook *webhook = item->webhook;
 
     item->fetch = NULL;
+    fair_end(&item->turn);
     webhook->sending--;
     if (result->status >= 200 && result->status < 300) {
         delivered(webhook);
@@ -425,16 +427,17 @@ static struct fetch *post(struct item *item)
 
 void webhook_pump(struct webhook *webhook)
 {
-    struct list *first;
+    struct fair_turn *turn;
 
-    while (webhook->sending < WEBHOOK_AT_ONCE && (first = list_first(&webhook->ready))) {
-        struct item *item = LIST_OF(first, struct item, ready);
-        list_remove(first);
+    while (webhook->sending < WEBHOOK_AT_ONCE && (turn = fair_next(&webhook->ready))) {
+        struct item *item = LIST_OF(turn, struct item, turn);
         item->fetch = post(item);
-        if (item->fetch)
+        if (item->fetch) {
             webhook->sending++;
-        else
-            pause_for(item, WEBHOOK_STORE_MS, item_ready); /* too many requests are under way */
+            continue;
+        }
+        fair_end(turn);
+        pause_for(item, WEBHOOK_STORE_MS, item_ready); /* too many requests are under way */
     }
 }
 

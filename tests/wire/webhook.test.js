@@ -143,6 +143,26 @@ for (const { name, create } of FULL ? stores : stores.filter(({ shared }) => !sh
   });
 }
 
+test('users take turns: one event is not behind all of another user', async (t) => {
+  const receiver = await Receiver.start(t, newSecret());
+  let open;
+  const opened = new Promise((resolve) => (open = resolve));
+  receiver.answer = async () => {
+    await opened;
+    return { status: 204 };
+  };
+  const { first } = await openHouse(t, houses[0], { args: hookArgs(receiver), env: hookEnv(receiver) });
+  await ask(t, first, 100);
+  await new Api(first, 'ada').pending(100, { limit: '200' });
+  const bob = await mute(t, first, 'bob');
+  bob.call('ask', { message: 'the only one' }, { timeout: 600000, signal: endOf(t).signal }).catch(() => {});
+  const [{ id }] = await new Api(first, 'bob').pending();
+  open();
+  await receiver.seen(101, 0);
+  const place = receiver.of('created').findIndex(({ data }) => data.id === id);
+  assert.ok(place <= 24, `it came as number ${place + 1}`); // behind the 8 that were on their way, and next to them
+});
+
 test('over https the certificate is checked', async (t) => {
   const folder = scratchFolder(t);
   const tls = certificate(folder, 'receiver');

@@ -1,0 +1,36 @@
+/*
+ * surface/fair: whose turn it is, of users who all want something from us.
+ *
+ * What waits is taken from one user after the other, and of one user in the order in which it came:
+ * who wants a thousand things is no more in the way of others than who wants one. Of one user at
+ * most `each` are under way.
+ *
+ * Holds always: a user is known while something of theirs waits or is under way, and no longer.
+ */
+#ifndef NOD_SURFACE_FAIR_H
+#define NOD_SURFACE_FAIR_H
+
+#include "base/list.h"
+#include "base/str.h"
+
+struct fair {
+    struct list users; /* struct fair_user; the first has the next turn */
+    size_t each;
+};
+
+/* Something that waits or is under way. Embedded in its object, zeroed at first. */
+struct fair_turn {
+    struct list link;
+    struct fair_user *user; /* NULL: neither */
+    bool under_way;
+};
+
+void fair_init(struct fair *fair, size_t each);
+/* It waits for its turn. It did not, and was not under way. */
+void fair_wait(struct fair *fair, struct fair_turn *turn, struct str who);
+/* The one that has its turn, which is under way from now on; NULL: nobody can have one now. */
+struct fair_turn *fair_next(struct fair *fair);
+/* It neither waits nor is under way any more, if it did. */
+void fair_end(struct fair_turn *turn);
+
+#endif
