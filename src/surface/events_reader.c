@@ -129,8 +129,7 @@ static void reader_catch_up(struct events_reader *reader)
     struct id *ids = mem_alloc(EVENTS_READ_MAX * sizeof(*ids));
     size_t count;
 
-    if (inbox->request_count >= INBOX_REQUESTS_MAX ||
-        !events_since(events, reader->at, ids, &count)) {
+    if (inbox->reads.count >= INBOX_READS_MAX || !events_since(events, reader->at, ids, &count)) {
         reader_reset(reader);
     } else if (count == 0) {
         reader->at = events->number;

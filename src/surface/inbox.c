@@ -135,6 +135,21 @@ static bool add_routes(struct inbox *inbox)
     return owned_routes(inbox) && page_routes(inbox);
 }
 
+static void shown_group_init(struct shown_group *group, size_t most, size_t user_most)
+{
+    list_init(&group->all);
+    group->most = most;
+    group->user_most = user_most;
+}
+
+static void shown_end_all(struct shown_group *group)
+{
+    struct list *at;
+
+    while ((at = list_first(&group->all)))
+        shown_end(LIST_OF(at, struct shown, link));
+}
+
 struct inbox *inbox_create(const struct inbox_opts *opts)
 {
     struct inbox *inbox = MEM_NEW(struct inbox);
@@ -142,7 +157,9 @@ struct inbox *inbox_create(const struct inbox_opts *opts)
     inbox->surface.ops = &inbox_ops;
     inbox->opts = *opts;
     inbox->store = engine_store(opts->engine);
-    list_init(&inbox->requests);
+    shown_group_init(&inbox->reads, INBOX_READS_MAX, INBOX_READS_USER_MAX);
+    shown_group_init(&inbox->answers, INBOX_ANSWERS_MAX, INBOX_ANSWERS_USER_MAX);
+    fair_init(&inbox->lists, 1);
     list_init(&inbox->searches);
     list_init(&inbox->search_turns);
     list_init(&inbox->tries);
@@ -163,13 +180,12 @@ void inbox_stop(struct inbox *inbox)
 
 void inbox_destroy(struct inbox *inbox)
 {
-    struct list *at;
-
     if (!inbox)
         return;
     events_destroy(inbox->events);
-    while ((at = list_first(&inbox->requests)))
-        shown_end(LIST_OF(at, struct shown, link));
+    shown_end_all(&inbox->reads);
+    shown_end_all(&inbox->answers);
+    loop_last_stop(&inbox->list_turn);
     loop_last_stop(&inbox->search_turn);
     page_try_close(inbox);
     MEM_DELETE(inbox);

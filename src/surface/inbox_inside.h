@@ -24,9 +24,13 @@
 #include "net/loop.h"
 #include "surface/api.h"
 #include "surface/inbox.h"
+#include "surface/fair.h"
 
 enum {
-    INBOX_REQUESTS_MAX = 256,        /* requests of the API that wait for the store, in all */
+    INBOX_READS_MAX = 256,           /* requests that wait for the store, but for answers: 503 */
+    INBOX_READS_USER_MAX = 64,       /* of them, of one user; past that: 429 */
+    INBOX_ANSWERS_MAX = 2048,        /* answers that wait for the store; past that: 503 */
+    INBOX_ANSWERS_USER_MAX = 256,    /* of them, of one user; past that: 429 */
     INBOX_ARENA_MAX = 24 << 20,      /* memory of one of them */
     INBOX_REPLY_MAX = 24 << 20,      /* bytes of its reply */
     INBOX_PAGE_BYTES = 8 << 20,      /* bytes of one, if it has more than one ask */
@@ -46,13 +50,22 @@ struct owned_place {
     const struct owned_kind *kind;
 };
 
+/* Requests that wait for the store. Answers are not counted with the others: whoever asks for
+ * lists, however many, keeps nobody from answering. */
+struct shown_group {
+    struct list all; /* struct shown */
+    size_t count;
+    size_t most, user_most; /* of all users, and of one */
+};
+
 struct inbox {
     struct surface surface; /* first */
     struct inbox_opts opts;
     struct store *store;
     struct events *events;
-    struct list requests; /* struct shown, under way */
-    size_t request_count;
+    struct shown_group reads, answers;
+    struct fair lists;            /* struct shown: listing.c */
+    struct loop_last list_turn;   /* the next of them */
     struct list searches;         /* struct search, under way or waiting: search.c */
     struct list search_turns;     /* those that have their turn next */
     struct loop_last search_turn; /* the next turn */
@@ -91,7 +104,9 @@ struct shown_ask {
 /* Asks that are read from the store for one reply. The exchange may go away meanwhile. */
 struct shown {
     struct inbox *inbox;
-    struct list link; /* in inbox->requests */
+    struct shown_group *group;
+    struct list link;      /* in the group */
+    struct fair_turn turn; /* in inbox->lists, if it is a list */
     struct http_exchange *exchange;
     struct arena arena;
     struct viewer viewer;
@@ -106,9 +121,10 @@ struct shown {
     void (*done)(struct shown *shown);
 };
 
-/* Prepares a request whose struct begins with a struct shown. False: there are too many, and it was
- * answered with 503. */
-struct shown *shown_begin(struct inbox *inbox, const struct front_request *request, size_t size);
+/* Prepares a request whose struct begins with a struct shown. NULL: there are too many, and it was
+ * answered with 429, if they are this user's, or with 503. */
+struct shown *shown_begin(struct inbox *inbox, struct shown_group *group,
+                          const struct front_request *request, size_t size);
 /* The same for nobody's request: there is no exchange, and everything is read. */
 struct shown *shown_open(struct inbox *inbox, size_t size);
 /* Frees it; answer the exchange before. */
@@ -155,6 +171,11 @@ void events_await(struct events *events, const struct ask_record *ask);
 void events_stop(struct events *events);
 /* After the front door is gone. */
 void events_destroy(struct events *events);
+
+/* --- listing.c --- */
+
+/* A list is over, and another may have its turn. */
+void lists_go_on(struct inbox *inbox);
 
 /* --- the handlers of routes --- */
 

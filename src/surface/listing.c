@@ -6,6 +6,10 @@
  * has room for, so the store's cursor always ends where the page does. A request looks through at
  * most INBOX_SCANS_MAX pages of the store, and then replies with what it has and where to go on.
  *
+ * Lists take turns: in one turn of the loop one is begun, then I/O is served, and the next is
+ * another user's, if one waits. Of one user only one is under way (fair.h). So whoever asks for
+ * long lists, however often, costs others one list at a time.
+ *
  * Filters of tool, principal, state and time go over everything that is kept. The text `q` is
  * looked for in the first INBOX_TEXT_SEARCH_MAX asks of the list: in the message, the tool, the
  * principals, the reason and the arguments (search.c).
@@ -224,6 +228,26 @@ static void listing_done(struct shown *shown)
     shown_end(shown);
 }
 
+/* --- turns --- */
+
+static void begin_next(void *data)
+{
+    struct inbox *inbox = data;
+    struct fair_turn *turn = fair_next(&inbox->lists);
+
+    if (!turn)
+        return;
+    lists_go_on(inbox);
+    enum turn_work before = loop_spend(inbox->opts.loop, TURN_LISTS);
+    listing_begin(listing_of(LIST_OF(turn, struct shown, turn)));
+    loop_spend(inbox->opts.loop, before);
+}
+
+void lists_go_on(struct inbox *inbox)
+{
+    loop_last(inbox->opts.loop, &inbox->list_turn, begin_next, inbox);
+}
+
 /* --- the request --- */
 
 static bool read_state(struct listing *listing, struct str word)
@@ -283,7 +307,8 @@ void listing_serve(const struct front_request *request, void *data)
         [PARAM_UNTIL] = STR_INIT("until"),         [PARAM_Q] = STR_INIT("q"),
         [PARAM_LIMIT] = STR_INIT("limit"),         [PARAM_CURSOR] = STR_INIT("cursor"),
     };
-    struct shown *shown = shown_begin(data, request, sizeof(struct listing));
+    struct inbox *inbox = data;
+    struct shown *shown = shown_begin(inbox, &inbox->reads, request, sizeof(struct listing));
 
     if (!shown)
         return;
@@ -303,7 +328,8 @@ void listing_serve(const struct front_request *request, void *data)
     shown->done = listing_done;
     http_release(request->exchange);
     if (!listing->params[PARAM_Q].given) {
-        listing_begin(listing);
+        fair_wait(&inbox->lists, &shown->turn, shown->viewer.principal);
+        lists_go_on(inbox);
         return;
     }
     shown->search = search_begin(shown, listing->params[PARAM_Q].value, search_begun);
@@ -340,7 +366,8 @@ static void one_done(struct shown *shown)
 
 void listing_serve_one(const struct front_request *request, void *data)
 {
-    struct shown *shown = shown_begin(data, request, sizeof(*shown));
+    struct inbox *inbox = data;
+    struct shown *shown = shown_begin(inbox, &inbox->reads, request, sizeof(*shown));
 
     if (!shown)
         return;

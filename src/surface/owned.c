@@ -13,8 +13,8 @@
 
 static struct owned *begin(const struct owned_place *place, const struct front_request *request)
 {
-    struct owned *owned =
-        (struct owned *)(void *)shown_begin(place->inbox, request, sizeof(struct owned));
+    struct owned *owned = (struct owned *)(void *)shown_begin(place->inbox, &place->inbox->reads,
+                                                              request, sizeof(struct owned));
 
     if (owned)
         owned->kind = place->kind;

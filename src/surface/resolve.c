@@ -328,7 +328,7 @@ void resolve_serve(const struct front_request *request, void *data)
 
     if (!api_is_json(request))
         return;
-    struct shown *shown = shown_begin(inbox, request, sizeof(struct resolve));
+    struct shown *shown = shown_begin(inbox, &inbox->answers, request, sizeof(struct resolve));
     if (!shown)
         return;
     struct resolve *resolve = resolve_of(shown);

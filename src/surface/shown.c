@@ -27,27 +27,53 @@ static void client_gone(void *data)
     shown->exchange = NULL;
     if (shown->search)
         search_gone(shown->search);
+    else if (shown->turn.user && !shown->turn.under_way)
+        shown_end(shown); /* it has asked the store for nothing */
 }
 
-struct shown *shown_open(struct inbox *inbox, size_t size)
+static struct shown *open_in(struct inbox *inbox, struct shown_group *group, size_t size)
 {
     struct shown *shown = mem_zalloc(size);
 
     shown->inbox = inbox;
     shown->viewer.inbox = inbox;
     arena_init(&shown->arena, INBOX_ARENA_MAX);
-    list_append(&inbox->requests, &shown->link);
-    inbox->request_count++;
+    shown->group = group;
+    list_append(&group->all, &shown->link);
+    group->count++;
     return shown;
 }
 
-struct shown *shown_begin(struct inbox *inbox, const struct front_request *request, size_t size)
+struct shown *shown_open(struct inbox *inbox, size_t size)
 {
-    if (inbox->request_count >= INBOX_REQUESTS_MAX) {
+    return open_in(inbox, &inbox->reads, size);
+}
+
+/* Nobody has a whole share before so many are there. */
+static bool has_share(const struct shown_group *group, struct str principal)
+{
+    size_t count = 0;
+
+    if (group->count < group->user_most)
+        return false;
+    LIST_EACH (at, &group->all)
+        count += str_eq(LIST_OF(at, struct shown, link)->viewer.principal, principal);
+    return count >= group->user_most;
+}
+
+struct shown *shown_begin(struct inbox *inbox, struct shown_group *group,
+                          const struct front_request *request, size_t size)
+{
+    if (has_share(group, request->principal)) {
+        api_problem(request->exchange, 429,
+                    STR("Too many of your requests wait for the store; try again later."));
+        return NULL;
+    }
+    if (group->count >= group->most) {
         api_problem(request->exchange, 503, STR("Too many requests wait for the store."));
         return NULL;
     }
-    struct shown *shown = shown_open(inbox, size);
+    struct shown *shown = open_in(inbox, group, size);
     shown->exchange = request->exchange;
     shown->viewer = viewer_of(inbox, request);
     shown->viewer.principal = arena_str(&shown->arena, shown->viewer.principal);
@@ -58,8 +84,12 @@ struct shown *shown_begin(struct inbox *inbox, const struct front_request *reque
 void shown_end(struct shown *shown)
 {
     search_end(shown->search);
+    if (shown->turn.user) {
+        fair_end(&shown->turn);
+        lists_go_on(shown->inbox);
+    }
     list_remove(&shown->link);
-    shown->inbox->request_count--;
+    shown->group->count--;
     arena_finish(&shown->arena);
     mem_free(shown);
 }

@@ -162,3 +162,49 @@ test('who asks for long lists and does not read them is refused past a share, ot
   for (const { id } of items) assert.equal((await ada.resolve(id, { approved: false })).status, 200);
   for (const call of calls) assert.equal(textOf(await call), 'decline');
 });
+
+// Sends one request over a connection that is open already. What has come once its head is there: the status, and the head.
+function sent(socket, who, method, target, body = '') {
+  const lines = [`${method} ${target} HTTP/1.1`, `Host: ${socket.remoteAddress}:${socket.remotePort}`, `Authorization: Bearer ${token(who)}`, ...(body ? ['Content-Type: application/json', `Content-Length: ${body.length}`] : [])];
+  return new Promise((resolve, reject) => {
+    let head = '';
+    socket.on('data', (bytes) => {
+      head += bytes.toString('latin1');
+      if (head.includes('\r\n\r\n')) resolve({ status: head.slice(9, 12), head });
+    });
+    socket.on('close', () => reject(new Error('closed')));
+    socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`);
+  });
+}
+
+for (const house of houses.slice(0, 2)) {
+  test(`${house.name}: who asks for lists by the hundred is refused past a share, and others list and answer all the same`, async (t) => {
+    const { first } = await openHouse(t, house);
+    const { hostname, port } = new URL(first.url);
+    const open = async (count) => {
+      const sockets = Array.from({ length: count }, () => net.connect(port, hostname));
+      t.after(() => sockets.forEach((socket) => socket.destroy()));
+      await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+      return sockets;
+    };
+    const [greedy, honest] = [await mute(t, first, 'ada'), await mute(t, first, 'bob')];
+    const [ada, bob] = [new Api(first, 'ada'), new Api(first, 'bob')];
+    const long = Array.from({ length: 40 }, (_, i) => greedy.call('ask', { message: `${i}`, big: 'A'.repeat(2000) }));
+    const mine = Array.from({ length: 10 }, (_, i) => honest.call('ask', { message: `${i}` }));
+    const [items, own] = [await ada.pending(40), await bob.pending(10)];
+    const [many, few, [last]] = [await open(300), await open(21), await open(1)];
+
+    const lists = many.map((socket) => sent(socket, 'ada', 'GET', '/api/elicitation?limit=200'));
+    const others = few.map((socket, i) => (i % 2 ? sent(socket, 'bob', 'POST', `/api/elicitation/${own[i >> 1].id}/resolve`, '{"approved":false}') : sent(socket, 'bob', 'GET', '/api/elicitation')));
+    const answer = sent(last, 'ada', 'POST', `/api/elicitation/${items[0].id}/resolve`, '{"approved":false}');
+    assert.deepEqual([...new Set((await Promise.all(others)).map(({ status }) => status))], ['200'], 'nobody else notices');
+    assert.equal((await answer).status, '200', 'who lists can answer');
+    const seen = await Promise.all(lists);
+    assert.ok(seen.filter(({ status }) => status === '200').length >= 64);
+    for (const { status, head } of seen) if (status !== '200') assert.match(head, /^HTTP\/1\.1 429 [^]*\r\nRetry-After: \d+\r\n/i);
+    assert.equal((await ada.list()).status, 200, 'there is room again');
+    for (const call of mine) assert.equal(textOf(await call), 'decline');
+    for (const { id } of items.slice(1)) assert.equal((await ada.resolve(id, { approved: false })).status, 200);
+    for (const call of long) assert.equal(textOf(await call), 'decline');
+  });
+}
