@@ -221,7 +221,7 @@ export function makeAsk(item, on) {
     tell(note, '');
     const accepted = action === 'accept';
     const { scope, match, for: time } = (accepted && chosen()) || {};
-    const { status, body: problem } = await on.resolve(item.id, { action, content: accepted && item.kind !== 'url' ? form.content() : undefined, reason: reason.value.trim() || undefined,
+    const { status, body: problem } = await on.resolve(item.id, { action, content: accepted && item.kind !== 'url' ? form.content() : undefined, reason: (!(accepted && declining) && reason.value.trim()) || undefined,
       remember: scope && { scope, match, for: time } });
     busy = false;
     sure.disarm();
@@ -265,6 +265,9 @@ export function makeAsk(item, on) {
     if (key === 'Escape' && target === reason && declining) {
       declining = false;
       how.textContent = ' optional';
+      reason.value = ''; // it was for the no, and goes with nothing else
+      why.hidden = true;
+      more.disabled = false;
       view.node.querySelector('h2').focus({ preventScroll: true });
     }
     if (key !== 'Enter' || repeat || event.isComposing || event.ctrlKey || event.metaKey || !target.matches('input:not([type=checkbox], [type=radio])')) return;

@@ -22,13 +22,30 @@ describe('what a person meant', { concurrency: 2 }, () => {
     assert.equal(await isOver(page), 0, 'a blank sends nothing');
     await page.keyboard.press('Escape');
     assert.equal(await focused(page), 'Print a label');
+    assert.equal(await ask(page).getByLabel(/^Reason/).isVisible(), false);
     await page.keyboard.press('d');
-    await type(page, ', thank you');
-    assert.equal(await ask(page).getByLabel(/^Reason/).inputValue(), ' not now, thank you');
+    assert.equal(await ask(page).getByLabel(/^Reason/).inputValue(), '', 'nothing is left of what Escape went back from');
+    await type(page, ' not now, thank you');
     await ready(page);
     await page.keyboard.press('Enter');
     await outcome(page).getByText(/^Declined by you, /).waitFor();
     assert.equal(await call.result(), 'Not printed: not now, thank you');
+  });
+
+  test('a reason that was typed for a no goes with no yes: neither after Escape, nor if Approve is pressed instead', async (t) => {
+    const { peer, page } = await stage(t);
+    for (const yes of [() => page.keyboard.press('Escape').then(() => ready(page)).then(() => page.keyboard.press('Control+Enter')), () => button(page, 'Approve').click()]) {
+      await peer.call('transfer');
+      await asks(page, 'Transfer the money');
+      await page.keyboard.press('d');
+      await type(page, 'too much');
+      await ready(page);
+      const sent = page.waitForRequest((request) => request.method() === 'POST' && /\/api\/elicitation\//.test(request.url()));
+      await yes();
+      assert.deepEqual(Object.keys((await sent).postDataJSON()).sort(), ['action', 'content']);
+      await outcome(page).getByText(/^Approved by you, /).waitFor();
+      assert.equal(await page.locator('.outcome').getByText('too much').count(), 0);
+    }
   });
 
   test('Ctrl+Enter in the reason for a no is that no; on Decline it declines; held, it does not press twice', async (t) => {
