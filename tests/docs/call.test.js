@@ -54,6 +54,13 @@ test('of a link it is said what accepting it means, and that the page is waited 
   assert.match(said, /^\? Open this\n {2}open https:\/\/example\.org\/do\?id=\S+\n\naccept \(you have opened it\), decline or cancel\? accept\n\(waiting for what happens there[^\n]*\)\naccept\n$/m);
 });
 
+test('what a server says drives no terminal: marks are drawn for what moves, turns or hides text', async (t) => {
+  const server = await startHttp(t, 'probe');
+  const { said } = await call(server, ['ask', 'message=Pay\x1b[2J\x07 100\u202e001'], { typed: ['decline'] });
+  assert.match(said, /^\? Pay<U\+001B>\[2J<U\+0007> 100<U\+202E>001$/m);
+  assert.doesNotMatch(said, /[\x07\x1b\u202e]/);
+});
+
 test('a certificate that is not trusted is said at once, with the remedy', async (t) => {
   const { cert, key } = certificate(scratchFolder(t), 'localhost');
   const server = await startHttp(t, 'delete-account', { args: ['--tls-cert', cert, '--tls-key', key] });
