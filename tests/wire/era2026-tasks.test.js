@@ -208,6 +208,26 @@ test('the first client waits as well', async (t) => {
 });
 
 for (const { name, create } of stores)
+  test(`${name}: when a task was last updated is when its question changed, also after a crash`, async (t) => {
+    const store = await create(t);
+    const start = () => startHttp(t, 'long-report', { env: { MCP_ELICITATION_SECRET: SECRET, ...QUICK }, args: ['--store', store.address] });
+    const server = await start();
+    const client = new Tasks(server.url);
+    const taskId = await client.begin('write_report', { month: 'May' });
+    const before = await client.until(taskId, ({ status }) => status === 'input_required');
+    await server.stop('SIGKILL');
+    client.url = (await start()).url;
+    await pause(20);
+    const sent = Date.now();
+    const [key] = Object.keys(before.inputRequests);
+    await client.request('tasks/update', { taskId, inputResponses: { [key]: accepted({ use: 'no such choice' }) } });
+    const after = await client.until(taskId, ({ inputRequests }) => inputRequests && !(key in inputRequests));
+    assert.ok(Date.parse(after.lastUpdatedAt) >= sent - 5, `${after.lastUpdatedAt}, and it was ${before.lastUpdatedAt}`);
+    await pause(20);
+    assert.equal((await client.get(taskId)).lastUpdatedAt, after.lastUpdatedAt, 'a look changes nothing');
+  });
+
+for (const { name, create } of stores)
   test(`${name}: a task, and a call by its state, are found where nothing of their kind is left`, async (t) => {
     const store = await create(t);
     const start = (program, env = {}) => startHttp(t, program, { env: { MCP_ELICITATION_SECRET: SECRET, ...env }, args: ['--store', store.address] });

@@ -289,7 +289,7 @@ bool task_over(const struct task *task)
     return task->status >= TASK_COMPLETED;
 }
 
-static void touch(struct task *task)
+void task_touch(struct task *task)
 {
     int64_t now = server_now(task->server);
 
@@ -319,7 +319,7 @@ void task_end(struct task *task, enum task_status status, struct str end, struct
     task_say(task, message);
     if (!task->owner)
         return;
-    touch(task);
+    task_touch(task);
     task_count(task, false);
     task->notes = NULL;
     task->note_count = 0;
@@ -460,7 +460,7 @@ static void task_notify(struct caller *caller, struct call *call, const struct n
     (void)call;
     if (notice->kind == NOTICE_PROGRESS && notice->text.len && !task_over(task_of(caller))) {
         task_say(task_of(caller), notice->text);
-        touch(task_of(caller));
+        task_touch(task_of(caller));
     }
 }
 
@@ -643,6 +643,6 @@ void task_refresh(struct task *task, bool tell)
     if (status == task->status && !tell)
         return;
     task->status = status;
-    touch(task);
+    task_touch(task);
     subscriptions_task(task->server, task);
 }

@@ -191,6 +191,8 @@ int64_t task_expires(const struct task *task);
 void task_end(struct task *task, enum task_status status, struct str end, struct str message);
 void task_end_outcome(struct task *task, const struct outcome *outcome);
 void task_fail(struct task *task, struct str message);
+/* What is shown of it has changed now. */
+void task_touch(struct task *task);
 /* The status message. */
 void task_say(struct task *task, struct str message);
 /* A request with these roles looks at it. What its client cannot be asked any more is asked

@@ -183,6 +183,7 @@ static void fed(void *data, const struct answer_result *result)
         note->opened |= result->status == NOD_OK; /* the page decides now */
         if (result->problems.len)
             note->problems = arena_str(&task->arena, result->problems);
+        task_touch(task);
         task_store(task);
     }
     if (result->status == NOD_E_STALE && !result->same)
