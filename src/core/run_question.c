@@ -90,13 +90,19 @@ static nod_status check_form(struct run *run, struct str detail, struct str mess
     return NOD_OK;
 }
 
+static nod_status too_long(struct run *run, const char *what, struct str text, int most)
+{
+    return run_fail_fmt(run, NOD_E_LIMIT,
+                        "A question of " STR_FMT " has a %s of %zu bytes; it may have %d",
+                        STR_ARG(run->target->name), what, text.len, most);
+}
+
 nod_status run_check_message(struct run *run, struct str detail, struct str message)
 {
     if (str_blank(message))
         return run_fail_fmt(run, NOD_E_INVALID, "A question may not have a blank message");
     if (message.len > RUN_MESSAGE_MAX)
-        return run_fail_fmt(run, NOD_E_LIMIT, "A question may have a message of %d bytes",
-                            RUN_MESSAGE_MAX);
+        return too_long(run, "message", message, RUN_MESSAGE_MAX);
     return detail.len ? check_form(run, detail, message) : NOD_OK;
 }
 
@@ -259,12 +265,12 @@ nod_status run_check_question(struct run *run, const struct ask_spec *spec,
     if (spec->attempts < 0)
         return run_fail_fmt(run, NOD_E_USAGE, "A question's attempts must be positive, got %d",
                             spec->attempts);
-    if (spec->message.len > RUN_MESSAGE_MAX || spec->detail.len > RUN_DETAIL_MAX ||
-        spec->url.len > RUN_URL_MAX)
-        return run_fail_fmt(
-            run, NOD_E_LIMIT,
-            "A question may have a message of %d, a schema of %d and a URL of %d bytes",
-            RUN_MESSAGE_MAX, RUN_DETAIL_MAX, RUN_URL_MAX);
+    if (spec->message.len > RUN_MESSAGE_MAX)
+        return too_long(run, "message", spec->message, RUN_MESSAGE_MAX);
+    if (spec->detail.len > RUN_DETAIL_MAX)
+        return too_long(run, "schema", spec->detail, RUN_DETAIL_MAX);
+    if (spec->url.len > RUN_URL_MAX)
+        return too_long(run, "URL", spec->url, RUN_URL_MAX);
     bool form = spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL ||
                 ask_page_brings(spec->page) == PAGE_BRINGS_FORM;
     if (form && spec->detail.len)

@@ -85,9 +85,11 @@ static nod_status url_check(nod_call *call, const char *function, const struct n
         return NOD_E_USAGE;
     }
     if (!url_is_safe(str_of(opts->url)))
-        return run_fail(
-            call->run, NOD_E_USAGE, NULL,
-            STR("A person is sent to https addresses only, or to http on this machine"));
+        return run_fail(call->run, NOD_E_USAGE, NULL,
+                        arena_fmt(&call->run->arena,
+                                  "The %s " STR_FMT " calls %s with a .url that nobody is sent "
+                                  "to: it has to be https, or http on this machine",
+                                  call_what(call), STR_ARG(call_name(call)), function));
     return NOD_OK;
 }
 

@@ -234,6 +234,67 @@ static void a_blank_message_is_a_mistake_that_names_the_call(void **state)
     assert_int_equal(b.ask_count, 0);
 }
 
+static char *long_text(nod_call *call, size_t len)
+{
+    char *text = nod_alloc(call, len + 1);
+
+    memset(text, 'x', len);
+    text[len] = '\0';
+    return text;
+}
+
+static nod_status asks_at_length(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = long_text(call, 40000)));
+    return nod_reply_text(call, "asked");
+}
+
+static nod_status asks_with_much_detail(nod_call *call)
+{
+    nod_answer answer;
+    char *schema = long_text(call, 300000);
+
+    memset(schema, ' ', 300000);
+    memcpy(schema, "{\"type\":\"object\",\"properties\":{}}", 33);
+    NOD_TRY(nod_elicit(call, &answer, .message = "Who?", .schema = schema));
+    return nod_reply_text(call, "asked");
+}
+
+static nod_status opens_at_length(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit_url(call, &answer, .message = "Open it",
+                           .url = nod_fmt(call, "https://a.example/%s", long_text(call, 9000))));
+    return nod_reply_text(call, "asked");
+}
+
+static nod_status opens_ftp(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit_url(call, &answer, .message = "Open it", .url = "ftp://x"));
+    return nod_reply_text(call, "asked");
+}
+
+static void what_is_too_long_is_named_with_its_tool_and_its_length(void **state)
+{
+    (void)state;
+    bench_call(asks_at_length, "{}");
+    expect_failure(NOD_E_LIMIT, "A question of tool-");
+    expect_failure(NOD_E_LIMIT, " has a message of 40000 bytes; it may have 32768");
+    bench_call(asks_with_much_detail, "{}");
+    expect_failure(NOD_E_LIMIT, " has a schema of 300000 bytes; it may have 65536");
+    bench_call(opens_at_length, "{}");
+    expect_failure(NOD_E_LIMIT, " has a URL of 9018 bytes; it may have 2048");
+    bench_call(opens_ftp, "{}");
+    expect_failure(NOD_E_USAGE, "The tool tool-");
+    expect_failure(NOD_E_USAGE, " calls nod_elicit_url with a .url that nobody is "
+                                "sent to: it has to be https, or http on this machine");
+}
+
 static nod_status confirms_nowhere(nod_call *call)
 {
     NOD_TRY(nod_confirm(call, NULL, .message = "Sure?"));
@@ -433,6 +494,7 @@ SUBJECT(messages)
         T(a_blank_message_is_a_mistake_that_names_the_call),
         T(text_of_a_form_that_is_not_utf8_is_shown_with_marks),
         T(an_answer_needs_a_place),
+        T(what_is_too_long_is_named_with_its_tool_and_its_length),
         T(what_a_person_has_answered_is_not_in_the_log),
         T(a_mistake_is_an_error_in_the_log_with_everything_that_finds_it),
         T(a_failed_call_is_logged_with_its_sentence_and_without_what_a_person_said),
