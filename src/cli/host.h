@@ -66,6 +66,7 @@ struct nod_server {
     int64_t hurry_until; /* it was told to stop twice; 0: it was not */
     struct timer hurry;
     bool no_such_surface; /* why it could not serve */
+    bool surfaces_given;  /* by --surfaces, and not by the program */
 };
 
 struct options;

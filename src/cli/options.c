@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/similar.h"
+#include "front/address.h"
 
 /* How a value is taken: `to` is the member of the options that the row names. */
 typedef bool take_fn(struct options *options, void *to, const char *value);
@@ -124,6 +125,13 @@ static bool take_public_url(struct options *options, void *to, const char *value
     return take_text(options, to, value) && strstr(value, "://");
 }
 
+static bool take_proxy(struct options *options, void *to, const char *value)
+{
+    struct cidr net;
+
+    return cidr_parse(str_of(value), &net) && take_name(options, to, value);
+}
+
 static bool take_store(struct options *options, void *to, const char *value)
 {
     return take_text(options, to, value) && strchr(value, ':');
@@ -203,8 +211,9 @@ static const struct option table[] = {
     { "--token-file", "the name of a file", true, take_text, TO(token_file) },
     { "--public-url", "a URL such as https://nod.example.org", true, take_public_url,
       TO(public_url) },
-    { "--trusted-proxy", "an address or a net such as 10.0.0.0/8", true, take_name,
-      TO(trusted_proxies) },
+    { "--trusted-proxy",
+      "an address, or a net such as 10.0.0.0/8, whose bits after the prefix are zero", true,
+      take_proxy, TO(trusted_proxies) },
     { "--tls-cert", "the name of a file", true, take_text, TO(tls_cert) },
     { "--tls-key", "the name of a file", true, take_text, TO(tls_key) },
     { "--allow-host", "a name such as nod.example.org", true, take_name, TO(allow_hosts) },

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/similar.h"
 #include "cli/host.h"
 #include "cli/options.h"
 #include "cli/operator_keys.h"
@@ -82,6 +83,7 @@ static void choose_surfaces(nod_server *server, const struct options *options)
     if (options->surfaces && names) {
         names[0] = options->surfaces;
         server->opts.surfaces = names;
+        server->surfaces_given = true;
     }
     if (options->next_surface_ms)
         server->opts.next_surface_ms = options->next_surface_ms;
@@ -191,6 +193,32 @@ static bool surfaces_wrong(const char *why)
     return false;
 }
 
+/* Named by --surfaces, or by the program. */
+static bool no_such_surface(nod_server *server, struct str name)
+{
+    struct str known = engine_surface_names(server->engine, &server->arena), one, rest = known;
+    struct similar similar = { .to = name };
+    const char *hint = "";
+
+    while (rest.len) {
+        if (!str_cut(rest, ',', &one, &rest))
+            rest = STR_NONE;
+        similar_try(&similar, arena_str(&server->arena, one).at);
+    }
+    if (str_eq(name, STR("inbox")))
+        hint = server->front ? "; the inbox is not served here"
+                             : "; on standard input and output the inbox needs --inbox";
+    server->no_such_surface = true;
+    LOG_ERROR(
+        "the server's options are not valid",
+        LOG_STR("why", arena_fmt(&server->arena, "there is no such surface%s%s%s%s", hint,
+                                 similar.meant ? "; did you mean " : "",
+                                 similar.meant ? similar.meant : "", similar.meant ? "?" : "")),
+        LOG_STR("surface", name), LOG_STR("known", known),
+        LOG_CSTR("named_by", server->surfaces_given ? "--surfaces" : ".surfaces of the program"));
+    return false;
+}
+
 /* Is there somebody else to ask, where the client's word is no consent? */
 static bool consent_fits(nod_server *server)
 {
@@ -230,13 +258,8 @@ static bool use_surfaces(nod_server *server)
     /* What was answered elsewhere is known at one server only. */
     if (server->opts.portable_states && !server->opts.surfaces)
         server->opts.surfaces = client_only;
-    if (!engine_use_surfaces(server->engine, server->opts.surfaces, &unknown)) {
-        server->no_such_surface = true;
-        LOG_ERROR("the server's options are not valid", LOG_CSTR("why", "there is no such surface"),
-                  LOG_STR("surface", unknown),
-                  LOG_STR("known", engine_surface_names(server->engine, &server->arena)));
-        return false;
-    }
+    if (!engine_use_surfaces(server->engine, server->opts.surfaces, &unknown))
+        return no_such_surface(server, unknown);
     bool elsewhere = engine_asks_elsewhere(server->engine, NULL);
     for (size_t i = 0; i < catalog_count(server->catalog, TARGET_TOOL, false); i++)
         elsewhere |= engine_asks_elsewhere(server->engine,

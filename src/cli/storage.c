@@ -247,7 +247,7 @@ static const struct storage_kind *kind_of(struct str address)
 }
 
 /* What follows a misspelt scheme may be a password. */
-static struct store *refuse_scheme(struct str address)
+static struct store *refuse_scheme(struct str address, const char *named_by)
 {
     struct str scheme = address, rest;
     char shown[SCHEME_MAX], why[SCHEME_WHY_MAX];
@@ -260,9 +260,9 @@ static struct store *refuse_scheme(struct str address)
     scheme.len += cut;
     snprintf(shown, sizeof(shown), STR_FMT, STR_ARG(scheme));
     snprintf(why, sizeof(why),
-             "it must be memory:, sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT or "
+             "%s must be memory:, sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT or "
              "redis+unix:///PATH%s%s%s",
-             similar.meant ? "; did you mean " : "", similar.meant ? similar.meant : "",
+             named_by, similar.meant ? "; did you mean " : "", similar.meant ? similar.meant : "",
              similar.meant ? "?" : "");
     return refuse(shown, why);
 }
@@ -270,7 +270,7 @@ static struct store *refuse_scheme(struct str address)
 bool storage_is_known(const char *address)
 {
     if (!kind_of(str_of(address)))
-        refuse_scheme(str_of(address));
+        refuse_scheme(str_of(address), "--store");
     return kind_of(str_of(address));
 }
 
@@ -283,7 +283,7 @@ struct store *storage_open(const struct storage_opts *opts)
     struct str address = str_of(with.address);
     const struct storage_kind *kind = kind_of(address);
     if (!kind)
-        return refuse_scheme(address);
+        return refuse_scheme(address, "it");
     return kind->open(&with, str_skip(address, kind->prefix.len));
 }
 
@@ -293,7 +293,7 @@ static const struct storage_kind *kind_that_stays(const char *address)
     const struct storage_kind *kind = kind_of(str_of(address));
 
     if (!kind)
-        refuse_scheme(str_of(address));
+        refuse_scheme(str_of(address), "it");
     else if (!kind->visit)
         refuse(address, "it has to be a store that outlives a process: sqlite:PATH or "
                         "redis://HOST:PORT");

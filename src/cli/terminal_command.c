@@ -115,6 +115,8 @@ static bool not_a_command(const struct wanted *wanted, const char *arg)
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         similar_try(&similar, words[i].name);
+    if (strcmp(arg, "forget") == 0 || strcmp(arg, "remove") == 0)
+        similar.meant = "delete";
     snprintf(what, sizeof(what), "%s%s%s%s",
              wanted->visit.address ? "is no command" : "is neither a command nor an address",
              similar.meant ? "; did you mean " : "", similar.meant ? similar.meant : "",

@@ -23,7 +23,10 @@ static struct tls_context *load(const struct front_opts *opts)
 
     if (!context) {
         LOG_ERROR("the certificate or its key cannot be used", LOG_CSTR("cert", opts->tls_cert),
-                  LOG_CSTR("key", key), LOG_CSTR("why", why));
+                  LOG_CSTR("key", key), LOG_CSTR("why", why),
+                  LOG_CSTR("named_by", opts->tls_key ? "--tls-cert and --tls-key"
+                                                     : "--tls-cert; the key may be in a file of "
+                                                       "its own, which --tls-key names"));
         return NULL;
     }
     struct stat facts;

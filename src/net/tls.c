@@ -452,13 +452,21 @@ static const char *file_problem(const char *file)
     return folder ? "it is a folder" : NULL;
 }
 
+/* Nothing in the file looks like it. OpenSSL looks for keys in every format that it knows. */
+static bool nothing_in_pem(unsigned long first)
+{
+    int lib = first ? ERR_GET_LIB(first) : 0;
+
+    return (lib == ERR_LIB_PEM && ERR_GET_REASON(first) == PEM_R_NO_START_LINE) ||
+           (lib == ERR_LIB_OSSL_DECODER && ERR_GET_REASON(first) == ERR_R_UNSUPPORTED);
+}
+
 static bool refuse(char *why, const char *what, const char *file)
 {
     unsigned long first = ERR_peek_error(), code = ERR_peek_last_error();
     const char *reason = file_problem(file);
 
-    if (!reason && first && ERR_GET_LIB(first) == ERR_LIB_PEM &&
-        ERR_GET_REASON(first) == PEM_R_NO_START_LINE)
+    if (!reason && nothing_in_pem(first))
         reason = "it has nothing of the kind in PEM";
     if (!reason && code)
         reason = ERR_reason_error_string(code);

@@ -234,10 +234,12 @@ static void connected(void *data, struct stream *stream, const char *why)
 {
     struct redis_link *link = data;
     struct str host = str_of(link->url->host);
+    char text[REDIS_WHY_MAX];
 
     link->connecting = NULL;
-    if (!stream) {
-        redis_link_fail(link, why);
+    if (!stream) { /* "no such file" alone would be read as one of the server's own */
+        snprintf(text, sizeof(text), "%s%s", link->url->path[0] ? "its Unix socket: " : "", why);
+        redis_link_fail(link, text);
         return;
     }
     link->stream = link->tls ? tls_client(link->loop, link->tls, stream, host) : stream;

@@ -444,8 +444,8 @@ test("an address is the peer's, unless a proxy that is trusted says another one"
   await server.at('/toy/x', { headers: { ...bearer('wrong-token-0123456789'), 'X-Forwarded-For': '203.0.113.9' } });
   await server.said(/token refused.*203\.0\.113\.9/);
   const wrong = await runOnce('probe', ['--http', '127.0.0.1:0', '--trusted-proxy', '10.0.0.1/8']);
-  assert.equal(wrong.code, 1);
-  assert.match(wrong.stderr, /10\.0\.0\.1\/8/);
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /--trusted-proxy takes an address, or a net .*10\.0\.0\.1\/8/);
 });
 
 test('over a Unix socket a request that was passed on needs its token', async (t) => {

@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { atAnyPace, freePort, runOnce } from './harness.js';
 import { scratchFolder } from './modern.js';
+import { certificate } from './tls.js';
 
 const words = (run) => (run.stderr + run.stdout).replaceAll('\\"', '"');
 
@@ -46,6 +47,23 @@ test('a certificate or key that is not there, or is none', async (t) => {
   writeFileSync(file('text'), 'nothing of the kind\n');
   for (const [name, why] of [['missing', /missing: No such file or directory/], ['folder', /folder: it is a folder/], ['text', /text: it has nothing of the kind in PEM/]])
     assert.doesNotMatch(await says('probe', ['--http', '0', '--tls-cert', file(name)], 1, /the certificate cannot be used/, why), /system lib|start line/);
+  const { cert } = certificate(folder, 'localhost');
+  for (const key of [cert, file('text')])
+    assert.doesNotMatch(await says('probe', ['--http', '0', '--tls-cert', cert, ...(key === cert ? [] : ['--tls-key', key])], 1,
+      /the private key cannot be used: \S+: it has nothing of the kind in PEM/, /named_by=.*--tls-key/), /PEM lib/);
+});
+
+test('an option whose value only the start can judge is named', async () => {
+  await says('probe', ['--http', '0', '--surfaces', 'clinet'], 2, /there is no such surface; did you mean client\?/, /named_by=--surfaces/, /known=client/);
+  await says('probe', ['--surfaces', 'client,inbox'], 2, /there is no such surface; on standard input and output the inbox needs --inbox"/, /named_by=--surfaces/);
+  await says('probe', ['--http', '0', '--no-inbox', '--surfaces', 'inbox'], 2, /there is no such surface; the inbox is not served here"/);
+  await says('probe', ['--store', 'mysql:x'], 2, /--store must be memory:, sqlite:PATH/);
+  await says('probe', ['--http', '0', '--trusted-proxy', 'foo'], 2, /--trusted-proxy takes an address/, /it was given "foo"/);
+});
+
+test('a Redis whose socket is not there: it is the socket', async (t) => {
+  const socket = path.join(scratchFolder(t), 'away.sock');
+  await says('probe', ['--http', '0', '--store', `redis+unix://${socket}?timeout=200`], 1, /its Unix socket: no such file or directory/);
 });
 
 test('a role that does not exist is named, and a token is not', async (t) => {
@@ -82,4 +100,5 @@ test('nod: what is there instead of what was typed', async () => {
   await says('nod', ['login', '--token-fil', 'x'], 2, /did you mean --token-file\?/);
   await says('nod', ['inbox', 'http://127.0.0.1:1', '--jsn'], 2, /did you mean --json\?/);
   await says('nod', ['inbox', 'http://127.0.0.1:1', 'lsit'], 2, /lsit is no command; did you mean list\?/);
+  await says('nod', ['inbox', 'http://127.0.0.1:1', 'forget', 'x'], 2, /forget is no command; did you mean delete\?/);
 });

@@ -193,6 +193,10 @@ static void the_public_url_and_proxies_are_kept(void **state)
     assert_null(options.trusted_proxies[2]);
     assert_int_equal(READ("--http", "1", "--public-url", "a"), OPTIONS_WRONG);
     assert_int_equal(READ("--trusted-proxy", "::1"), OPTIONS_WRONG);
+    assert_int_equal(READ("--http", "1", "--trusted-proxy", "foo"), OPTIONS_WRONG);
+    assert_string_equal(options.problem,
+                        "--trusted-proxy takes an address, or a net such as 10.0.0.0/8, whose bits "
+                        "after the prefix are zero; it was given \"foo\"");
 }
 
 static void help_and_version_come_before_anything_behind_them(void **state)
@@ -247,7 +251,7 @@ static const struct {
     { "--demo" },
     { "--token-file", "f", "" },
     { "--public-url", "https://a", "a" },
-    { "--trusted-proxy", "::1", "" },
+    { "--trusted-proxy", "::1", "10.0.0.1/8" },
     { "--tls-cert", "f", "" },
     { "--tls-key", "f", "" },
     { "--allow-host", "h", "" },
