@@ -171,30 +171,47 @@ void nod_source(nod_server *server, const char *file, int line)
         local_source(server->local, file, line);
 }
 
+/* False, logged. nod_server_create has said before why there is none. */
+static bool is_there(const nod_server *server, const char *function)
+{
+    if (!server)
+        LOG_ERROR("there is no server: it is NULL", LOG_CSTR("function", function));
+    return server;
+}
+
 nod_status nod_add_tools(nod_server *server, const nod_tool *tools, size_t count, size_t tool_size)
 {
+    if (!is_there(server, "nod_tools"))
+        return NOD_E_USAGE;
     return local_add_tools(server->local, tools, count, tool_size);
 }
 
 nod_status nod_add_resources(nod_server *server, const nod_resource *resources, size_t count,
                              size_t resource_size)
 {
+    if (!is_there(server, "nod_resources"))
+        return NOD_E_USAGE;
     return local_add_resources(server->local, resources, count, resource_size);
 }
 
 nod_status nod_add_prompts(nod_server *server, const nod_prompt *prompts, size_t count,
                            size_t prompt_size)
 {
+    if (!is_there(server, "nod_prompts"))
+        return NOD_E_USAGE;
     return local_add_prompts(server->local, prompts, count, prompt_size);
 }
 
 bool nod_remove_tool(nod_server *server, const char *name)
 {
-    return name && local_remove_tool(server->local, str_of(name));
+    return name && is_there(server, "nod_remove_tool") &&
+           local_remove_tool(server->local, str_of(name));
 }
 
 nod_status nod_hook_with(nod_server *server, const struct nod_hook_opts *opts)
 {
+    if (!is_there(server, "nod_hook"))
+        return NOD_E_USAGE;
     return local_add_hook(server->local, server->engine, opts);
 }
 
@@ -220,8 +237,10 @@ static void post_text(nod_server *server, void (*tell)(struct mcp_server *, stru
                       const char *text)
 {
     struct str s = str_of(text);
-    struct message *message = mem_alloc(sizeof(*message) + s.len);
 
+    if (!server)
+        return;
+    struct message *message = mem_alloc(sizeof(*message) + s.len);
     message->server = server;
     message->tell = tell;
     message->len = s.len;

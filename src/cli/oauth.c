@@ -261,8 +261,10 @@ nod_status nod_oauth_with(nod_server *server, const struct nod_oauth_opts *given
 {
     struct nod_oauth_opts opts;
 
-    if (!server)
+    if (!server) {
+        LOG_ERROR("there is no server: it is NULL", LOG_CSTR("function", "nod_oauth"));
         return NOD_E_USAGE;
+    }
     OPTS_READ(opts, given);
     if (!opts.name || server->front || server->mcp) {
         LOG_ERROR("a service cannot be added",

@@ -51,7 +51,8 @@ void shutdown_begin(void *data)
 
 void nod_stop(nod_server *server)
 {
-    loop_post(server->loop, shutdown_begin, server);
+    if (server)
+        loop_post(server->loop, shutdown_begin, server);
 }
 
 /* Asked twice. */

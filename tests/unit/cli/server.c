@@ -602,6 +602,24 @@ static void options_of_a_server_that_make_no_sense_are_refused(void **state)
     nod_server_destroy(NULL);
 }
 
+static void without_a_server_nothing_is_registered_and_nothing_crashes(void **state)
+{
+    static const nod_resource resources[] = { { .uri = "x://y", .name = "y", .read = ask } };
+    static const nod_prompt prompts[] = { { .name = "p", .get = ask } };
+    (void)state;
+
+    assert_int_equal(nod_tools(NULL, tools), NOD_E_USAGE);
+    assert_int_equal(nod_resources(NULL, resources), NOD_E_USAGE);
+    assert_int_equal(nod_prompts(NULL, prompts), NOD_E_USAGE);
+    assert_int_equal(nod_hook(NULL, .stage = "start"), NOD_E_USAGE);
+    assert_int_equal(nod_oauth(NULL, .name = "x"), NOD_E_USAGE);
+    assert_false(nod_remove_tool(NULL, "ask"));
+    assert_int_equal(nod_main(NULL, 0, NULL), 1);
+    nod_resource_updated(NULL, "x://y");
+    nod_url_done(NULL, "id");
+    nod_stop(NULL);
+}
+
 SUBJECT(server)
 {
     const struct CMUnitTest tests[] = {
@@ -628,6 +646,7 @@ SUBJECT(server)
         cmocka_unit_test(a_public_address_without_tokens_is_refused),
         cmocka_unit_test(a_wrong_command_line_is_exit_code_2),
         cmocka_unit_test(options_of_a_server_that_make_no_sense_are_refused),
+        cmocka_unit_test(without_a_server_nothing_is_registered_and_nothing_crashes),
     };
 
     signal(SIGPIPE, SIG_IGN);
