@@ -528,7 +528,7 @@ static void count_end(const struct call *call)
     struct counts *counts = &call->engine->counts;
     nod_status status = call->ending->outcome.status;
 
-    if (call->ending->not_the_end || call->ending->found)
+    if (!call_has_ended(call) || call->ending->found)
         return;
     counts->calls_ended[status == NOD_OK            ? COUNTS_CALL_OK
                         : status == NOD_E_CANCELLED ? COUNTS_CALL_CANCELLED
@@ -550,13 +550,13 @@ void call_deliver(struct call *call)
         ask_end(LIST_OF(at, struct ask, link), NULL, &(struct winner){ .state = ASK_WITHDRAWN },
                 why);
     idmap_remove(&call->engine->calls, call);
-    if (!call_ending(call)->not_the_end)
+    if (call_has_ended(call))
         home_ended(call->engine, id_str(&call->id),
                    call_ending(call)->found ? NULL : call->target->provider,
                    &call_ending(call)->outcome);
     /* read only now: the caller may have left in the meantime */
     struct caller *caller = call->caller;
-    if (call_ending(call)->found && is_there(caller))
+    if (call_ending(call)->found && call_has_ended(call) && is_there(caller))
         engine_fetched(call->engine, id_str(&call->id));
     caller->call = NULL;
     caller->ops->finished(caller, call, &call_ending(call)->outcome);
@@ -774,6 +774,11 @@ bool call_looking(const struct call *call)
 bool call_is_stored(const struct call *call)
 {
     return call->stored;
+}
+
+bool call_has_ended(const struct call *call)
+{
+    return call->ending && !call->ending->not_the_end;
 }
 
 struct ask *call_ask_first(const struct call *call)

@@ -100,7 +100,8 @@ struct caller_ops {
     enum caller_way (*asked)(struct caller *caller, struct call *call);
     void (*notify)(struct caller *caller, struct call *call, const struct notice *notice);
     /* The end of the call, at most once. The caller is not used again. NOD_E_CANCELLED: it was
-     * cancelled. */
+     * cancelled. Or only the caller's wait has ended, because this node cannot go on with the call
+     * now: call_has_ended says which. */
     void (*finished)(struct caller *caller, struct call *call, const struct outcome *outcome);
     /* Is somebody there who is given the result by finished() itself? If not, the store keeps the
      * result for whoever comes for it. NULL: nobody is. */

@@ -411,6 +411,9 @@ bool call_waiting(const struct call *call);
 /* It waited, and it is being looked at what became of it elsewhere: see call_wake. */
 bool call_looking(const struct call *call);
 bool call_is_stored(const struct call *call); /* the store knows it */
+/* In finished(): is it the end of the call? If not, its caller alone is told so, and may come
+ * again: the store has the call as it was, and nothing of it is handed out. */
+bool call_has_ended(const struct call *call);
 /* The call runs here, in an epoch of ours: no other node knows more of it. */
 bool call_working(const struct call *call);
 struct str call_args(const struct call *call);

@@ -569,7 +569,7 @@ static void caller_finished(struct caller *base, struct call *call, const struct
         resume_later(caller);
         return;
     }
-    if (caller->server && !caller->over && caller->attach) {
+    if (caller->server && !caller->over && caller->attach && call_has_ended(call)) {
         attach2026_collect(caller);
         return;
     }

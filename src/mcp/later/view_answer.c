@@ -197,12 +197,14 @@ static void call_finished(struct caller *caller, struct call *call, const struct
 {
     struct answering *answering = (struct answering *)(void *)caller;
 
-    (void)call, (void)outcome;
-    if (answering->run) {
+    (void)outcome;
+    answering->caller.call = NULL;
+    if (answering->run && !call_has_ended(call)) {
+        was_taken(answering); /* the call can be had by its handle */
+    } else if (answering->run) {
         answering->busy++;
         collect(answering);
     }
-    answering->caller.call = NULL;
     answering_settle(answering);
 }
 

@@ -96,6 +96,10 @@ static const struct str store_away = STR_INIT(
     "The store cannot be reached, and nothing was done for this request; the task goes on. "
     "Try again later.");
 
+static const struct str no_room =
+    STR_INIT("This server has no room for the task now, and nothing was done for this request; the "
+             "task goes on. Try again later.");
+
 static void wait_loaded(void *data, struct task *task, nod_status status)
 {
     struct task_wait *wait = data;
@@ -109,7 +113,8 @@ static void wait_loaded(void *data, struct task *task, nod_status status)
     else if (status == NOD_E_NOT_FOUND)
         task_wait_fail(wait, 200, RPC_INVALID_PARAMS, task_unknown, STR_NONE);
     else
-        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR, store_away, STR_NONE);
+        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR, status == NOD_E_LIMIT ? no_room : store_away,
+                       STR_NONE);
 }
 
 void task_of_request(struct request *request, const struct json *responses,

@@ -475,10 +475,40 @@ static void task_waiting(struct caller *caller, struct call *call, bool waiting)
     task_refresh(task, false);
 }
 
+struct leaving {
+    struct server_work work; /* first */
+    struct id task;
+};
+
+static void task_left(void *data)
+{
+    struct leaving *leaving = data;
+    struct mcp_server *server = leaving->work.server;
+    struct task *task = server ? task_by_id(server, id_str(&leaving->task)) : NULL;
+
+    if (task && !task->caller.call && !task_over(task))
+        task_forget(task);
+    server_work_done(&leaving->work);
+    mem_free(leaving);
+}
+
+/* Its call has not ended, and this node does not go on with it: whoever asks for the task next
+ * finds its record. Deferred, because somebody may be looking at the task. */
+static void task_leave(struct task *task)
+{
+    struct leaving *leaving = MEM_NEW(struct leaving);
+
+    leaving->task = task->id;
+    server_work_add(task->server, &leaving->work);
+    loop_defer(task->server->opts.loop, task_left, leaving);
+}
+
 static void task_finished(struct caller *caller, struct call *call, const struct outcome *outcome)
 {
-    (void)call;
-    task_end_outcome(task_of(caller), outcome);
+    if (call_has_ended(call) || !server_survives(task_of(caller)->server))
+        task_end_outcome(task_of(caller), outcome);
+    else
+        task_leave(task_of(caller));
 }
 
 /* Whoever asks for the task next goes on with its record. Its call can still be run, and whether

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "core/engine.h"
+#include "core/inside.h"
 #include "core/surface.h"
 #include "mcp/later/handle.h"
 #include "mcp/shared/server_inside.h"
@@ -271,6 +271,128 @@ static void a_request_that_comes_back_is_handed_the_result(void **state)
     }
 }
 
+/* --- as many calls are live as may be --- */
+
+/* From now on this node has no room for any call; or has it again. */
+static size_t set_room(size_t calls)
+{
+    size_t before = world.engine->opts.limits.calls;
+
+    world.engine->opts.limits.calls = calls;
+    return before;
+}
+
+#define WAIT_2025                                                                                  \
+    "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":"               \
+    "\"waitForPerson\",\"arguments\":{\"callId\":\"%s\"}}}"
+
+/* Its client is told so once, and the question waits on. When there is room again, and long after
+ * a result that was handed out would be forgotten, whoever comes gets the result. */
+static void told_to_come_later(struct wire_client *client, const char *request, const char *again)
+{
+    struct talk talk;
+
+    int written = puts_.count;
+    size_t usual = set_room(0);
+    client_post(client, &talk, request);
+    talk_await(&talk, "LIMIT_REACHED");
+    talk_close(&talk);
+    assert_int_equal(puts_.count, written);
+    set_room(usual);
+    world_advance(&world, HANDLE_AGAIN_MS + 1000);
+    world.server->opts.soft_ms = PATIENT_MS;
+    int before = inbox.count;
+    client_post(client, &talk, again);
+    WORLD_AWAIT(&world, inbox.count > before);
+    answer_newest();
+    await_result(&talk);
+}
+
+/* A call that waits, and whose client was told so before the process died. */
+static void left_waiting(struct wire_client *client, char *call, size_t room)
+{
+    struct talk talk;
+
+    client_begin(client, &world, "2025-11-25", "{}");
+    client_post(client, &talk, CALL("1"));
+    talk_await(&talk, "\"callId\":\"");
+    talk_cut(&talk, "\"callId\":\"", "\"", call, room);
+    talk_close(&talk);
+    world_restart(&world);
+    add_inbox();
+}
+
+static void a_handle_without_room_is_told_to_come_later(void **state)
+{
+    char call[64], first[512], next[512];
+    struct wire_client client = { 0 }, other = { 0 };
+
+    (void)state;
+    left_waiting(&client, call, sizeof(call));
+    client_begin(&other, &world, "2025-11-25", "{}");
+    snprintf(first, sizeof(first), WAIT_2025, 2, call);
+    snprintf(next, sizeof(next), WAIT_2025, 3, call);
+    told_to_come_later(&other, first, next);
+}
+
+static void a_request_that_comes_back_without_room_is_told_to_come_later(void **state)
+{
+    struct wire_client client = { 0 };
+    char call[64];
+
+    (void)state;
+    left_waiting(&client, call, sizeof(call));
+    told_to_come_later(&client, CALL("1"), CALL("1"));
+}
+
+/* `arguments` is JSON. */
+static void post_2026(struct talk *talk, const char *tool, const char *arguments)
+{
+    char body[1024], bytes[2048];
+
+    snprintf(body, sizeof(body),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\","
+             "\"arguments\":%s,\"_meta\":{"
+             "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+             "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+             tool, arguments);
+    snprintf(bytes, sizeof(bytes),
+             "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream"
+             "\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\n"
+             "Mcp-Method: tools/call\r\nMcp-Name: %s\r\nContent-Length: %zu\r\n\r\n%s",
+             tool, strlen(body), body);
+    talk_raw(talk, &world, bytes);
+}
+
+static void a_handle_of_2026_without_room_is_told_to_come_later(void **state)
+{
+    char call[64], arguments[128];
+    struct talk talk;
+
+    (void)state;
+    post_2026(&talk, "form", "{\"n\":1}");
+    talk_await(&talk, "\"callId\":\"");
+    talk_cut(&talk, "\"callId\":\"", "\"", call, sizeof(call));
+    talk_close(&talk);
+    world_restart(&world);
+    add_inbox();
+    snprintf(arguments, sizeof(arguments), "{\"callId\":\"%s\"}", call);
+    int written = puts_.count;
+    size_t usual = set_room(0);
+    post_2026(&talk, "waitForPerson", arguments);
+    talk_await(&talk, "LIMIT_REACHED");
+    talk_close(&talk);
+    assert_int_equal(puts_.count, written);
+    set_room(usual);
+    world_advance(&world, HANDLE_AGAIN_MS + 1000);
+    world.server->opts.soft_ms = PATIENT_MS;
+    int before = inbox.count;
+    post_2026(&talk, "waitForPerson", arguments);
+    WORLD_AWAIT(&world, inbox.count > before);
+    answer_newest();
+    await_result(&talk);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 SUBJECT(soft)
@@ -279,6 +401,9 @@ SUBJECT(soft)
         T(a_result_is_given_after_its_handle_says_so),
         T(a_server_that_dies_before_that_has_handed_out_nothing),
         T(a_request_that_comes_back_is_handed_the_result),
+        T(a_handle_without_room_is_told_to_come_later),
+        T(a_request_that_comes_back_without_room_is_told_to_come_later),
+        T(a_handle_of_2026_without_room_is_told_to_come_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

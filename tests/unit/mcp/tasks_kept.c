@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/inside.h"
+
 /* --- listening --- */
 
 static void listen_to(struct talk *talk, const char *ids)
@@ -132,6 +134,25 @@ static void a_task_that_waits_outlives_the_process(void **state)
     world_restart(&world);
     update(id, "{\"#2:#1\":" AGE("7") "}", 200, ACK); /* the first that is heard of it */
     get(id, "accepted {'age':7}");
+}
+
+/* It has not failed: whoever comes when there is room again finds it. */
+static void a_task_for_which_there_is_no_room_goes_on_later(void **state)
+{
+    (void)state;
+    begin("form", NULL, id);
+    get(id, ASKS);
+    world_restart(&world);
+    size_t usual = world.engine->opts.limits.calls;
+    world.engine->opts.limits.calls = 0;
+    for (int i = 0; i < 2; i++)
+        of_task("tasks/get", id, NULL, 200, "no room for the task now");
+    update(id, "{\"#1\":" AGE("7") "}", 200, "no room for the task now");
+    of_task("tasks/cancel", id, NULL, 200, "no room for the task now");
+    world.engine->opts.limits.calls = usual;
+    get(id, ASKS);
+    update(id, "{\"#1\":" AGE("7") "}", 200, ACK);
+    get(id, COMPLETED);
 }
 
 static void a_result_outlives_the_process(void **state)
@@ -288,6 +309,7 @@ SUBJECT(tasks_kept)
         PLAINLY(listening_to_tasks_needs_the_extension),
         PLAINLY(a_principal_may_have_so_many_tasks_and_fetched_ones_make_room),
         SURVIVING(a_task_that_waits_outlives_the_process),
+        SURVIVING(a_task_for_which_there_is_no_room_goes_on_later),
         SURVIVING(a_result_outlives_the_process),
         SURVIVING(a_call_that_runs_is_not_begun_a_second_time),
         SURVIVING(a_task_that_is_cancelled_after_the_process_is_cancelled),
