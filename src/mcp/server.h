@@ -24,6 +24,7 @@ enum mcp_share {
     MCP_SHARE_LISTENERS,     /* GET streams and subscriptions/listen */
     MCP_SHARE_SUBSCRIPTIONS, /* to resources, in either era */
     MCP_SHARE_TASKS,
+    MCP_SHARE_URLS, /* past it the oldest goes, and nobody is refused */
     MCP_SHARES
 };
 

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "mcp/shared/announce.h"
 #include "mcp/era2025/caller.h"
+#include "mcp/shared/shares.h"
 #include "mcp/shared/work.h"
 
 enum { MCP_URLS_MAX = 10000 }; /* URL elicitations whose end nod can report */
@@ -136,18 +137,36 @@ static struct str wire_id(struct str ask_id, uint32_t attempt, char out[CLIENT_W
 
 static void url_forget(struct client_surface *client, struct given_url *url)
 {
+    shares_drop(client->server, session_principal(url->session), MCP_SHARE_URLS, 1);
     map_remove(&client->urls, str_n(url->id, url->len));
     list_remove(&url->order);
     list_remove(&url->of_session);
     mem_free(url);
 }
 
+/* Of this principal; empty: of all. */
+static struct given_url *url_oldest(const struct client_surface *client, struct str principal)
+{
+    LIST_EACH (at, &client->url_order) {
+        struct given_url *url = LIST_OF(at, struct given_url, order);
+        if (!principal.len || str_eq(session_principal(url->session), principal))
+            return url;
+    }
+    return NULL;
+}
+
+/* Whoever has its share makes room with its own oldest, so that nobody loses another's. */
 static void url_note(struct client_surface *client, struct session *session, struct str id)
 {
+    struct str principal = session_principal(session);
+
     if (map_get(&client->urls, id))
         return;
-    if (client->urls.count >= MCP_URLS_MAX)
-        url_forget(client, LIST_OF(list_first(&client->url_order), struct given_url, order));
+    if (shares_full(client->server, principal, MCP_SHARE_URLS, 1))
+        url_forget(client, url_oldest(client, principal));
+    else if (client->urls.count >= MCP_URLS_MAX)
+        url_forget(client, url_oldest(client, STR_NONE));
+    shares_add(client->server, principal, MCP_SHARE_URLS, 1);
 
     struct given_url *url = mem_alloc(sizeof(*url) + id.len);
     url->session = session;

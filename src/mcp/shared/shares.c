@@ -19,6 +19,7 @@ enum {
     MCP_CALLS_PER_PRINCIPAL_MAX = 2000,     /* its requests in flight, if there are tokens */
     MCP_LISTENERS_PER_PRINCIPAL_MAX = 1000, /* GET streams and subscriptions/listen */
     MCP_SUBSCRIPTIONS_PER_PRINCIPAL_MAX = 10000, /* to resources */
+    MCP_URLS_PER_PRINCIPAL_MAX = 1000,           /* URL elicitations whose end nod can report */
     MCP_HOLDERS_MAX = 100000,                    /* principals that have any of these */
 };
 
@@ -41,6 +42,7 @@ static const struct {
     [MCP_SHARE_LISTENERS] = { MCP_LISTENERS_PER_PRINCIPAL_MAX, "streams that listen" },
     [MCP_SHARE_SUBSCRIPTIONS] = { MCP_SUBSCRIPTIONS_PER_PRINCIPAL_MAX, "subscriptions" },
     [MCP_SHARE_TASKS] = { TASKS_PER_PRINCIPAL_MAX, "tasks" },
+    [MCP_SHARE_URLS] = { MCP_URLS_PER_PRINCIPAL_MAX, "pages" },
 };
 
 struct shares *shares_create(struct mcp_opts *opts)

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 
 #include "mcp/shared/server_inside.h"
+#include "mcp/era2025/ask.h"
 #include "mcp/era2025/stream.h"
 #include "../runner.h"
 
@@ -446,6 +447,46 @@ static void line24_the_end_of_a_required_page_is_told(void **state)
     world_stop(&world);
 }
 
+static void nobody_takes_the_room_for_ends_of_pages_from_others(void **state)
+{
+    static const char file[] = "aaaaaaaaaaaaaaaaaaaa alice\nbbbbbbbbbbbbbbbbbbbb bob\n";
+    struct wire_client alice = { .token = "aaaaaaaaaaaaaaaaaaaa" },
+                       bob = { .token = "bbbbbbbbbbbbbbbbbbbb" };
+    struct talk talk, standing;
+    struct arena arena;
+    struct str problem;
+    struct buf many;
+
+    (void)state;
+    arena_init(&arena, 1 << 16);
+    struct tokens *tokens = tokens_parse(STR(file), STR("tokens"), &arena, &problem);
+    arena_finish(&arena);
+    world_start(&world, &(struct world_opts){ .tokens = tokens });
+    client_begin(&alice, &world, "2025-11-25", "{\"elicitation\":{\"url\":{}}}");
+    client_begin(&bob, &world, "2025-11-25", "{\"elicitation\":{\"url\":{}}}");
+    client_get(&alice, &standing, NULL);
+    talk_await(&standing, "retry:");
+    client_post(&alice, &talk, CALL("1", "require", "{}"));
+    talk_await_end(&talk);
+    buf_init(&many, 1 << 20);
+    for (int i = 0; i < 10000; i++) {
+        buf_clear(&many);
+        buf_fmt(&many, "{\"elicitations\":[{\"elicitationId\":\"b-%d\"}]}", i);
+        client_surface_url_required(
+            world.server->client, session_here(world.server, str_of(bob.session)), buf_str(&many));
+    }
+    buf_finish(&many);
+    assert_false(client_surface_url_done(world.server->client, STR("b-8999")));
+    assert_true(client_surface_url_done(world.server->client, STR("b-9000")));
+    assert_true(client_surface_url_done(world.server->client, STR("page-1")));
+    talk_await(&standing, "\"notifications/elicitation/complete\",\"params\":{\"elicitationId\":"
+                          "\"page-1\"}");
+    talk_close(&talk);
+    talk_close(&standing);
+    world_stop(&world);
+    tokens_destroy(tokens);
+}
+
 static void line24_the_same_answer_is_the_same_however_it_is_written(void **state)
 {
     struct wire_client client = { 0 };
@@ -492,6 +533,7 @@ SUBJECT(ended_streams)
         cmocka_unit_test(line06_a_question_that_was_asked_while_nobody_was_there_keeps_the_session),
         cmocka_unit_test(line06_in_memory_a_session_lives_as_long_as_its_results_are_kept),
         cmocka_unit_test(line24_the_end_of_a_required_page_is_told),
+        cmocka_unit_test(nobody_takes_the_room_for_ends_of_pages_from_others),
         cmocka_unit_test(line24_the_same_answer_is_the_same_however_it_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
