@@ -125,6 +125,8 @@ void answer_set_join(struct claim *claim)
         return;
     }
     claim->at_door = true;
+    if (set->open > 1)
+        claim_rest_hand(claim);
     set->claims[set->count++] = claim;
     answer_set_less(set);
 }

@@ -105,6 +105,8 @@ void claim_put_off_joined(struct claim *claim);
 void claim_enter(struct claim *claim);
 /* The answer has ended, and this node is still there. */
 void claim_let_go(struct claim *claim);
+/* It waits for other answers, and no hook is called meanwhile. */
+void claim_rest_hand(struct claim *claim);
 /* No hook is called for this answer any more. */
 bool claim_is_crashed(const void *subject);
 

@@ -15,6 +15,10 @@
  * or dead already, which is not known at once. So one ask takes down HAND_DEATHS_MOST processes at
  * most, one after the other.
  *
+ * Whoever waits for another node holds nothing: an answer that waits for others of its submission
+ * (answer_set.c) is in no hook, and is not in hand meanwhile. Otherwise two nodes that are given
+ * the same answers at the same time would each wait for what the other has.
+ *
  * Nothing of this happens if no hook can want the answer, or if nothing outlives the process.
  *
  * Every change of the record names the version it was made from, so no node takes out the name of
@@ -422,6 +426,12 @@ void claim_let_go(struct claim *claim)
         letting_go_put(letting);
     else
         letting_go_look(letting);
+}
+
+void claim_rest_hand(struct claim *claim)
+{
+    suspects_answer_over(claim->engine, claim);
+    claim_let_go(claim);
 }
 
 /* --- the whole --- */

@@ -591,6 +591,37 @@ static void a_name_stays_while_another_answer_is_in_hand_here(void **state)
     end();
 }
 
+/* Two nodes that are given the same answers would each wait for what the other has in hand. */
+static void an_answer_that_waits_for_others_of_its_submission_is_not_in_hand(void **state)
+{
+    struct answer_set *set;
+    struct arena arena;
+
+    (void)state;
+    begin("buildResult", 0);
+    hook_way = PASSES;
+    arena_init(&arena, 1 << 16);
+    set = answers_begin(world.engine);
+    ask_answer(world.engine, id_str(&the_ask),
+               &(struct answer){ .action = ASK_ACCEPTED,
+                                 .content = json_parse(&arena, STR("{\"n\":3}"), NULL, NULL),
+                                 .by = STR("ann"),
+                                 .surface = &world.surface,
+                                 .set = set },
+               NULL, NULL);
+    for (int i = 0; i < 20; i++)
+        world_advance(&world, 100);
+    assert_int_equal(hooked, 1);
+    assert_int_equal(names_in_hand(), 0);
+    answers_end(set);
+    for (int i = 0; i < 20; i++)
+        world_advance(&world, 100);
+    assert_int_equal(stored_ask(), ASK_ACCEPTED);
+    assert_int_equal(names_in_hand(), 0);
+    arena_finish(&arena);
+    end();
+}
+
 static nod_status asks_for_a_page(struct run *run, struct str *body)
 {
     const struct entry *answer;
@@ -684,6 +715,7 @@ SUBJECT(in_hand)
         cmocka_unit_test(a_name_is_taken_out_whatever_other_nodes_do_meanwhile),
         cmocka_unit_test(a_name_is_taken_out_although_its_reply_was_lost),
         cmocka_unit_test(a_name_stays_while_another_answer_is_in_hand_here),
+        cmocka_unit_test(an_answer_that_waits_for_others_of_its_submission_is_not_in_hand),
         cmocka_unit_test(a_page_that_is_done_is_in_hand_too),
         cmocka_unit_test(whoever_may_not_answer_learns_nothing_of_it),
         cmocka_unit_test(a_node_that_was_told_to_stop_counts_for_nothing),
