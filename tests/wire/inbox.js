@@ -70,6 +70,14 @@ export class Api {
     return this.request('GET', target, options);
   }
 
+  // As somebody who comes again when told to: of one user only so many requests may wait for the store.
+  async getInTime(target) {
+    for (;; await pause(50)) {
+      const reply = await this.get(target);
+      if (reply.status !== 429) return reply;
+    }
+  }
+
   async describe() {
     this.description = new Description((await this.get('/api/openapi.json')).json);
     return this;

@@ -96,7 +96,7 @@ const tokenOf = (who) => (who === 'no tokens' ? undefined : token(names[who]));
 // A client may say what it likes: nothing is remembered of it. It is called twice, and asks twice.
 async function remembers(server, who, way) {
   for (let i = 0; i < 2; i++) await ways[driver[way]](server, tokenOf(who), 'kept');
-  const api = who === 'no tokens' ? null : await new Api(server, 'root').get('/api/grants');
+  const api = who === 'no tokens' ? null : await new Api(server, 'root').getInTime('/api/grants');
   return api ? api.json.items : [];
 }
 
@@ -131,7 +131,7 @@ async function begin(t, server, who, tool) {
   }
   const [item] = await within(PATIENCE_MS, 'the question', (async () => {
     for (;;) {
-      const items = (await root.list({ tool, limit: 200 })).json.items.filter((one) => one.arguments.call === args.call);
+      const items = (await root.getInTime(`/api/elicitation?tool=${tool}&limit=200`)).json.items.filter((one) => one.arguments.call === args.call);
       if (items.length) return items;
       await pause(10);
     }
@@ -188,7 +188,7 @@ for (const house of houses)
       assert.equal(json.state, taken ? 'accepted' : 'pending');
       if (taken) assert.equal(json.answer.by, me);
     });
-    const grants = (await new Api(server, 'root').get('/api/grants')).json.items;
+    const grants = (await new Api(server, 'root').getInTime('/api/grants')).json.items;
     for (const { tool } of grants) assert.equal(tool, 'kept');
     await servers.stop();
   });
