@@ -190,6 +190,11 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
     return true;
 }
 
+bool engine_has_room_for(const struct engine *engine, struct str call_id)
+{
+    return engine_calls(engine) < engine->opts.limits.calls || engine_call_at(engine, call_id);
+}
+
 struct call *engine_find(const struct engine *engine, struct str call_id)
 {
     struct call *call = engine_call_at(engine, call_id);

@@ -7,6 +7,7 @@
  *                        comer's caller has it from now on; otherwise somebody else keeps it
  *   its target is gone   it ends, in TOOL_GONE, and the comer gets that end from the store; but
  *                        while another node may have the target, the comer comes again (gone.c)
+ *   there is no room     as many calls are live here as may be: the comer comes again
  *   otherwise            it is adopted (adopt.c): it waits, can be run, or runs elsewhere, and the
  *                        core goes on with it, or waits for its end or its turn (take.c). If its
  *                        target has changed, it ends there (version.c)
@@ -131,10 +132,14 @@ static void comeback_waits(struct comeback *back, const struct call_record *reco
     struct adopt_spec spec = {
         .record = record, .target = target, .asks = back->asks, .ask_count = back->ask_count
     };
-    bool has = comer->ops->waits && comer->ops->waits(comer, record, &spec) &&
-               (live ? call_give_way(live, spec.caller) : engine_adopt(back->engine, &spec));
+    bool wants = comer->ops->waits && comer->ops->waits(comer, record, &spec);
 
-    comeback_tell_plain(back, has ? BACK_WAITS : BACK_BUSY, record);
+    if (wants && !live && !engine_has_room_for(back->engine, record->id))
+        comeback_tell_plain(back, BACK_FULL, record);
+    else if (wants && (live ? call_give_way(live, spec.caller) : engine_adopt(back->engine, &spec)))
+        comeback_tell_plain(back, BACK_WAITS, record);
+    else
+        comeback_tell_plain(back, BACK_BUSY, record);
 }
 
 static void comeback_has_not_ended(struct comeback *back, const struct call_record *record)

@@ -27,12 +27,13 @@ enum back_as {
     BACK_WAITS,     /* its end comes to the caller that waits() gave */
     BACK_BUSY,      /* it has not ended, and is not to be had: somebody else has it here */
     BACK_TOO_SOON,  /* this node lacks its target, and another may have it: come again later */
+    BACK_FULL,      /* it has not ended, and as many calls are live here as may be: the same */
 };
 
 struct back {
     enum back_as as;
     nod_status status;                /* of BACK_UNREAD */
-    const struct call_record *record; /* of BACK_ENDED, BACK_WAITS, BACK_BUSY, BACK_TOO_SOON */
+    const struct call_record *record; /* of all that come after BACK_FORGOTTEN */
     const struct outcome *outcome;    /* of BACK_ENDED */
     const struct ask_record *asks;    /* its pending asks, if the comer wants them */
     size_t ask_count;

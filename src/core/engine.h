@@ -339,6 +339,9 @@ struct adopt_spec {
     bool handed;                    /* true also if the record says so */
 };
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec);
+/* False: the call is not here, and as many calls are live as may be. Adopting it would tell its
+ * caller a failure, although the call goes on. */
+bool engine_has_room_for(const struct engine *engine, struct str call_id);
 struct call *engine_find(const struct engine *engine, struct str call_id);
 /* From caller_ops.brings: the answer to this ask, which has a surface. Its content may go when
  * brings() has returned. */

@@ -265,6 +265,11 @@ static void attach_back(struct comer *comer, const struct back *back)
     case BACK_TOO_SOON:
         wait_elsewhere(attach, back->record->id);
         break;
+    case BACK_FULL:
+        attach->attached = false;
+        attach2025_release(attach->call);
+        say_failure(attach, "LIMIT_REACHED", attach_no_room);
+        break;
     }
 }
 

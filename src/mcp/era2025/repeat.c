@@ -8,7 +8,7 @@
  *   it was cancelled         an error: a client that cancels a request wants no result
  *   it has not ended         it goes on, as for a client that comes back with an event id
  *                            (core/comeback.h); or it is to be sent again later, while another node
- *                            may have its target
+ *                            may have its target, or there is no room for its call
  *
  * The id of a call is made from the session and the request's id. So any node knows what to look
  * for, and two nodes that get the same request at once cannot both store it: the store refuses the
@@ -50,9 +50,12 @@ static const char is_forgotten[] = "This request has ended, and its result is no
 static const char is_elsewhere[] =
     "What this request calls is not at this node, and its call has not ended; send the request "
     "again later.";
+static const char is_full[] = "This server has as many live calls as it may have. The call of this "
+                              "request has not ended, and "
+                              "goes on; send the request again later.";
 static const char store_away[] =
     STORE_AWAY ", so it is not known whether this request was made before, and "
-    "nothing was done for it now; send it again later.";
+               "nothing was done for it now; send it again later.";
 static const char in_flight[] =
     "A request with this id is still being worked on; give each request its own.";
 
@@ -292,6 +295,11 @@ static enum found looking_found(struct comer *comer, const struct call_record *r
     return FOUND_OTHER;
 }
 
+static void looking_failed(struct looking *looking, const char *why)
+{
+    endpoint_error(looking_answers(looking), 503, RPC_INTERNAL_ERROR, why);
+}
+
 static bool looking_waits(struct comer *comer, const struct call_record *record,
                           struct adopt_spec *spec)
 {
@@ -311,17 +319,16 @@ static bool looking_waits(struct comer *comer, const struct call_record *record,
             "This session has 1024 requests in flight, and may have no more; wait for one to end.");
         return false;
     }
+    if (!engine_has_room_for(session->server->opts.engine, record->id)) {
+        looking_failed(looking, is_full); /* nothing has begun on its connection yet */
+        return false;
+    }
     struct mcp_stream *stream = stream_for(session, looking);
     looking->call =
         caller2025_back(session, looking->who.roles, stream, record->kind, &by, false, spec);
     if (stream->exchange) /* perhaps for long, and the memory of the request is not needed */
         http_release(stream->exchange);
     return looking->call;
-}
-
-static void looking_failed(struct looking *looking, const char *why)
-{
-    endpoint_error(looking_answers(looking), 503, RPC_INTERNAL_ERROR, why);
 }
 
 static void looking_back(struct comer *comer, const struct back *back)
@@ -332,6 +339,7 @@ static void looking_back(struct comer *comer, const struct back *back)
     switch (back->as) {
     case BACK_LEFT:
     case BACK_WAITS:
+    case BACK_FULL: /* looking_waits has told the client */
         break;
     case BACK_UNREAD:
         if (back->status == NOD_E_STORE)

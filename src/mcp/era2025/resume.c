@@ -6,8 +6,8 @@
  *   it was cancelled             the stream ends: the client wanted no response
  *   it has not ended             its stream goes on after what was seen (core/comeback.h)
  *   somebody else has it here,   the stream ends, and the client comes back
- *   or another node may have
- *   its target
+ *   another node may have its
+ *   target, or there is no room
  *   it is no call                perhaps its request found a call that was made before, such as
  *                                waitForPerson: then that is waited for again (attach.h)
  *
@@ -295,6 +295,7 @@ static void waiting_back(struct comer *comer, const struct back *back)
             send_result(session, waiting, back);
         break;
     case BACK_BUSY: /* the client will try again */
+    case BACK_FULL:
         if (waiting->call) {
             struct mcp_stream *stream = waiting->call->stream;
             caller2025_not_back(waiting->call);

@@ -293,6 +293,9 @@ static void attach_told(struct caller2026 *caller, const struct back *back)
     case BACK_TOO_SOON:
         wait_elsewhere(caller, back->record->id);
         break;
+    case BACK_FULL:
+        say_failure(caller, "LIMIT_REACHED", attach_no_room);
+        break;
     case BACK_UNREAD:
     case BACK_UNKNOWN:
     case BACK_FORGOTTEN:

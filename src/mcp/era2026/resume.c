@@ -5,7 +5,7 @@
  *
  *   live, with the same state and answers   this request waits for the same end
  *   live, otherwise                         looked at again when it is not, within MCP_HOLD_MS
- *   it has not ended                        it goes on for this request
+ *   it has not ended                        it goes on for this request; 503 if there is no room
  *   finished                                the stored result, if the answers are those it had
  *   cancelled, forgotten, or not known      refused: it has ended, and never runs again
  *
@@ -170,6 +170,16 @@ static void adopted(struct caller2026 *caller, bool ours)
         ask_put_again(ask, attempt_of(caller, ask_record(ask)));
 }
 
+/* The call goes on, here or elsewhere, when somebody comes for it. */
+static void resume_full(struct caller2026 *caller)
+{
+    caller_fail(
+        caller, 503, RPC_INTERNAL_ERROR,
+        STR("This server has as many live calls as it may have. The call has not ended, and "
+            "nothing was done for this request; send it again later."),
+        STR_NONE);
+}
+
 static void import(struct caller2026 *caller)
 {
     const struct state *state = &caller->state;
@@ -200,6 +210,8 @@ static void import(struct caller2026 *caller)
     adopt_spec_fill(caller, &spec);
     if (caller->arena.exhausted)
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR(TOO_LARGE), STR_NONE);
+    else if (!engine_has_room_for(caller->server->opts.engine, state->call_id))
+        resume_full(caller);
     else if (responses_agree(caller_given(caller), state->entries, state->entry_count,
                              &caller->arena))
         adopted(caller, engine_adopt(caller->server->opts.engine, &spec));
@@ -403,6 +415,9 @@ static void resume_told(struct caller2026 *caller, const struct back *back)
             import(caller);
         else
             adopted(caller, back->as == BACK_WAITS);
+        break;
+    case BACK_FULL:
+        resume_full(caller);
         break;
     case BACK_TOO_SOON: /* its target went while the store was asked */
         resume_later(caller);

@@ -173,6 +173,7 @@ static void homeless_back(struct comer *comer, const struct back *back)
     case BACK_WAITS:
     case BACK_BUSY: /* it runs here with the target it began with */
     case BACK_TOO_SOON:
+    case BACK_FULL:
         http = homeless_later(homeless);
         break;
     }

@@ -18,6 +18,9 @@ enum { REFUSAL_ARENA_MAX = 1 << 20 }; /* memory of what is said of an answer tha
 const char attach_not_known[] =
     "No call of yours with this callId waits for a person, or its result is no longer kept.";
 const char attach_was_collected[] = "The result of this call was handed out before.";
+const char attach_no_room[] =
+    "This server has as many live calls as it may have. Nothing was begun or handed out by this "
+    "request, and the call goes on; try again later.";
 const char attach_is_elsewhere[] =
     "Another request waits for this call in another way, as a task or with its state.";
 

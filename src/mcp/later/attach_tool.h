@@ -36,7 +36,8 @@ struct target *attach_target(void);
 /* --- in both eras --- */
 
 /* What a request is told that cannot have the call. */
-extern const char attach_not_known[], attach_was_collected[], attach_is_elsewhere[];
+extern const char attach_not_known[], attach_was_collected[], attach_is_elsewhere[],
+    attach_no_room[];
 
 /* Reads the arguments. False: *refusal, whose text is in the arena, says what is wrong. */
 bool attach_read(const struct own_tool *tool, const struct json *args, struct arena *arena,

@@ -41,7 +41,7 @@ struct loading {
     const struct json *record;
     uint64_t version;
     struct comer comer; /* comes for the call of the task */
-    bool full;          /* there are too many tasks, or calls */
+    bool full;          /* there are too many tasks */
     task_loaded *done;
     void *data;
 };
@@ -181,7 +181,7 @@ static void adopted(void *data)
     struct mcp_server *server = loading->work.server;
     struct task *task = server ? task_by_id(server, loading->id) : NULL;
 
-    loaded(loading, task, task ? NOD_OK : loading->full ? NOD_E_LIMIT : NOD_E_STORE);
+    loaded(loading, task, task ? NOD_OK : NOD_E_STORE);
 }
 
 /* Its tool has changed, and its end was stored, unless it had ended before. */
@@ -296,10 +296,15 @@ static void loading_back(struct comer *comer, const struct back *back)
         loaded(loading, NULL, NOD_E_STORE);
     } else if (back->as == BACK_WAITS) {
         struct task *task = task_by_id(loading->work.server, loading->id);
-        loading->full = task && !task->caller.call; /* there was no room for the call */
-        if (task && !loading->full && !back->ask_count)
+        if (task && !back->ask_count)
             task_count(task, true);
         loop_defer(loading->work.server->opts.loop, adopted, loading);
+    } else if (back->as == BACK_FULL) { /* loading_waits has made the task */
+        task_forget(task_by_id(loading->work.server, loading->id));
+        if (views(loading))
+            show(loading, back);
+        else
+            loaded(loading, NULL, NOD_E_LIMIT);
     } else if (works_here(loading)) {
         loaded(loading, works_here(loading), NOD_OK);
     } else if (back->as == BACK_ENDED) {

@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/inside.h"
+
 enum { TEXT_MAX = 65536 };
 
 #define ALL "{\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{},\"roots\":{}}"
@@ -591,6 +593,36 @@ static void that_a_tool_has_changed_is_told_when_it_is_stored(void **state)
     world_stop(&world);
 }
 
+/* A retry that is told an end is not sent again, and what it was to do would be done for nobody. */
+static void a_retry_where_there_is_no_room_is_to_be_sent_again(void **state)
+{
+    static const bool portable[] = { false, true };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        start(&(struct world_opts){
+            .secret = secret, .portable_states = portable[i], .hold_ms = 60 });
+        const char *tool = portable[i] ? "form" : "deed";
+        const char *answers =
+            portable[i] ? HASH("{\"action\":\"accept\",\"content\":{\"age\":5}}") : AGE("5");
+        expect(&(struct ask26){ .name = tool }, 200, "\"age\"", one);
+        if (portable[i]) { /* another node, which does not know the call */
+            world_stop(&world);
+            start(&(struct world_opts){ .secret = secret, .portable_states = true });
+        }
+        size_t usual = world.engine->opts.limits.calls;
+        world.engine->opts.limits.calls = 0;
+        for (int times = 0; times < 2; times++)
+            expect(&(struct ask26){ .name = tool, .state = one, .responses = answers }, 503,
+                   "has not ended", NULL);
+        assert_int_equal(world.deeds, 0);
+        world.engine->opts.limits.calls = usual;
+        expect(&(struct ask26){ .name = tool, .state = one, .responses = answers }, 200,
+               portable[i] ? "accepted" : "done", NULL);
+        world_stop(&world);
+    }
+}
+
 #define TEST(name)        cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define HOLDING(name)     cmocka_unit_test_setup_teardown(name, setup_holding, teardown)
 #define WITH_TOKENS(name) cmocka_unit_test_setup_teardown(name, setup_tokens, teardown_tokens)
@@ -621,6 +653,7 @@ SUBJECT(ask2026)
         cmocka_unit_test(line20_what_is_not_portable_is_refused_before_anybody_is_asked),
         cmocka_unit_test(that_a_tool_is_gone_is_told_when_it_is_stored),
         cmocka_unit_test(that_a_tool_has_changed_is_told_when_it_is_stored),
+        cmocka_unit_test(a_retry_where_there_is_no_room_is_to_be_sent_again),
     };
 
     return cmocka_run_group_tests_name("mcp-mrtr", tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/inside.h"
 #include "mcp/shared/server_inside.h"
 #include "../runner.h"
 
@@ -407,6 +408,43 @@ static void the_client_has_an_event_id_before_anything_is_done(void **state)
     talk_close(&talk);
 }
 
+/* Whoever is told an end does not come back, and the deed would be done later for nobody. */
+static void a_client_that_comes_back_where_there_is_no_room_is_told_no_end(void **state)
+{
+    struct wire_client client = { 0 };
+    struct talk talk;
+    char ask[64], same[64], event[128];
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    client_post(&client, &talk, CALL("5", "deed", "{}"));
+    asked_id(&talk, ask);
+    talk_cut(&talk, "id: ", "\n", event, sizeof(event));
+    talk_close(&talk);
+    world_restart(&world);
+    size_t usual = world.engine->opts.limits.calls;
+    world.engine->opts.limits.calls = 0;
+    client_get(&client, &talk, event); /* by its event id: the stream ends, and is resumed */
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "HTTP/1.1 200"));
+    assert_false(talk_has(&talk, "LIMIT_REACHED"));
+    assert_false(talk_has(&talk, "\"result\""));
+    talk_close(&talk);
+    whole(&client, &talk, CALL("5", "deed", "{}")); /* by the same request: it is sent again */
+    assert_true(talk_has(&talk, "HTTP/1.1 503"));
+    assert_true(talk_has(&talk, "has not ended"));
+    talk_close(&talk);
+    assert_int_equal(engine_calls(world.engine), 0);
+    world.engine->opts.limits.calls = usual;
+    client_get(&client, &talk, event);
+    asked_id(&talk, same);
+    assert_string_equal(ask, same);
+    client_answer(&client, ask, SEVEN);
+    talk_await(&talk, "\"text\":\"done\"");
+    talk_close(&talk);
+    assert_int_equal(world.deeds, 1);
+}
+
 SUBJECT(repeat)
 {
 #define BOTH(name)                                                                                 \
@@ -430,6 +468,7 @@ SUBJECT(repeat)
         SURVIVING(line13_an_end_that_is_no_longer_kept_is_not_called_another_request),
         SURVIVING(a_request_is_cancelled_after_a_restart),
         SURVIVING(the_client_has_an_event_id_before_anything_is_done),
+        SURVIVING(a_client_that_comes_back_where_there_is_no_room_is_told_no_end),
         SURVIVING(a_cancelled_request_that_comes_again_is_told_which_steps_were_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

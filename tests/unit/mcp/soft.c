@@ -288,14 +288,15 @@ static size_t set_room(size_t calls)
 
 /* Its client is told so once, and the question waits on. When there is room again, and long after
  * a result that was handed out would be forgotten, whoever comes gets the result. */
-static void told_to_come_later(struct wire_client *client, const char *request, const char *again)
+static void told_to_come_later(struct wire_client *client, const char *request, const char *again,
+                               const char *told)
 {
     struct talk talk;
 
     int written = puts_.count;
     size_t usual = set_room(0);
     client_post(client, &talk, request);
-    talk_await(&talk, "LIMIT_REACHED");
+    talk_await(&talk, told);
     talk_close(&talk);
     assert_int_equal(puts_.count, written);
     set_room(usual);
@@ -332,7 +333,7 @@ static void a_handle_without_room_is_told_to_come_later(void **state)
     client_begin(&other, &world, "2025-11-25", "{}");
     snprintf(first, sizeof(first), WAIT_2025, 2, call);
     snprintf(next, sizeof(next), WAIT_2025, 3, call);
-    told_to_come_later(&other, first, next);
+    told_to_come_later(&other, first, next, "LIMIT_REACHED");
 }
 
 static void a_request_that_comes_back_without_room_is_told_to_come_later(void **state)
@@ -342,7 +343,7 @@ static void a_request_that_comes_back_without_room_is_told_to_come_later(void **
 
     (void)state;
     left_waiting(&client, call, sizeof(call));
-    told_to_come_later(&client, CALL("1"), CALL("1"));
+    told_to_come_later(&client, CALL("1"), CALL("1"), "HTTP/1.1 503");
 }
 
 /* `arguments` is JSON. */
