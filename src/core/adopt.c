@@ -55,7 +55,9 @@ void call_caller_left(struct call *call)
     call->caller = &call->engine->nobody;
     call_brought_unheard(call);
     call->told_waiting = false;
-    if (!call->stored)
+    if (!call->stored && call->named && call_is_opening(call) && node_is_told_to_stop(call->engine))
+        ; /* the same request finds the call at another node, if the store takes it: save_left */
+    else if (!call->stored)
         call_cancel(call, STR("The caller is gone"));
     else if (call->state == LIVE_WAITING)
         call_rest(call);

@@ -356,6 +356,23 @@ static struct str saving_step(struct call *call)
     return last ? arena_str(&call_ending(call)->arena, last->key) : STR_NONE;
 }
 
+bool call_is_opening(const struct call *call)
+{
+    return !call->stored && call->saving && saving_what(call) != SAVING_STEP;
+}
+
+/* Its caller left it on its way, because this node stops (call_caller_left). Whether the store has
+ * it now or not: this node neither goes on with it nor ends it. */
+static bool save_left(struct call *call, enum saving what, nod_status status)
+{
+    if (call->stored || call->cancel_wanted || !call_is_alone(call))
+        return false;
+    if (status == NOD_OK && what != SAVING_ASKS)
+        call_give_back(call->engine, id_str(&call->id), 1, call->notices);
+    call_unload(call);
+    return true;
+}
+
 static void save_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
@@ -366,6 +383,8 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
         status != NOD_OK && what == SAVING_STEP ? saving_step(call) : STR_NONE; /* freed below */
 
     save_crash(what);
+    if (save_left(call, what, status))
+        return;
     if (status == NOD_OK) {
         call->ours_ms = op->sent_ms;
         journal_grow(call);

@@ -411,6 +411,8 @@ struct client call_client(const struct call *call);
  * whoever comes. */
 bool call_is_alone(const struct call *call);
 bool call_waiting(const struct call *call);
+/* It is on its way to the store for the first time, and nothing of it has been done. */
+bool call_is_opening(const struct call *call);
 /* It waited, and it is being looked at what became of it elsewhere: see call_wake. */
 bool call_looking(const struct call *call);
 bool call_is_stored(const struct call *call); /* the store knows it */

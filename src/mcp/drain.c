@@ -112,6 +112,7 @@ static void drain_overdue(void *data)
         LOG_WARN("calls still ran when the time to stop was up",
                  LOG_INT("calls", server->live.calls));
     sessions_stop_waiting(server);
+    era2026_overdue(server);
     drain_last(server);
 }
 

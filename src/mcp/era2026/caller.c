@@ -657,6 +657,26 @@ void callers_drain(struct mcp_server *server, bool pipe)
     }
 }
 
+void callers_overdue(struct mcp_server *server)
+{
+    LIST_EACH (at, &server->rounds->callers) {
+        struct caller2026 *caller = LIST_OF(at, struct caller2026, link);
+        struct call *call = caller->caller.call;
+
+        if (caller->over || (call && !call_is_opening(call)))
+            continue;
+        caller->busy++;
+        caller_fail(caller, 503, RPC_INTERNAL_ERROR,
+                    STR("This server stops, and its store has not answered in time. Nothing was "
+                        "done for this request; send it again later."),
+                    STR_NONE);
+        if (call)
+            call_caller_left(call);
+        caller->busy--;
+        caller_settle(caller);
+    }
+}
+
 void callers_drop(struct mcp_server *server)
 {
     LIST_EACH (at, &server->rounds->callers) {

@@ -109,6 +109,8 @@ struct caller2026 *caller2026_of(const struct call *call);
 /* The server is shutting down: waiting requests are answered now; or it is gone: nobody is told
  * more. */
 void callers_drain(struct mcp_server *server, bool pipe);
+/* See era2026_overdue. */
+void callers_overdue(struct mcp_server *server);
 void callers_drop(struct mcp_server *server);
 
 /* --- between caller.c, resume.c and round.c --- */

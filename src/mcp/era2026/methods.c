@@ -141,6 +141,11 @@ void era2026_drain(struct mcp_server *server, bool pipe)
     callers_drain(server, pipe);
 }
 
+void era2026_overdue(struct mcp_server *server)
+{
+    callers_overdue(server);
+}
+
 void era2026_stop(struct mcp_server *server)
 {
     era2026_pipe_closed(server);

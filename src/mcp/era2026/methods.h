@@ -39,6 +39,9 @@ void era2026_http(struct request *request, const struct rpc_message *message);
 
 /* Listeners are told the end, and waiting requests are answered; those of the pipe, or all. */
 void era2026_drain(struct mcp_server *server, bool pipe);
+/* The time to stop is up: whoever still waits for the store, with nothing done, is to come again.
+ */
+void era2026_overdue(struct mcp_server *server);
 /* The server is being destroyed. */
 void era2026_stop(struct mcp_server *server);
 

@@ -350,6 +350,74 @@ static void a_server_that_stops_never_says_that_a_session_is_gone(void **state)
     world_restart(&world);
 }
 
+/* --- a node that stops while its store hangs --- */
+
+/* Sends a request whose question is on its way to the store when the server is told to stop. The
+ * store takes the question only when the time to stop is up. */
+static void stopped_on_its_way(struct talk *talk)
+{
+    WORLD_AWAIT(&world, world.away_tries > 0);
+    engine_leave(world.engine);
+    world_drain(&world, 1);
+    talk_await_end(talk);
+    world.store_away = NULL;
+    world_advance(&world, 10000);
+    turns(20);
+    WORLD_AWAIT(&world, world.ended);
+    world.draining = world.ended = false;
+}
+
+static void a_request_on_its_way_to_the_store_goes_on_at_the_next_node(void **state)
+{
+    struct wire_client client = { 0 };
+    struct talk talk;
+    char ask[64];
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    client_post(&client, &talk, CALL("1", "echo", "{}"));
+    talk_await_end(&talk);
+    talk_close(&talk);
+    world.store_away = "park";
+    world.away_tries = 0;
+    client_post(&client, &talk, CALL("2", "deed", "{}"));
+    stopped_on_its_way(&talk);
+    assert_false(talk_has(&talk, "\"result\""));
+    assert_false(talk_has(&talk, "\"error\""));
+    talk_close(&talk);
+    world_restart(&world);
+    client_post(&client, &talk, CALL("2", "deed", "{}"));
+    asked_id(&talk, ask);
+    client_answer(&client, ask, SEVEN);
+    talk_await(&talk, "\"text\":\"done\"");
+    talk_close(&talk);
+    assert_int_equal(world.deeds, 1);
+}
+
+static void a_request_of_2026_on_its_way_to_the_store_is_to_be_sent_again(void **state)
+{
+    static const char body[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"deed\","
+        "\"arguments\":{},\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{\"form\":{}}}}}}";
+    char bytes[2048];
+    struct talk talk;
+
+    (void)state;
+    snprintf(bytes, sizeof(bytes),
+             "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream"
+             "\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\n"
+             "Mcp-Method: tools/call\r\nMcp-Name: deed\r\nContent-Length: %zu\r\n\r\n%s",
+             sizeof(body) - 1, body);
+    world.store_away = "park";
+    talk_raw(&talk, &world, bytes);
+    stopped_on_its_way(&talk);
+    assert_true(talk_has(&talk, "HTTP/1.1 503"));
+    assert_true(talk_has(&talk, "Nothing was done for this request"));
+    talk_close(&talk);
+    world_restart(&world);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 SUBJECT(store_away)
@@ -362,6 +430,8 @@ SUBJECT(store_away)
         T(the_end_of_a_session_ends_the_calls_that_wait_in_the_store),
         T(a_session_whose_calls_cannot_be_found_has_not_ended),
         T(a_server_that_stops_never_says_that_a_session_is_gone),
+        T(a_request_on_its_way_to_the_store_goes_on_at_the_next_node),
+        T(a_request_of_2026_on_its_way_to_the_store_is_to_be_sent_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
