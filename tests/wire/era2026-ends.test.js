@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { startHttp, textOf } from './harness.js';
+import { startHttp, textOf, PATIENCE_MS } from './harness.js';
 import { Modern, assertRefused, assertSecond, deedsFile, retryOf, scratchFolder, word } from './modern.js';
 import { stores } from './stores.js';
 
@@ -29,7 +29,7 @@ const homes = {
     home.modern = new Modern(home.server.url);
     home.forget = async () => {
       await home.server.stop();
-      const db = new DatabaseSync(file);
+      const db = new DatabaseSync(file, { timeout: PATIENCE_MS });
       db.exec('DELETE FROM asks; DELETE FROM calls');
       db.close();
       home.server = await start();

@@ -15,7 +15,7 @@ test('11.16: with a short --keep a database does not grow with the calls of 2026
   const file = path.join(scratchFolder(t), 'nod.db');
   const server = await startHttp(t, 'probe', { args: ['--store', `sqlite:${file}`, '--keep', '1s'] });
   const client = new Modern(server.url);
-  const db = new DatabaseSync(file, { readOnly: true });
+  const db = new DatabaseSync(file, { readOnly: true, timeout: PATIENCE_MS });
   t.after(() => db.close());
   const counted = (where) => db.prepare(`SELECT count(*) AS kept FROM calls ${where}`).get().kept;
 

@@ -33,7 +33,7 @@ class SqliteFile {
   async settle() {} // the log goes with the last connection
 
   #with(use) {
-    const db = new DatabaseSync(this.file);
+    const db = new DatabaseSync(this.file, { timeout: PATIENCE_MS });
     try {
       return use(db);
     } finally {

@@ -93,7 +93,7 @@ test('an answer is taken before anybody has come back for the call, and the resu
 
 // How many questions the store has, those that were answered too.
 function stored(house) {
-  const database = new DatabaseSync(house.file, { readOnly: true });
+  const database = new DatabaseSync(house.file, { readOnly: true, timeout: PATIENCE_MS });
   const { count } = database.prepare('SELECT count(*) AS count FROM asks').get();
   database.close();
   return count;
@@ -252,7 +252,7 @@ test('what was asked over a pipe is withdrawn at the next start: nobody can come
   await first.ended;
 
   const states = () => {
-    const database = new DatabaseSync(file, { readOnly: true });
+    const database = new DatabaseSync(file, { readOnly: true, timeout: PATIENCE_MS }); // a start locks the file for a moment
     const rows = database.prepare('SELECT state FROM asks').all().map((row) => row.state);
     database.close();
     return rows;
