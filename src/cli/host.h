@@ -51,17 +51,20 @@ struct nod_server {
      * or of its own; both go with the store. */
     struct store *private_store;
     struct keyring *private_ring;
-    bool private_last;                                  /* what is there outlives this process */
-    struct keyring *ring;                               /* of the secrets that are set, or NULL */
-    struct accounts *accounts;                                /* accounts that people have connected */
-    struct nod_oauth_opts services[ACCOUNTS_SERVICES_MAX]; /* the program's; texts are in the arena */
+    bool private_last;         /* what is there outlives this process */
+    struct keyring *ring;      /* of the secrets that are set, or NULL */
+    struct accounts *accounts; /* accounts that people have connected */
+    struct nod_oauth_opts
+        services[ACCOUNTS_SERVICES_MAX]; /* the program's; texts are in the arena */
     size_t service_count;
     struct mcp_soft_rule *soft_rules; /* in the arena */
     bool view_consent;                /* see mcp_opts */
     const char **no_view_consent;     /* in the arena; NULL: none was read */
     size_t soft_rule_count;
-    struct list page_checks; /* of nod_page_check, under way: page_check.c */
-    struct timer tick;       /* for the engine's next deadline */
+    struct list page_checks;       /* of nod_page_check, under way: page_check.c */
+    struct timer tick;             /* for the engine's next deadline */
+    bool serving;                  /* host_run has begun */
+    bool stop_early, hangup_early; /* told so before it served: then it is done at once */
     bool stopping;
     int64_t hurry_until; /* it was told to stop twice; 0: it was not */
     struct timer hurry;
@@ -123,8 +126,8 @@ bool host_open_oauth(nod_server *server, const struct options *options);
 
 /* --- cli/shutdown --- */
 
-/* From now on SIGINT and SIGTERM stop the server. Call it before anybody is told that it serves,
- * because a signal may follow at once. */
+/* From now on SIGINT and SIGTERM stop the server. While it starts they are noted (stop_early), and
+ * it ends as soon as its store has opened or has not. */
 void shutdown_watch(nod_server *server);
 /* `data` is the server: it is to stop, in good order. */
 void shutdown_begin(void *data);
@@ -135,5 +138,7 @@ void shutdown_crash(nod_server *server);
 
 /* From now on SIGHUP reads the token file and the certificate again. */
 void reload_watch(nod_server *server);
+/* The server serves now: what SIGHUP asked for while it started is done. */
+void reload_noted(nod_server *server);
 
 #endif

@@ -25,7 +25,10 @@ static int serve(nod_server *server, const struct options *options)
     tool_names_check(server, options);
     if (options->store && !storage_is_known(options->store))
         return EXIT_WRONG_USAGE;
-    if (!host_open_store(server, options) || !host_open_oauth(server, options))
+    bool opened = host_open_store(server, options);
+    if (server->stop_early)
+        return EXIT_FINE;
+    if (!opened || !host_open_oauth(server, options))
         return EXIT_CANNOT_SERVE;
     engine_allow_fields(server->engine, options->allow_fields);
     if (options->confirm_destructive)

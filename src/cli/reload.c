@@ -4,7 +4,7 @@
  *
  * A file that cannot be used changes nothing: what was read before stays, and the log says what is
  * wrong with the new one. Requests that were let in go on. Without any of this the signal
- * does nothing; it never ends a server that serves over HTTP.
+ * does nothing; it never ends a server that serves over HTTP, nor one that starts to.
  */
 #include <signal.h>
 
@@ -35,6 +35,10 @@ static void on_hangup(void *data)
 {
     nod_server *server = data;
 
+    if (!server->serving) { /* done by reload_noted */
+        server->hangup_early = true;
+        return;
+    }
     if (server->tokens)
         reload_tokens(server);
     if (server->front && front_has_tls(server->front))
@@ -43,6 +47,12 @@ static void on_hangup(void *data)
         host_announce_inbox(server);
     else if (!server->tokens && !(server->front && front_has_tls(server->front)))
         LOG_INFO("SIGHUP: there is no token file and no certificate to read again");
+}
+
+void reload_noted(nod_server *server)
+{
+    if (server->hangup_early)
+        on_hangup(server);
 }
 
 void reload_watch(nod_server *server)

@@ -108,6 +108,9 @@ static void choose_surfaces(nod_server *server, const struct options *options)
 
 bool host_open_store(nod_server *server, const struct options *options)
 {
+    shutdown_watch(server);
+    if (options->listen_count || options->inbox.given)
+        reload_watch(server);
     engine_bound_journals(server->engine, options->journal_entries, options->journal_bytes);
     if (!operator_keyring(&server->ring))
         return false;
@@ -156,7 +159,6 @@ static void make_mcp(nod_server *server, const size_t *given)
     if (!given)
         given = none;
 
-    shutdown_watch(server);
     server->mcp = mcp_server_create(&(struct mcp_opts){
         .loop = server->loop,
         .engine = server->engine,
@@ -343,7 +345,7 @@ static void await_store(nod_server *server)
 
     if (!store->ops->shared || !store->ops->ready)
         return;
-    while (!store->ops->ready(store, &why) && loop_now(server->loop) < until)
+    while (!store->ops->ready(store, &why) && !server->stop_early && loop_now(server->loop) < until)
         loop_turn(server->loop, HOST_TURN_MS);
 }
 
@@ -352,7 +354,6 @@ bool host_make_front(nod_server *server, const struct options *options)
     if (geteuid() == 0)
         LOG_WARN("this server runs as root: its tools may do everything on this machine, and so "
                  "may whoever gets it to; run it as a user of its own");
-    reload_watch(server);
     if (options->token_file && !load_tokens(server, options->token_file))
         return false;
     raise_descriptors();
@@ -442,6 +443,10 @@ void host_run(nod_server *server)
     /* The loop ends when the server ends, not when there happens to be nothing to wait for. */
     loop_hold(server->loop);
     log_gather(true);
+    server->serving = true;
+    reload_noted(server);
+    if (server->stop_early)
+        shutdown_begin(server);
     loop_run(server->loop);
     log_gather(false);
     loop_release(server->loop);

@@ -1,7 +1,9 @@
 /*
  * cli/shutdown: the end of a server, from the signal to the last byte of its memory.
  *
- *   1. SIGINT, SIGTERM, nod_stop, or the end of standard input. The store is told before anything
+ *   1. SIGINT, SIGTERM, nod_stop, or the end of standard input. While the server starts that is
+ *      noted, and done as soon as it serves, or before that; here a second signal ends the process
+ *      at once. The store is told before anything
  *      else (core/node.c). A second signal ends the process as soon as the store knows, or its time
  *      for that (HOST_SETTLE_MS) is up; a third one ends it at once.
  *   2. /readyz says that the server is stopping, so that balancers send no new clients.
@@ -36,6 +38,10 @@ void shutdown_begin(void *data)
 {
     nod_server *server = data;
 
+    if (!server->serving) { /* a store that opens turns the loop */
+        server->stop_early = true;
+        return;
+    }
     if (server->stopping)
         return;
     server->stopping = true;
@@ -69,7 +75,9 @@ static void on_signal(void *data)
 {
     nod_server *server = data;
 
-    if (!server->stopping) {
+    if (!server->serving && server->stop_early) {
+        _exit(130); /* nothing has begun */
+    } else if (!server->stopping) {
         LOG_INFO("stopping");
         shutdown_begin(server);
     } else if (server->hurry_until) {

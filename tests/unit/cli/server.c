@@ -9,17 +9,20 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <nod/nod.h>
+#include "cli/host.h"
 #include "../runner.h"
 
 enum { ROOM = 64 * 1024 };
@@ -111,6 +114,11 @@ static int serve(int argc, char **argv)
         nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "nowhere", .fn = refuse_chatter) !=
             NOD_E_NOT_FOUND)
         return 98;
+    if (getenv("STOP_EARLY")) {
+        nod_stop(server);
+        for (int i = 0; i < 10; i++)
+            loop_turn(server->loop, 1);
+    }
     return nod_main(server, argc, argv);
 }
 
@@ -443,6 +451,52 @@ static void nod_stop_from_another_thread_stops(void **state)
     expect_end(0);
 }
 
+/* A store over the network turns the loop before anything is served. */
+static void nod_stop_before_the_server_serves_stops(void **state)
+{
+    static const char *const args[] = { "--http", "0", NULL };
+
+    (void)state;
+    setenv("STOP_EARLY", "1", 1);
+    start(args);
+    unsetenv("STOP_EARLY");
+    expect_end(0);
+}
+
+/* Listens, and never says a word. */
+static int silent_redis(char *address, size_t room)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t len = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&at, len) == 0 && listen(fd, 64) == 0 &&
+                getsockname(fd, (struct sockaddr *)&at, &len) == 0);
+    snprintf(address, room, "redis://127.0.0.1:%d?timeout=3000", ntohs(at.sin_port));
+    return fd;
+}
+
+static void a_signal_while_the_store_opens_is_heard(void **state)
+{
+    static const struct {
+        int signo, code;
+    } rows[] = { { SIGHUP, 1 }, { SIGTERM, 0 }, { SIGINT, 0 } };
+    char address[64];
+    const char *const args[] = { "--http", "0", "--store", address, NULL };
+    int redis = silent_redis(address, sizeof(address));
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        start(args);
+        do
+            assert_true(read_line(errors));
+        while (!strstr(line, "Redis cannot be reached"));
+        kill(pid, rows[i].signo);
+        expect_end(rows[i].code);
+    }
+    close(redis);
+}
+
 static void a_handler_that_never_returns_does_not_keep_the_process(void **state)
 {
     (void)state;
@@ -637,6 +691,8 @@ SUBJECT(server)
         cmocka_unit_test(an_ask_expires_by_the_clock_of_the_host),
         cmocka_unit_test(a_signal_ends_the_server_while_a_person_still_thinks),
         cmocka_unit_test(nod_stop_from_another_thread_stops),
+        cmocka_unit_test(nod_stop_before_the_server_serves_stops),
+        cmocka_unit_test(a_signal_while_the_store_opens_is_heard),
         cmocka_unit_test(a_handler_that_never_returns_does_not_keep_the_process),
         cmocka_unit_test(tools_may_be_added_while_the_server_runs),
         cmocka_unit_test(a_hook_can_refuse_a_call),
