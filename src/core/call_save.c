@@ -145,7 +145,16 @@ struct str engine_quota_message(struct arena *arena, struct str principal, enum 
 
 struct str call_quota_message(struct call *call, enum store_quota quota, uint64_t most)
 {
-    return engine_quota_message(&call_ending(call)->arena, call->principal, quota, most);
+    struct arena *arena = &call_ending(call)->arena;
+    struct str message = engine_quota_message(arena, call->principal, quota, most);
+    struct str done = outcome_so_far(
+        arena, &(struct so_far){ .entries = call->journal.entries, .count = call->journal.count });
+
+    if (!done.len)
+        return message;
+    return arena_fmt(arena,
+                     STR_FMT "." STR_FMT " Look at what was done before you make the call again",
+                     STR_ARG(message), STR_ARG(done));
 }
 
 /* What the caller is to know of a call that cannot go on because of its store: which steps were

@@ -358,6 +358,15 @@ static void park_refused(struct store *store, const struct park_spec *park, stor
          &(struct store_reply){ .quota = STORE_QUOTA_PRINCIPAL, .quota_most = 77 });
 }
 
+static void (*park_real)(struct store *store, const struct park_spec *park, store_done *done,
+                         void *data);
+
+static void park_refused_asks(struct store *store, const struct park_spec *park, store_done *done,
+                              void *data)
+{
+    (park->ask_count ? park_refused : park_real)(store, park, done, data);
+}
+
 static void line17_the_bound_of_the_store_is_said_too(void **state)
 {
     (void)state;
@@ -369,6 +378,39 @@ static void line17_the_bound_of_the_store_is_said_too(void **state)
     assert_non_null(strstr(caller->message, "77"));
     assert_non_null(strstr(caller->message, "--pending-per-principal"));
     world_finish(&world);
+}
+
+static nod_status steps_asks(struct run *run, struct str *body)
+{
+    const struct entry *entry;
+
+    NOD_TRY(world_step(run, &world, "transfer", false));
+    NOD_TRY(world_ask(run, "a", "A?",
+                      "{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"string\"}}}",
+                      &entry));
+    *body = STR("{}");
+    return NOD_OK;
+}
+
+static void a_bound_that_refuses_a_question_after_a_step_says_what_was_done(void **state)
+{
+    (void)state;
+    for (int by_store = 0; by_store < 2; by_store++) {
+        begin_with(
+            &(struct world_opts){ .handler = steps_asks,
+                                  .ttl_ms = TTL_MS,
+                                  .limits = { .pending_asks_per_principal = by_store ? 8 : 1 } },
+            true);
+        call(CALLER_HOLDS);
+        park_real = ops.park;
+        if (by_store)
+            ops.park = park_refused_asks;
+        struct world_caller *second = call(CALLER_HOLDS);
+        assert_int_equal(second->status, NOD_E_LIMIT);
+        assert_non_null(strstr(second->message, "--pending-per-principal"));
+        assert_non_null(strstr(second->message, "Done before: 'transfer'."));
+        world_finish(&world);
+    }
 }
 
 static nod_status asks_asks_steps(struct run *run, struct str *body)
@@ -492,6 +534,7 @@ SUBJECT(offers)
         cmocka_unit_test(line09_an_older_epoch_is_not_run_in),
         cmocka_unit_test(line17_the_bound_that_refused_a_question_is_said),
         cmocka_unit_test(line17_the_bound_of_the_store_is_said_too),
+        cmocka_unit_test(a_bound_that_refuses_a_question_after_a_step_says_what_was_done),
         cmocka_unit_test(line17_an_answer_that_the_journal_has_no_room_for_is_refused_when_given),
         cmocka_unit_test(line17_a_step_whose_result_would_have_no_room_is_not_begun),
         cmocka_unit_test(line17_arguments_that_leave_no_room_are_refused_before_anything),
