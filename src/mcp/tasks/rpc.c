@@ -10,7 +10,7 @@
 #include "mcp/shared/delivery.h"
 #include "mcp/tasks/tasks.h"
 
-enum { WAIT_ARENA_MAX = 32 << 20, LATE_MAX = 64 << 10 };
+enum { WAIT_ARENA_MAX = 32 << 20 };
 
 /* --- waiting --- */
 
@@ -21,7 +21,6 @@ void task_wait_free(struct task_wait *wait)
     if (wait->target)
         target_release(wait->target);
     task_forget(wait->view);
-    buf_finish(&wait->late);
     arena_finish(&wait->arena);
     mem_free(wait);
 }
@@ -42,7 +41,6 @@ struct task_wait *task_wait_create(struct request *request)
     struct task_wait *wait = MEM_NEW(struct task_wait);
 
     arena_init(&wait->arena, WAIT_ARENA_MAX);
-    buf_init(&wait->late, LATE_MAX);
     list_init(&wait->work.link);
     wait->request_id = arena_str(&wait->arena, request->id);
     wait->principal = arena_str(&wait->arena, request->principal);

@@ -262,12 +262,8 @@ struct task_wait {
     const struct json *args;
     struct id task;
     size_t feeding;
-    void *unknown; /* update.c: responses whose keys nothing waits for */
-    size_t unknown_count;
-    nod_status failed;     /* the status of an answer that could not be stored */
-    const char *unheard;   /* why one does not count: see answer_unheard */
-    struct buf late;       /* the keys of answers that came too late, as JSON strings */
-    struct str late_state; /* how the question of the first of them ended */
+    nod_status failed;   /* the status of an answer that could not be stored */
+    const char *unheard; /* why one does not count: see answer_unheard */
 };
 
 /* NULL: an error was replied. */

@@ -1,11 +1,13 @@
 /*
  * mcp/tasks/update: answers to what a task asks.
  *
- * Answers are acknowledged when the store has them. A key that nothing waits for is looked up in
- * the store first. If its question has ended, by another answer or by the clock, the answer came
- * too late, and its sender is told so. The very same answer, sent again, is acknowledged again.
- * Keys that were never given out are ignored, as the specification demands.
+ * Answers are acknowledged when the store has them. A key that nothing waits for is ignored, as the
+ * specification demands: it was never given out, its question has ended, by another answer or by
+ * the clock, or is asked again under another key. The log says which answers came too late;
+ * tasks/get shows what is asked now. But a client whose word does not count for a question that
+ * waits is told so.
  */
+#include "base/log.h"
 #include "base/mem.h"
 #include "mcp/era2026/ask.h"
 #include "mcp/tasks/tasks.h"
@@ -21,16 +23,10 @@ struct feed {
 
 /* --- too late --- */
 
-static void came_late(struct task_wait *wait, struct str key, struct str state)
+static void came_late(const struct feed *feed, struct str state)
 {
-    struct json_writer w;
-
-    if (wait->late.len)
-        buf_add_char(&wait->late, ',');
-    else
-        wait->late_state = state;
-    json_writer_init(&w, &wait->late);
-    jw_str(&w, key);
+    LOG_INFO("an answer came too late, and is ignored", LOG_STR("task", id_str(&feed->wait->task)),
+             LOG_STR("key", feed->key), LOG_STR("state", state));
 }
 
 /* "#2:name" is the second offer of "name". */
@@ -46,37 +42,16 @@ static struct str key_base(struct str key)
                                                        : key;
 }
 
-/* Nothing that waits has this key. Was it ever given out? */
-static void check_key(struct task_wait *wait, struct task *task, const struct call_record *call,
-                      struct str key, const struct json *response)
+/* Nothing that is shown has this key. If its question waits elsewhere, is this client heard? */
+static void check_key(struct task_wait *wait, struct task *task, struct str key)
 {
     struct task_asks walk = { .task = task };
     struct str base = key_base(key);
 
-    for (size_t i = 0; call && i < call->entry_count; i++) {
-        const struct entry *entry = &call->entries[i];
-        if (entry->class != ENTRY_ASK || !str_eq(entry->key, base))
-            continue;
-        bool by_person = (entry->state == ASK_ACCEPTED || entry->state == ASK_DECLINED ||
-                          entry->state == ASK_CANCELLED) &&
-                         !str_eq(entry->by, STR("nod"));
-        if (entry->state != ASK_INVALID &&
-            !(by_person && ask2026_same(entry, response, &wait->arena)))
-            came_late(wait, key, ask_state_name(entry->state));
-        return;
-    }
-    for (const struct ask_record *ask; (ask = task_asks_next(&walk));) {
-        if (!str_eq(ask->key, base))
-            continue;
-        wait->unheard =
-            answer_unheard(task->server->opts.engine, ask, task->server->mrtr, wait->roles);
-        if (!wait->unheard && ask->attempt > 1)
-            came_late(wait, key, STR("asked again"));
-        if (wait->unheard || ask->attempt > 1)
-            return;
-    }
-    if (task_over(task)) /* withdrawn, or never given out: nothing is asked any more */
-        came_late(wait, key, STR("over"));
+    for (const struct ask_record *ask; !wait->unheard && (ask = task_asks_next(&walk));)
+        if (str_eq(ask->key, base))
+            wait->unheard =
+                answer_unheard(task->server->opts.engine, ask, task->server->mrtr, wait->roles);
 }
 
 /* --- the end --- */
@@ -97,15 +72,6 @@ static void update_end(struct task_wait *wait)
             wait, 200, RPC_INVALID_PARAMS,
             arena_fmt(&wait->arena, "An answer was not taken: %s.", nod_status_name(wait->failed)),
             STR_NONE);
-    } else if (wait->late.len) {
-        struct str data =
-            arena_fmt(&wait->arena, "{\"late\":[" STR_FMT "]}", STR_ARG(buf_str(&wait->late)));
-        task_wait_fail(wait, 200, RPC_INVALID_PARAMS,
-                       arena_fmt(&wait->arena,
-                                 "An answer came too late: its question is " STR_FMT
-                                 ". It was not used; tasks/get shows what is asked now.",
-                                 STR_ARG(wait->late_state)),
-                       data);
     } else {
         task_write_done(server, wait->request_id);
         task_wait_end(wait, 200);
@@ -187,10 +153,9 @@ static void fed(void *data, const struct answer_result *result)
         task_store(task);
     }
     if (result->status == NOD_E_STALE && !result->same)
-        came_late(wait, feed->key,
-                  result->pending ? STR("asked again") : ask_state_name(result->state));
+        came_late(feed, result->pending ? STR("asked again") : ask_state_name(result->state));
     else if (result->status == NOD_E_NOT_FOUND)
-        came_late(wait, feed->key, STR("over"));
+        came_late(feed, STR("over"));
     else if (result->status != NOD_OK && result->status != NOD_E_INVALID &&
              result->status != NOD_E_STALE && !refused)
         wait->failed = result->status;
@@ -216,22 +181,6 @@ static void feed_one(struct feed *feed, struct task *task)
     answer.attempt = ask->attempt; /* the key has named the offer */
     answer.surface = server->mrtr;
     ask_answer(server->opts.engine, id_str(&feed->ask), &answer, fed, feed);
-}
-
-/* Looks up what became of the keys that nothing waits for. */
-static void journal_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct task_wait *wait = data;
-    struct task *task = wait->work.server ? task_here(wait) : NULL;
-    const struct call_record *call =
-        status == NOD_OK && !reply->call->forgotten ? reply->call : NULL;
-    const struct feed *unknown = (const struct feed *)(const void *)wait->unknown;
-
-    if (status != NOD_OK && status != NOD_E_NOT_FOUND)
-        wait->failed = NOD_E_STORE;
-    for (size_t i = 0; task && i < wait->unknown_count; i++)
-        check_key(wait, task, call, unknown[i].key, unknown[i].response);
-    fed_one(wait);
 }
 
 /* --- all answers of a request --- */
@@ -266,27 +215,24 @@ static bool shaped(struct task *task, const struct json *responses)
 
 static void feed_all(struct task_wait *wait, struct task *task)
 {
-    struct store *store = engine_store(wait->work.server->opts.engine);
-    size_t given = 0, known = 0, unknown = 0;
+    size_t given = 0, known = 0;
 
     JSON_EACH (response, wait->responses)
         given++;
     struct feed *feeds = arena_zalloc(&wait->arena, (given + 1) * sizeof(*feeds));
     JSON_EACH (response, feeds ? wait->responses : NULL) {
         const struct ask_record *ask = shown_as(task, &wait->arena, response->key);
-        struct feed *feed = ask ? &feeds[known++] : &feeds[given - ++unknown];
-        *feed = (struct feed){ .wait = wait, .key = response->key, .response = response };
         if (ask)
-            feed->ask = id_of(ask->id);
+            feeds[known++] = (struct feed){
+                .wait = wait, .ask = id_of(ask->id), .key = response->key, .response = response
+            };
+        else
+            check_key(wait, task, response->key);
     }
     if (!feeds)
         wait->failed = NOD_E_LIMIT;
     wait->task = task->id;
-    wait->unknown = feeds + known;
-    wait->unknown_count = unknown;
-    wait->feeding = known + (unknown > 0) + 1; /* plus one for this function */
-    if (unknown)
-        store->ops->load_call(store, id_str(&task->id), journal_loaded, wait);
+    wait->feeding = known + 1; /* plus one for this function */
     for (size_t i = 0; i < known; i++) {
         task = task_here(wait);
         if (task)

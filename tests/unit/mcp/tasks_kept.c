@@ -129,7 +129,7 @@ static void a_task_that_waits_outlives_the_process(void **state)
     get(id, ASKS);
     assert_non_null(strstr(text, "\"inputRequests\":{\"#2:#1\":"));
     assert_non_null(strstr(text, "Your last answer could not be used"));
-    update(id, "{\"#1\":" AGE("7") "}", 200, "came too late");
+    update(id, "{\"#1\":" AGE("7") "}", 200, ACK);
     get(id, ASKS);
     world_restart(&world);
     update(id, "{\"#2:#1\":" AGE("7") "}", 200, ACK); /* the first that is heard of it */
