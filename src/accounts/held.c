@@ -144,18 +144,6 @@ static void told(void *data, bool is_told)
         over(h, NOD_OK);
 }
 
-static void give_back(struct holding *h)
-{
-    struct oauth_service *service = service_find(h->work.accounts, h->account.service);
-
-    LOG_INFO("a question ended while its account was being connected: nothing is connected",
-             LOG_STR("service", h->account.service), LOG_STR("principal", h->account.principal));
-    if (service && account_counts(&h->account, service))
-        revoke_tell(h->work.accounts, service, &h->account, told, h);
-    else
-        held_remove(h);
-}
-
 /* --- both --- */
 
 static void held_came(void *data, nod_status status, const struct store_reply *reply)
@@ -168,12 +156,21 @@ static void held_came(void *data, nod_status status, const struct store_reply *r
                              !str_eq(work_key(&h->work), account_key(expected, h->account.principal,
                                                                      h->account.service))))
         status = NOD_E_NOT_FOUND;
-    if (status != NOD_OK) /* nothing is held, or not any more */
+    if (status != NOD_OK) /* nothing is held, or not any more */ {
         over(h, status == NOD_E_NOT_FOUND ? NOD_OK : NOD_E_STORE);
-    else if (h->keeps)
+    } else if (h->keeps) {
         account_look(h);
-    else
-        give_back(h);
+    } else {
+        struct oauth_service *service = service_find(h->work.accounts, h->account.service);
+
+        LOG_INFO("a question ended while its account was being connected: nothing is connected",
+                 LOG_STR("service", h->account.service),
+                 LOG_STR("principal", h->account.principal));
+        if (service && account_counts(&h->account, service))
+            revoke_tell(h->work.accounts, service, &h->account, told, h);
+        else
+            held_remove(h);
+    }
 }
 
 static struct holding *held_begin(struct accounts *accounts, struct str ask_id, struct str key)

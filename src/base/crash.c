@@ -28,13 +28,6 @@ void crash_reached(enum crash_point point)
         raise(SIGKILL);
 }
 
-static void print_names(void)
-{
-    for (size_t i = 0; i < CRASH_POINT_COUNT; i++)
-        puts(names[i]);
-    fflush(stdout);
-}
-
 static bool choose(struct str text)
 {
     struct str name = text, number = STR_NONE;
@@ -59,7 +52,9 @@ __attribute__((constructor)) static void crash_setup(void)
     if (!at || !*at)
         return;
     if (strcmp(at, "list") == 0) {
-        print_names();
+        for (size_t i = 0; i < CRASH_POINT_COUNT; i++)
+            puts(names[i]);
+        fflush(stdout);
         _Exit(0);
     }
     if (choose(str_of(at)))

@@ -177,22 +177,18 @@ void idmap_remove(struct idmap *map, const void *object)
         idmap_finish(map);
 }
 
-/* A walk begins after an empty slot: no object moves up past it. */
-static size_t walk_begin(const struct idmap *map)
-{
-    size_t i = 0;
-
-    while (map->slots[i].object)
-        i++;
-    return i;
-}
-
 void *idmap_next(const struct idmap *map, struct idmap_walk *walk)
 {
     if (map->count == 0)
         return NULL;
-    if (walk->steps == 0)
-        walk->from = walk_begin(map);
+    if (walk->steps == 0) {
+        /* A walk begins after an empty slot: no object moves up past it. */
+        size_t i = 0;
+
+        while (map->slots[i].object)
+            i++;
+        walk->from = i;
+    }
     for (; walk->steps < map->room; walk->steps++) {
         void *object = map->slots[(walk->from + walk->steps) & (map->room - 1)].object;
         if (!object || object == walk->given)

@@ -257,25 +257,21 @@ static void on_crash(int signal)
     write_all(str_n(gathered.text, gathered.len));
 }
 
-/* A handler that the program or a sanitizer has set stays. */
-static void flush_on_crash(void)
-{
-    static const int signals[] = { SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV };
-    struct sigaction ours = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND }, theirs;
-
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-        if (sigaction(signals[i], NULL, &theirs) == 0 && !(theirs.sa_flags & SA_SIGINFO) &&
-            theirs.sa_handler == SIG_DFL)
-            sigaction(signals[i], &ours, NULL);
-    }
-}
-
 void log_gather(bool on)
 {
     log_flush();
     gathers = on;
-    if (on)
-        flush_on_crash();
+    if (on) {
+        /* A handler that the program or a sanitizer has set stays. */
+        static const int signals[] = { SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV };
+        struct sigaction ours = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND }, theirs;
+
+        for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+            if (sigaction(signals[i], NULL, &theirs) == 0 && !(theirs.sa_flags & SA_SIGINFO) &&
+                theirs.sa_handler == SIG_DFL)
+                sigaction(signals[i], &ours, NULL);
+        }
+    }
 }
 
 static void write_line(enum log_level level, struct str line)

@@ -131,19 +131,6 @@ static void slot_put(struct map *map, struct str key, uint64_t hash, void *value
     map->count++;
 }
 
-static void rebuild(struct map *map, size_t room)
-{
-    struct map old = *map;
-
-    map->slots = mem_zalloc(room * sizeof(struct map_slot));
-    map->room = room;
-    map->count = map->used = 0;
-    for (size_t i = 0; i < old.room; i++)
-        if (old.slots[i].value && old.slots[i].value != GRAVE)
-            slot_put(map, old.slots[i].key, old.slots[i].hash, old.slots[i].value);
-    mem_free(old.slots);
-}
-
 void *map_get(const struct map *map, struct str key)
 {
     struct map_slot *slot = map->count ? slot_find(map, key, map_hash(key)) : NULL;
@@ -159,7 +146,14 @@ static bool slot_new(struct map *map, struct str key, uint64_t hash, void *value
         size_t room = ROOM_FIRST;
         while ((map->count + 1) * 2 > room)
             room *= 2;
-        rebuild(map, room);
+        struct map old = *map;
+        map->slots = mem_zalloc(room * sizeof(struct map_slot));
+        map->room = room;
+        map->count = map->used = 0;
+        for (size_t i = 0; i < old.room; i++)
+            if (old.slots[i].value && old.slots[i].value != GRAVE)
+                slot_put(map, old.slots[i].key, old.slots[i].hash, old.slots[i].value);
+        mem_free(old.slots);
     }
     slot_put(map, key, hash, value);
     return true;

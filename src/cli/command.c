@@ -16,19 +16,6 @@ bool command_wrong(const char *command, const char *arg, const char *what)
     return false;
 }
 
-static bool not_an_option(const struct command_line *line, const char *arg, struct str name)
-{
-    struct similar similar = { .to = name };
-    char what[SIMILAR_TEXT];
-
-    for (const struct command_option *option = line->options; option->name; option++)
-        similar_try(&similar, option->name);
-    similar_try(&similar, "--help");
-    snprintf(what, sizeof(what), "is not an option%s%s%s", similar.meant ? "; did you mean " : "",
-             similar.meant ? similar.meant : "", similar.meant ? "?" : "");
-    return command_wrong(line->command, arg, what);
-}
-
 /* One argument, and its value, which may be the next. */
 static bool take(const struct command_line *line, char **argv, bool *next)
 {
@@ -42,8 +29,18 @@ static bool take(const struct command_line *line, char **argv, bool *next)
     if (!option->name && line->word &&
         (arg[0] != '-' || !arg[1] || (line->awaits && line->awaits(line->data, arg))))
         return line->word(line->data, arg);
-    if (!option->name)
-        return not_an_option(line, arg, name);
+    if (!option->name) {
+        struct similar similar = { .to = name };
+        char what[SIMILAR_TEXT];
+
+        for (option = line->options; option->name; option++)
+            similar_try(&similar, option->name);
+        similar_try(&similar, "--help");
+        snprintf(what, sizeof(what), "is not an option%s%s%s",
+                 similar.meant ? "; did you mean " : "", similar.meant ? similar.meant : "",
+                 similar.meant ? "?" : "");
+        return command_wrong(line->command, arg, what);
+    }
     if (!option->flag && !option->text) {
         *next = !joined;
         if (!joined && !argv[1])

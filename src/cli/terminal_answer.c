@@ -112,14 +112,6 @@ static int say_taken(struct terminal *terminal, const struct draft *draft,
 
 /* --- from the command line --- */
 
-static int wrong(const char *what, struct str arg)
-{
-    fputs("nod inbox: ", stderr);
-    safe_text(stderr, arg, 0);
-    fprintf(stderr, " %s\n", what);
-    return COMMAND_WRONG_USAGE;
-}
-
 /* A question that is answered on a page of the server has no form here. */
 static struct str page_of(const struct draft *draft)
 {
@@ -198,8 +190,12 @@ static int take_word(struct draft *draft, struct str word, struct json *errors)
     struct str name, value;
     struct buf why;
 
-    if (!str_cut(word, '=', &name, &value))
-        return wrong("has no value: write NAME=VALUE", word);
+    if (!str_cut(word, '=', &name, &value)) {
+        fputs("nod inbox: ", stderr);
+        safe_text(stderr, word, 0);
+        fputs(" has no value: write NAME=VALUE\n", stderr);
+        return COMMAND_WRONG_USAGE;
+    }
     for (size_t i = 0; i < draft->field_count; i++) {
         struct field *field = &draft->fields[i];
         if (!str_eq(field->name, name))

@@ -139,17 +139,6 @@ static void add_choices(struct buf *out, const struct field *field)
     }
 }
 
-static void hint_choices(FILE *out, const struct field *field, bool listed)
-{
-    struct buf choices;
-
-    fputs(field_is_many(field) ? "any of " : "one of ", out);
-    buf_init(&choices, TERMINAL_TREE_MAX);
-    add_choices(&choices, field);
-    safe_text(out, listed ? STR("these") : buf_str(&choices), 0);
-    buf_finish(&choices);
-}
-
 /* What a text is called. A format that is not known here is named as it is. */
 static struct str format_words(struct str format)
 {
@@ -177,7 +166,13 @@ void field_hint(FILE *out, const struct field *field, bool listed)
     struct str like = json_get_str(field->schema, STR(SCHEMA_HINT));
 
     if (field_choices(field, NULL, 0)) {
-        hint_choices(out, field, listed);
+        struct buf choices;
+
+        fputs(field_is_many(field) ? "any of " : "one of ", out);
+        buf_init(&choices, TERMINAL_TREE_MAX);
+        add_choices(&choices, field);
+        safe_text(out, listed ? STR("these") : buf_str(&choices), 0);
+        buf_finish(&choices);
         bounds(out, field, STR("minItems"), STR("maxItems"), " of them");
     } else if (is_type(field, STR("boolean"))) {
         fputs("yes or no", out);

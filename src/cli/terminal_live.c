@@ -188,20 +188,6 @@ static void choose(struct live *live, size_t index)
     snprintf(live->chosen_id, sizeof(live->chosen_id), STR_FMT, STR_ARG(id));
 }
 
-/* The same question stays chosen; if it is gone, the one that has its place. */
-static void choose_again(struct live *live)
-{
-    size_t index = live->chosen, at = 0;
-
-    JSON_EACH (item, live->list) {
-        if (str_eq(json_get_str(item, STR("id")), str_of(live->chosen_id)))
-            index = at;
-        at++;
-    }
-    live->count = at;
-    choose(live, index < at ? index : at ? at - 1 : 0);
-}
-
 struct looking {
     struct arena arena;
     struct json *list;
@@ -230,7 +216,15 @@ static void look(struct live *live)
     live->arena = fresh.arena;
     live->list = fresh.list;
     live->more = more;
-    choose_again(live);
+    /* The same question stays chosen; if it is gone, the one that has its place. */
+    size_t index = live->chosen, at = 0;
+    JSON_EACH (item, live->list) {
+        if (str_eq(json_get_str(item, STR("id")), str_of(live->chosen_id)))
+            index = at;
+        at++;
+    }
+    live->count = at;
+    choose(live, index < at ? index : at ? at - 1 : 0);
 }
 
 static void live_changed(void *data, const struct json *changes)

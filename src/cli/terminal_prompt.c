@@ -193,21 +193,6 @@ static void describe(const struct terminal *terminal, const struct field *field)
         fputs("  - leaves it out\n", terminal->out);
 }
 
-static bool ask_field(const struct terminal *terminal, const struct field *field, struct buf *line)
-{
-    const struct json *preset = field_preset(field);
-
-    draw_ink(terminal, INK_BOLD);
-    safe_text(terminal->out, field->title, 0);
-    draw_ink(terminal, INK_PLAIN);
-    if (preset) {
-        fputs(" [", terminal->out);
-        field_show(terminal->out, preset);
-        fputc(']', terminal->out);
-    }
-    return ask(terminal, ": ", line);
-}
-
 /* True: the line says that the field takes its preset, or nothing. */
 static bool take_nothing(struct field *field, struct str typed)
 {
@@ -232,7 +217,16 @@ bool prompt_field(const struct terminal *terminal, struct arena *arena, struct f
     describe(terminal, field);
     while (!taken && more) {
         buf_clear(&why);
-        more = ask_field(terminal, field, &line);
+        const struct json *preset = field_preset(field);
+        draw_ink(terminal, INK_BOLD);
+        safe_text(terminal->out, field->title, 0);
+        draw_ink(terminal, INK_PLAIN);
+        if (preset) {
+            fputs(" [", terminal->out);
+            field_show(terminal->out, preset);
+            fputc(']', terminal->out);
+        }
+        more = ask(terminal, ": ", &line);
         taken = more && (take_nothing(field, buf_str(&line)) ||
                          field_take(arena, field, buf_str(&line), &why));
         if (more && !taken) {

@@ -83,28 +83,23 @@ static void set_done(struct op *op, nod_status status, const struct store_reply 
         claim_call_on(engine, reply, asked_ms);
 }
 
-/* No answer of the set counts. */
-static void set_spoiled(struct answer_set *set)
-{
-    struct claim *claims[STORE_CLAIM_MOST];
-    nod_status status = set->spoiled;
-    size_t count = set->count;
-
-    memcpy(claims, set->claims, count * sizeof(struct claim *));
-    engine_work_free(&set->work);
-    for (size_t i = 0; i < count; i++) {
-        claims[i]->result.pending = true;
-        claim_reject(claims[i], status);
-    }
-}
-
 /* An answer that was waited for is ready, or will not come. */
 void answer_set_less(struct answer_set *set)
 {
     if (--set->open > 0)
         return;
     if (set->spoiled != NOD_OK) {
-        set_spoiled(set);
+        /* No answer of the set counts. */
+        struct claim *claims[STORE_CLAIM_MOST];
+        nod_status status = set->spoiled;
+        size_t count = set->count;
+
+        memcpy(claims, set->claims, count * sizeof(struct claim *));
+        engine_work_free(&set->work);
+        for (size_t i = 0; i < count; i++) {
+            claims[i]->result.pending = true;
+            claim_reject(claims[i], status);
+        }
         return;
     }
     if (set->count < 2) { /* none, or only one: there is nothing to claim together */

@@ -49,18 +49,6 @@ void call_run_drop(struct call *call)
         run->target->provider->ops->cancelled(run->target->provider, run);
 }
 
-static void call_fail_run(struct call *call, const struct run *run, nod_status status)
-{
-    struct fault fault = run->fault;
-
-    if (fault.status != status)
-        fault = (struct fault){ .status = status,
-                                .message = arena_fmt(
-                                    &call_ending(call)->arena, STR_FMT " failed: %s",
-                                    STR_ARG(call->target->name), nod_status_name(status)) };
-    call_outcome_fail(call, &fault);
-}
-
 static int64_t ask_ttl_of(const struct call *call)
 {
     const struct caller_ops *ops = call->caller->ops;
@@ -278,7 +266,14 @@ void run_done(struct run *run, nod_status status, struct str body)
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE,
                                                  .message = STR("The handler gave no reply") });
     } else {
-        call_fail_run(call, run, status);
+        struct fault fault = run->fault;
+
+        if (fault.status != status)
+            fault = (struct fault){ .status = status,
+                                    .message = arena_fmt(
+                                        &call_ending(call)->arena, STR_FMT " failed: %s",
+                                        STR_ARG(call->target->name), nod_status_name(status)) };
+        call_outcome_fail(call, &fault);
     }
     call_run_free(call);
     call_needs_forget(call);

@@ -320,13 +320,6 @@ static void save_crash(enum saving what)
     }
 }
 
-/* The same request has come before: its call is stored, and ours cannot be opened. Once a step of
- * ours is done it is too late to give way to that call. */
-static bool met_itself(const struct call *call, enum saving what, nod_status status)
-{
-    return status == NOD_E_STALE && call->named && !call->stored && what != SAVING_STEP;
-}
-
 static void save_failed(struct call *call, enum saving what, struct str step, nod_status status,
                         const struct store_reply *reply)
 {
@@ -386,7 +379,9 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
 {
     struct call *call = OP_OF(op, struct call, op);
     enum saving what = saving_what(call);
-    bool known = met_itself(call, what, status);
+    /* The same request has come before: its call is stored, and ours cannot be opened. Once a step
+     * of ours is done it is too late to give way to that call. */
+    bool known = status == NOD_E_STALE && call->named && !call->stored && what != SAVING_STEP;
     bool lost = status == NOD_E_STALE && call->stored;
     struct str step =
         status != NOD_OK && what == SAVING_STEP ? saving_step(call) : STR_NONE; /* freed below */

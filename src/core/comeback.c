@@ -88,18 +88,7 @@ static bool comeback_goes_on(struct comeback *back, nod_status status)
     return false;
 }
 
-/* --- it has ended --- */
-
-static void comeback_ended(struct comeback *back, const struct call_record *record)
-{
-    struct outcome outcome;
-    bool read =
-        record->result.len && outcome_read(&back->arena, record->result, &outcome) == NOD_OK;
-
-    comeback_tell(
-        back,
-        &(struct back){ .as = BACK_ENDED, .record = record, .outcome = read ? &outcome : NULL });
-}
+/* --- its target is gone --- */
 
 static void comeback_load(struct comeback *back);
 
@@ -112,7 +101,7 @@ static void comeback_gone_stored(void *data, nod_status status)
         comeback_load(back);
 }
 
-/* --- it has not --- */
+/* --- it has not ended --- */
 
 static bool call_give_way(struct call *call, struct caller *to)
 {
@@ -234,10 +223,17 @@ static void comeback_asks(struct comeback *back, const struct call_record *recor
 static void comeback_met(struct comeback *back, const struct call_record *record)
 {
     back->met = true;
-    if (record->state == CALL_STORED_FINISHED || record->state == CALL_STORED_CANCELLED)
-        comeback_ended(back, record);
-    else
+    if (record->state == CALL_STORED_FINISHED || record->state == CALL_STORED_CANCELLED) {
+        struct outcome outcome;
+        bool read =
+            record->result.len && outcome_read(&back->arena, record->result, &outcome) == NOD_OK;
+
+        comeback_tell(back, &(struct back){ .as = BACK_ENDED,
+                                            .record = record,
+                                            .outcome = read ? &outcome : NULL });
+    } else {
         comeback_asks(back, record);
+    }
 }
 
 static void comeback_found(struct comeback *back, const struct call_record *record)

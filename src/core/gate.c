@@ -89,15 +89,6 @@ static nod_status not_confirmed(struct nod_hook_run *hook, struct run *run,
                          "was done"));
 }
 
-/* If the question could not even be made, that is the error, not a missing confirmation. */
-static nod_status not_asked(struct nod_hook_run *hook, const struct run *run, nod_status status)
-{
-    if (run->arena.exhausted || run->fault.status != status)
-        return hook_fail(hook, NOD_E_LIMIT, NULL,
-                         STR("The call needs more memory than a run may have"));
-    return hook_fail_as(hook, &run->fault);
-}
-
 static bool wants_confirmation(const void *subject)
 {
     const struct call *call = subject;
@@ -125,7 +116,11 @@ static nod_status confirm(struct nod_hook_run *hook, void *data)
         return status;
     if (answer || status == NOD_E_NOT_SUPPORTED)
         return not_confirmed(hook, run, answer);
-    return not_asked(hook, run, status);
+    /* If the question could not even be made, that is the error, not a missing confirmation. */
+    if (run->arena.exhausted || run->fault.status != status)
+        return hook_fail(hook, NOD_E_LIMIT, NULL,
+                         STR("The call needs more memory than a run may have"));
+    return hook_fail_as(hook, &run->fault);
 }
 
 void gate_init(struct engine *engine)

@@ -130,20 +130,17 @@ static void pass_get_send(struct op *op)
                     op);
 }
 
-/* The key is a digest of all this, so anything else is a spoilt record. */
-static bool is_what_was_looked_for(const struct grant *have, const struct grant *want)
-{
-    return have->scope == want->scope && have->match == want->match &&
-           str_eq(have->principal, want->principal) && str_eq(have->session, want->session) &&
-           str_eq(have->tool, want->tool) && str_eq(have->digest, want->digest);
-}
-
 static bool counts(const struct call *call, const struct grant *have)
 {
     const struct granting *granting = call->granting;
 
-    return !grant_is_over(have, engine_now(call->engine)) &&
-           is_what_was_looked_for(have, &granting->grant) &&
+    /* The key is a digest of all this, so anything else is a spoilt record. */
+    return !grant_is_over(have, engine_now(call->engine)) && have->scope == granting->grant.scope &&
+           have->match == granting->grant.match &&
+           str_eq(have->principal, granting->grant.principal) &&
+           str_eq(have->session, granting->grant.session) &&
+           str_eq(have->tool, granting->grant.tool) &&
+           str_eq(have->digest, granting->grant.digest) &&
            str_eq(have->version, granting->target_version) && grant_allowed(have, &granting->rule);
 }
 
@@ -251,19 +248,6 @@ static void look_on(struct call *call)
         looked(call);
 }
 
-/* A yes to a harmless tool would free a dangerous one. */
-static void refuse_path(struct call *call, struct str path)
-{
-    struct str message =
-        arena_fmt(&call_ending(call)->arena,
-                  STR_FMT " asks for the approval of " STR_FMT ", which is destructive, and is not "
-                          "so itself: its registration has to say .approves",
-                  STR_ARG(call->target->name), STR_ARG(path));
-
-    call_run_free(call);
-    call_fail(call, NOD_E_USAGE, NULL, message);
-}
-
 void grants_look(struct call *call)
 {
     struct run_item *item = next_with_path(call->run->news.first);
@@ -274,7 +258,15 @@ void grants_look(struct call *call)
     }
     for (const struct run_item *one = item; one; one = next_with_path(one->next))
         if (!grant_path_fits(call->engine, call, one->spec.path)) {
-            refuse_path(call, one->spec.path);
+            /* A yes to a harmless tool would free a dangerous one. */
+            struct str message = arena_fmt(
+                &call_ending(call)->arena,
+                STR_FMT " asks for the approval of " STR_FMT ", which is destructive, and is not "
+                        "so itself: its registration has to say .approves",
+                STR_ARG(call->target->name), STR_ARG(one->spec.path));
+
+            call_run_free(call);
+            call_fail(call, NOD_E_USAGE, NULL, message);
             return;
         }
     call_enter(call, LIVE_SAVING);

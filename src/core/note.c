@@ -46,21 +46,6 @@ bool note_remember(struct str note, struct arena *arena, struct noted *out)
            json_i64(json_get(v, STR("at")), &out->at_ms);
 }
 
-static void write_remember(struct json_writer *w, const struct noted *noted)
-{
-    jw_key(w, STR("remember"));
-    jw_object(w);
-    jw_key_str(w, STR("tool"), noted->tool);
-    jw_key_str(w, STR("digest"), noted->digest);
-    jw_key_str(w, STR("version"), noted->version);
-    jw_key_str(w, STR("message"), noted->message);
-    jw_key_str(w, STR("scope"), grant_scope_name(noted->choice.scope));
-    jw_key_str(w, STR("match"), grant_match_name(noted->choice.match));
-    jw_key_i64(w, STR("forMs"), noted->choice.for_ms);
-    jw_key_i64(w, STR("at"), noted->at_ms);
-    jw_end(w);
-}
-
 struct str note_write(struct arena *arena, struct str reason, const struct noted *remember)
 {
     struct buf out;
@@ -73,8 +58,19 @@ struct str note_write(struct arena *arena, struct str reason, const struct noted
     jw_object(&w);
     if (reason.len)
         jw_key_str(&w, STR("reason"), reason);
-    if (remember)
-        write_remember(&w, remember);
+    if (remember) {
+        jw_key(&w, STR("remember"));
+        jw_object(&w);
+        jw_key_str(&w, STR("tool"), remember->tool);
+        jw_key_str(&w, STR("digest"), remember->digest);
+        jw_key_str(&w, STR("version"), remember->version);
+        jw_key_str(&w, STR("message"), remember->message);
+        jw_key_str(&w, STR("scope"), grant_scope_name(remember->choice.scope));
+        jw_key_str(&w, STR("match"), grant_match_name(remember->choice.match));
+        jw_key_i64(&w, STR("forMs"), remember->choice.for_ms);
+        jw_key_i64(&w, STR("at"), remember->at_ms);
+        jw_end(&w);
+    }
     jw_end(&w);
     struct str note = json_writer_done(&w) ? arena_str(arena, buf_str(&out)) : STR_NONE;
     buf_finish(&out);

@@ -145,21 +145,6 @@ static size_t turn_by_clock(const struct ask *ask, const struct plan *plan)
     return turn < plan->count ? (size_t)turn : (size_t)plan->count - 1;
 }
 
-static void take_down(struct ask *ask, unsigned from)
-{
-    static const struct winner not_known = { .state = ASK_PENDING };
-    const struct engine *engine = ask->call->engine;
-
-    for (size_t i = 0; i < engine->surface_count; i++) {
-        struct surface *surface = engine->surfaces[i];
-        if (!(ask->up & from & 1u << i))
-            continue;
-        ask->up &= ~(1u << i);
-        surface->ops->withdraw(surface, ask, STR("The question is asked elsewhere now"),
-                               &not_known);
-    }
-}
-
 /* May it be put up there, as the next place? */
 static bool may_be_put_up(const struct ask *ask, size_t on)
 {
@@ -257,12 +242,21 @@ void call_tell_offered(struct call *call)
 
 void ask_turn_to(struct ask *ask, size_t turn)
 {
+    static const struct winner not_known = { .state = ASK_PENDING };
+    const struct engine *engine = ask->call->engine;
     const struct plan *plan = call_plan(ask->call);
 
     if (turn <= ask->turn || turn >= plan->count || !turn_can(ask, plan->turns[turn]))
         return;
     ask->turn = (uint8_t)turn;
-    take_down(ask, ~(unsigned)plan->turns[turn]);
+    for (size_t i = 0; i < engine->surface_count; i++) {
+        struct surface *surface = engine->surfaces[i];
+        if (!(ask->up & ~(unsigned)plan->turns[turn] & 1u << i))
+            continue;
+        ask->up &= ~(1u << i);
+        surface->ops->withdraw(surface, ask, STR("The question is asked elsewhere now"),
+                               &not_known);
+    }
 }
 
 void ask_offer(struct ask *ask)

@@ -37,16 +37,6 @@ static unsigned bits_of(const struct plan *plan)
     return bits;
 }
 
-/* The client first, also if another surface was added before it: a server on stdio has its inbox
- * earlier than its protocol. */
-static void plan_by_default(const struct engine *engine, struct plan *out)
-{
-    for (int client = 1; client >= 0; client--)
-        for (size_t i = 0; i < engine->surface_count; i++)
-            if (engine->surfaces[i]->ops->client == (client == 1))
-                out->turns[out->count++] = (uint8_t)(1u << i);
-}
-
 static struct str trimmed(struct str text)
 {
     while (text.len && text.at[0] == ' ')
@@ -88,16 +78,6 @@ static bool plan_text(const struct engine *engine, struct str text, struct plan 
     return known;
 }
 
-/* More than the client, in all its ways, or more than one other surface. A model is never asked
- * what a client carries. */
-static bool names_several(const struct engine *engine, const struct plan *plan)
-{
-    unsigned client = engine->client_bits, bits = plan->all;
-    unsigned others = bits & ~client & ~engine->model_bits;
-
-    return others && (bits & client || others & (others - 1));
-}
-
 static bool plan_names(const struct engine *engine, const char *const *names, struct plan *out,
                        struct str *unknown)
 {
@@ -105,7 +85,12 @@ static bool plan_names(const struct engine *engine, const char *const *names, st
 
     *out = (struct plan){ .made = true };
     if (!names || !names[0]) {
-        plan_by_default(engine, out);
+        /* The client first, also if another surface was added before it: a server on stdio has its
+         * inbox earlier than its protocol. */
+        for (int client = 1; client >= 0; client--)
+            for (size_t i = 0; i < engine->surface_count; i++)
+                if (engine->surfaces[i]->ops->client == (client == 1))
+                    out->turns[out->count++] = (uint8_t)(1u << i);
         out->all = (uint8_t)bits_of(out);
         return true;
     }
@@ -114,7 +99,11 @@ static bool plan_names(const struct engine *engine, const char *const *names, st
     turn_over(out);
     out->all = (uint8_t)bits_of(out);
     out->timed &= out->count > 1;
-    out->several = names_several(engine, out);
+    /* More than the client, in all its ways, or more than one other surface. A model is never asked
+     * what a client carries. */
+    unsigned client = engine->client_bits, bits = out->all;
+    unsigned others = bits & ~client & ~engine->model_bits;
+    out->several = others && (bits & client || others & (others - 1));
     return known;
 }
 

@@ -61,18 +61,13 @@ void run_unbegun(struct run *run)
     call_stand_down(call);
 }
 
-static bool storing(const struct call *call)
-{
-    return call->state == LIVE_SAVING || call->state == LIVE_FINISHING ||
-           call->state == LIVE_CANCELLING;
-}
-
 bool engine_settled(const struct engine *engine)
 {
     struct call *call;
 
     for (struct idmap_walk walk = { 0 }; (call = idmap_next(&engine->calls, &walk));)
-        if (storing(call))
+        if (call->state == LIVE_SAVING || call->state == LIVE_FINISHING ||
+            call->state == LIVE_CANCELLING)
             return false;
     return list_empty(&engine->works) && list_empty(&engine->claims) && !engine_is_leaving(engine);
 }

@@ -436,19 +436,6 @@ static void waits(struct call *call, const struct call_record *record)
     call->op.most = INT_MAX;
 }
 
-/* What we knew of the call's questions is old. Or the call ran on a node that is gone, and its turn
- * comes (suspect.c). */
-static void runs_elsewhere(struct call *call, const struct call_record *record, bool orphaned)
-{
-    if (orphaned && suspect_is(record))
-        suspect_meet(call, record);
-    asks_end(call);
-    if (call_version_at(call) == VERSION_UNSURE)
-        call_take_later(call, UNSURE_AGAIN_MS);
-    else
-        look_later(call);
-}
-
 /* A resting call: its questions are up here only while it waits for them. */
 static void rests_elsewhere(struct call *call, const struct call_record *record)
 {
@@ -473,21 +460,30 @@ static void take_looked(struct call *call, nod_status status, const struct store
         call_seen_as(call, reply->call);
         call->interrupted = reply->call->state == CALL_STORED_RUNNING;
     }
-    if (call_is_resting(call) && status == NOD_OK)
+    if (call_is_resting(call) && status == NOD_OK) {
         rests_elsewhere(call, reply->call);
-    else if (call_is_alone(call))
+    } else if (call_is_alone(call)) {
         call_unload(call);
-    else if (status != NOD_OK)
+    } else if (status != NOD_OK) {
         not_taken(call, status);
-    else if (reply->call->state == CALL_STORED_FINISHED ||
-             reply->call->state == CALL_STORED_CANCELLED)
+    } else if (reply->call->state == CALL_STORED_FINISHED ||
+               reply->call->state == CALL_STORED_CANCELLED) {
         deliver_stored(call, reply->call);
-    else if (sent_on(call))
+    } else if (sent_on(call)) {
         return;
-    else if (reply->call->state == CALL_STORED_WAITING)
+    } else if (reply->call->state == CALL_STORED_WAITING) {
         waits(call, reply->call);
-    else
-        runs_elsewhere(call, reply->call, orphaned);
+    } else {
+        /* What we knew of the call's questions is old. Or the call ran on a node that is gone, and
+         * its turn comes (suspect.c). */
+        if (orphaned && suspect_is(reply->call))
+            suspect_meet(call, reply->call);
+        asks_end(call);
+        if (call_version_at(call) == VERSION_UNSURE)
+            call_take_later(call, UNSURE_AGAIN_MS);
+        else
+            look_later(call);
+    }
 }
 
 static void take_look_done(struct op *op, nod_status status, const struct store_reply *reply)

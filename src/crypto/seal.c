@@ -319,17 +319,6 @@ static void bind_piece(EVP_CIPHER_CTX *ctx, const void *bytes, size_t bytes_len)
         must(EVP_CipherUpdate(ctx, NULL, &len, bytes, (int)bytes_len) == 1);
 }
 
-static void bind_one_by_one(EVP_CIPHER_CTX *ctx, const struct seal_for *what)
-{
-    uint8_t length[8];
-
-    for (size_t i = 0; i < what->bound_count; i++) {
-        put_length(length, what->bound[i].len);
-        bind_piece(ctx, length, sizeof(length));
-        bind_piece(ctx, what->bound[i].at, what->bound[i].len);
-    }
-}
-
 /*
  * The header, the number of parts, and each part with its length, so that no two lists read the
  * same. Short ones are gathered, because each step of OpenSSL costs more than some hundred bytes.
@@ -343,8 +332,15 @@ static void bind(EVP_CIPHER_CTX *ctx, const uint8_t *form, const struct seal_for
     struct str parts = digest_gather(what->bound, what->bound_count, (char *)bytes + BIND_HEAD,
                                      sizeof(bytes) - BIND_HEAD);
     bind_piece(ctx, bytes, BIND_HEAD + parts.len);
-    if (!parts.at)
-        bind_one_by_one(ctx, what);
+    if (!parts.at) {
+        uint8_t length[8];
+
+        for (size_t i = 0; i < what->bound_count; i++) {
+            put_length(length, what->bound[i].len);
+            bind_piece(ctx, length, sizeof(length));
+            bind_piece(ctx, what->bound[i].at, what->bound[i].len);
+        }
+    }
 }
 
 /* Written out, because OpenSSL's control call does the same through a long switch. */

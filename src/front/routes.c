@@ -69,21 +69,17 @@ static bool is_name(struct str text)
     return text.len > 0;
 }
 
-static bool is_literal(struct str text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (text.at[i] <= ' ' || text.at[i] > '~' || strchr("{}%?#", text.at[i]))
-            return false;
-    return true;
-}
-
 static bool read_segment(struct str text, bool last, struct segment *segment)
 {
     struct str dots = STR("...");
 
     *segment = (struct segment){ LITERAL, text };
-    if (!text.len || text.at[0] != '{')
-        return is_literal(text);
+    if (!text.len || text.at[0] != '{') {
+        for (size_t i = 0; i < text.len; i++)
+            if (text.at[i] <= ' ' || text.at[i] > '~' || strchr("{}%?#", text.at[i]))
+                return false;
+        return true;
+    }
     if (text.at[text.len - 1] != '}')
         return false;
     segment->kind = VARIABLE;

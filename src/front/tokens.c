@@ -101,24 +101,21 @@ static bool is_visible(struct str s)
     return true;
 }
 
-/* A line in the wrong order has its token here: what is as long as one is not shown. */
-static bool role_wrong(const struct line *line, struct str word)
-{
-    char what[160];
-    bool shown = word.len < TOKENS_SECRET_MIN && is_visible(word);
-
-    snprintf(
-        what, sizeof(what), "%s" STR_FMT "%s is no role; there are ask, answer, approve and admin",
-        shown ? "\"" : "", STR_ARG(shown ? word : STR("a word after the name")), shown ? "\"" : "");
-    return line_wrong(line, what);
-}
-
 static bool read_roles(const struct line *line, struct str rest, role_set *roles)
 {
     for (struct str word = next_word(&rest); word.len; word = next_word(&rest)) {
         role_set role = role_named(word);
-        if (!role)
-            return role_wrong(line, word);
+        if (!role) {
+            /* A line in the wrong order has its token here: what is as long as one is not shown. */
+            char what[160];
+            bool shown = word.len < TOKENS_SECRET_MIN && is_visible(word);
+
+            snprintf(what, sizeof(what),
+                     "%s" STR_FMT "%s is no role; there are ask, answer, approve and admin",
+                     shown ? "\"" : "", STR_ARG(shown ? word : STR("a word after the name")),
+                     shown ? "\"" : "");
+            return line_wrong(line, what);
+        }
         *roles |= role;
     }
     if (!*roles)

@@ -13,27 +13,6 @@
 
 static void value(struct json_writer *w, const struct json *v, bool exact);
 
-static void array(struct json_writer *w, const struct json *v, bool exact)
-{
-    jw_array(w);
-    for (const struct json *item = v->first; item && !w->failed; item = item->next)
-        value(w, item, exact);
-    jw_end(w);
-}
-
-static void object(struct json_writer *w, const struct json *v, bool exact)
-{
-    const struct json **members = members_sorted(v);
-
-    jw_object(w);
-    for (uint32_t i = 0; i < v->count && !w->failed; i++) {
-        jw_key(w, members[i]->key);
-        value(w, members[i], exact);
-    }
-    jw_end(w);
-    mem_free(members);
-}
-
 static void number(struct json_writer *w, struct str written, bool exact)
 {
     struct number_text text;
@@ -43,16 +22,28 @@ static void number(struct json_writer *w, struct str written, bool exact)
 
 static void value(struct json_writer *w, const struct json *v, bool exact)
 {
-    if (json_is(v, JSON_OBJECT))
-        object(w, v, exact);
-    else if (json_is(v, JSON_ARRAY))
-        array(w, v, exact);
-    else if (json_is(v, JSON_NUMBER))
+    if (json_is(v, JSON_OBJECT)) {
+        const struct json **members = members_sorted(v);
+
+        jw_object(w);
+        for (uint32_t i = 0; i < v->count && !w->failed; i++) {
+            jw_key(w, members[i]->key);
+            value(w, members[i], exact);
+        }
+        jw_end(w);
+        mem_free(members);
+    } else if (json_is(v, JSON_ARRAY)) {
+        jw_array(w);
+        for (const struct json *item = v->first; item && !w->failed; item = item->next)
+            value(w, item, exact);
+        jw_end(w);
+    } else if (json_is(v, JSON_NUMBER)) {
         number(w, v->text, exact);
-    else if (json_is(v, JSON_STRING))
+    } else if (json_is(v, JSON_STRING)) {
         jw_str(w, v->text);
-    else
+    } else {
         jw_value(w, v);
+    }
 }
 
 static bool sorted(struct buf *out, const struct json *v, bool exact)

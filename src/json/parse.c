@@ -419,16 +419,6 @@ static inline void value_clear(struct json *v)
     v->next = NULL;
 }
 
-static inline void link_child(struct nest *nest, struct json *v)
-{
-    if (nest->left)
-        nest->left->next = v;
-    else
-        nest->open->first = v;
-    nest->left = v;
-    nest->count++;
-}
-
 /*
  * Until it is closed, `next` is the container around it and raw.len the line ends before it. What
  * is known of its children is stored in its own fields when it is closed, or while one of them is
@@ -565,7 +555,12 @@ static inline struct json *item_begin(struct parser *p, const char **at, struct 
         return NULL;
     }
     value_clear(v);
-    link_child(nest, v);
+    if (nest->left)
+        nest->left->next = v;
+    else
+        nest->open->first = v;
+    nest->left = v;
+    nest->count++;
     if (nest->bracket != '}')
         v->key = STR_NONE;
     else if (!(*at = read_key(p, *at, v)))
@@ -621,11 +616,6 @@ read_broken(struct parser *p, const char *at, struct json *root)
     return NULL;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static const char *read_root(struct parser *p, const char *at, struct json *root)
 {
     if (at == p->end)
@@ -633,7 +623,8 @@ static const char *read_root(struct parser *p, const char *at, struct json *root
     if (*at != '{' && *at != '[')
         return read_scalar(p, at, root);
     p->closed = p->end;
-    while (is_space(p->closed[-1]))
+    while (p->closed[-1] == ' ' || p->closed[-1] == '\t' || p->closed[-1] == '\n' ||
+           p->closed[-1] == '\r')
         p->closed--;
     if (p->closed[-1] == '}' || p->closed[-1] == ']')
         return read_container(p, at, root);

@@ -275,18 +275,6 @@ static struct str known_names(struct check *c, const struct object_rules *rules)
     return text;
 }
 
-static bool check_unknown(struct check *c, const struct object_rules *rules, const struct place *at)
-{
-    bool listed = !check_enough(c) && !rules->patterns_count;
-    struct str names = listed ? known_names(c, rules) : STR_NONE;
-
-    if (names.len)
-        return check_wrong(c, at, "is not one of the known properties, which are " STR_FMT,
-                           STR_ARG(names));
-    return check_wrong(c, at, "is not one of the known properties%s",
-                       rules->names_count || rules->patterns_count ? "" : ": there are none");
-}
-
 /* patternProperties and additionalProperties for one member. `known`: properties has it. */
 static bool check_rest(struct check *c, const struct object_rules *rules, const struct json *member,
                        const struct place *at, bool *known)
@@ -307,8 +295,16 @@ static bool check_rest(struct check *c, const struct object_rules *rules, const 
     if (*known || !rules->additional)
         return fits;
     *known = true;
-    if (rules->additional->sort == NODE_FALSE)
-        return check_unknown(c, rules, at);
+    if (rules->additional->sort == NODE_FALSE) {
+        bool listed = !check_enough(c) && !rules->patterns_count;
+        struct str names = listed ? known_names(c, rules) : STR_NONE;
+
+        if (names.len)
+            return check_wrong(c, at, "is not one of the known properties, which are " STR_FMT,
+                               STR_ARG(names));
+        return check_wrong(c, at, "is not one of the known properties%s",
+                           rules->names_count || rules->patterns_count ? "" : ": there are none");
+    }
     return check_node(c, rules->additional, member, at, NULL) && fits;
 }
 

@@ -298,18 +298,6 @@ static size_t braces_len(const struct translation *t)
     return peek(t, n) == '}' ? n + 1 : 0;
 }
 
-static bool translate_quantifier(struct translation *t, size_t len)
-{
-    if (!t->can_repeat || t->after_quantifier)
-        return refuse(t, "has nothing to repeat before a quantifier");
-    if (!copy(t, len))
-        return false;
-    if (peek(t, 0) == '?' && !copy(t, 1))
-        return false;
-    t->after_quantifier = true;
-    return true;
-}
-
 static bool translate_in_class(struct translation *t)
 {
     switch (peek(t, 0)) {
@@ -333,8 +321,16 @@ static bool translate_next(struct translation *t)
 
     if (t->in_class)
         return translate_in_class(t);
-    if (c == '*' || c == '+' || c == '?' || braces)
-        return translate_quantifier(t, braces ? braces : 1);
+    if (c == '*' || c == '+' || c == '?' || braces) {
+        if (!t->can_repeat || t->after_quantifier)
+            return refuse(t, "has nothing to repeat before a quantifier");
+        if (!copy(t, braces ? braces : 1))
+            return false;
+        if (peek(t, 0) == '?' && !copy(t, 1))
+            return false;
+        t->after_quantifier = true;
+        return true;
+    }
     t->after_quantifier = false;
     t->can_repeat = true;
     switch (c) {

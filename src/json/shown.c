@@ -218,19 +218,6 @@ static void show_rest(struct drawing *d, const struct json *from, bool object, b
 
 static void show_value(struct drawing *d, const struct json *v, size_t room, int depth);
 
-static void show_member(struct drawing *d, const struct json *member, bool object, size_t room,
-                        int depth)
-{
-    size_t from = d->out->len;
-
-    if (object) {
-        show_text(d, member->key, SHOWN_NAME_MAX, true);
-        buf_add(d->out, d->lines ? STR(": ") : STR(":"));
-    }
-    size_t name = d->out->len - from;
-    show_value(d, member, room > name + SHOWN_LEAST ? room - name : SHOWN_LEAST, depth);
-}
-
 static void show_children(struct drawing *d, const struct json *v, size_t room, int depth)
 {
     bool object = v->type == JSON_OBJECT;
@@ -255,7 +242,13 @@ static void show_children(struct drawing *d, const struct json *v, size_t room, 
         }
         bool whole = d->whole;
         d->whole = whole || needs[at] <= part;
-        show_member(d, child, object, part, depth + 1);
+        size_t from = d->out->len;
+        if (object) {
+            show_text(d, child->key, SHOWN_NAME_MAX, true);
+            buf_add(d->out, d->lines ? STR(": ") : STR(":"));
+        }
+        size_t name = d->out->len - from;
+        show_value(d, child, part > name + SHOWN_LEAST ? part - name : SHOWN_LEAST, depth + 1);
         d->whole = whole;
         at++;
     }

@@ -334,20 +334,6 @@ void json_set_new(struct arena *arena, struct json *object, struct str key, stru
         append(object, child);
 }
 
-/* Replaces `old`, whose left neighbour is `before` (NULL: it is the first), by the child. */
-static void replace(struct json *object, struct json *before, struct json *old, struct json *child)
-{
-    child->next = old->next;
-    if (before)
-        before->next = child;
-    else
-        object->first = child;
-    if (object->last == old)
-        object->last = child;
-    old->next = NULL;
-    object->raw = STR_NONE;
-}
-
 void json_set(struct arena *arena, struct json *object, struct str key, struct json *child)
 {
     struct json *old = NULL;
@@ -363,10 +349,19 @@ void json_set(struct arena *arena, struct json *object, struct str key, struct j
         }
     if (!key_copy(arena, child, key))
         return;
-    if (old)
-        replace(object, before, old, child);
-    else
+    if (old) {
+        child->next = old->next;
+        if (before)
+            before->next = child;
+        else
+            object->first = child;
+        if (object->last == old)
+            object->last = child;
+        old->next = NULL;
+        object->raw = STR_NONE;
+    } else {
         append(object, child);
+    }
 }
 
 static struct json *copy(struct arena *arena, const struct json *v, unsigned depth);

@@ -327,20 +327,6 @@ static void give(nod_test *test, const struct kit_question *question)
     (page ? ask_page_answer : ask_answer)(engine, id_str(&question->id), &answer, answered, test);
 }
 
-/* Questions that nobody answers are waited for, until their time is over. */
-static void let_expire(nod_test *test, const struct kit_question *question)
-{
-    struct ask *ask = engine_ask(test->server->engine, id_str(&question->id));
-    int64_t left = 0;
-
-    if (ask)
-        left = ask_record(ask)->expires_ms
-                   ? ask_record(ask)->expires_ms - clock_wall(&test->clock.clock)
-                   : ask_record(ask)->ttl_ms;
-    fake_clock_advance(&test->clock, left > 0 ? left + 1 : 1);
-    engine_tick(test->server->engine);
-}
-
 static void answer_all(nod_test *test)
 {
     const struct kit_question *expires = NULL;
@@ -358,8 +344,18 @@ static void answer_all(nod_test *test)
         gave = true;
         give(test, question);
     }
-    if (!gave && expires)
-        let_expire(test, expires);
+    if (!gave && expires) {
+        /* Questions that nobody answers are waited for, until their time is over. */
+        struct ask *ask = engine_ask(test->server->engine, id_str(&expires->id));
+        int64_t left = 0;
+
+        if (ask)
+            left = ask_record(ask)->expires_ms
+                       ? ask_record(ask)->expires_ms - clock_wall(&test->clock.clock)
+                       : ask_record(ask)->ttl_ms;
+        fake_clock_advance(&test->clock, left > 0 ? left + 1 : 1);
+        engine_tick(test->server->engine);
+    }
 }
 
 /* --- the whole --- */

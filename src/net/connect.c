@@ -163,20 +163,6 @@ static void begin_local(struct connecting *connecting)
     uv_pipe_connect(&connecting->request, (uv_pipe_t *)handle, connecting->host, on_connected);
 }
 
-static void begin_lookup(struct connecting *connecting)
-{
-    static const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-    char port[PORT_DIGITS_MAX];
-
-    snprintf(port, sizeof(port), "%d", connecting->port & 0xffff);
-    connecting->error = uv_getaddrinfo(loop_uv(connecting->loop), &connecting->lookup, on_found,
-                                       connecting->host, port, &hints);
-    if (connecting->error == 0)
-        connecting->away++;
-    else
-        fail(connecting);
-}
-
 static void begin(void *data)
 {
     struct connecting *connecting = data;
@@ -185,16 +171,26 @@ static void begin(void *data)
     bool begun = true;
 
     connecting->away--;
-    if (!connecting->done)
+    if (!connecting->done) {
         begun = true;
-    else if (connecting->local)
+    } else if (connecting->local) {
         begin_local(connecting);
-    else if (uv_ip4_addr(connecting->host, connecting->port, &v4) == 0)
+    } else if (uv_ip4_addr(connecting->host, connecting->port, &v4) == 0) {
         begun = try_address(connecting, (const struct sockaddr *)&v4);
-    else if (uv_ip6_addr(connecting->host, connecting->port, &v6) == 0)
+    } else if (uv_ip6_addr(connecting->host, connecting->port, &v6) == 0) {
         begun = try_address(connecting, (const struct sockaddr *)&v6);
-    else
-        begin_lookup(connecting);
+    } else {
+        static const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+        char port[PORT_DIGITS_MAX];
+
+        snprintf(port, sizeof(port), "%d", connecting->port & 0xffff);
+        connecting->error = uv_getaddrinfo(loop_uv(connecting->loop), &connecting->lookup, on_found,
+                                           connecting->host, port, &hints);
+        if (connecting->error == 0)
+            connecting->away++;
+        else
+            fail(connecting);
+    }
     if (!begun)
         fail(connecting);
     release(connecting);

@@ -184,11 +184,14 @@ static void transferred(struct fetch *fetch, CURLcode code)
 
 /* --- libcurl on the loop --- */
 
-static void reap(struct fetcher *fetcher)
+static void turn(struct fetcher *fetcher, curl_socket_t fd, int what)
 {
+    enum turn_work before = loop_spend(fetcher->loop, TURN_WEBHOOKS);
+    struct loop *loop = fetcher->loop;
+    int running, left;
     CURLMsg *message;
-    int left;
 
+    curl_multi_socket_action(fetcher->multi, fd, what, &running);
     while ((message = curl_multi_info_read(fetcher->multi, &left))) {
         void *fetch = NULL;
         if (message->msg != CURLMSG_DONE)
@@ -197,16 +200,6 @@ static void reap(struct fetcher *fetcher)
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&fetch);
         transferred(fetch, code);
     }
-}
-
-static void turn(struct fetcher *fetcher, curl_socket_t fd, int what)
-{
-    enum turn_work before = loop_spend(fetcher->loop, TURN_WEBHOOKS);
-    struct loop *loop = fetcher->loop;
-    int running;
-
-    curl_multi_socket_action(fetcher->multi, fd, what, &running);
-    reap(fetcher);
     loop_spend(loop, before);
 }
 

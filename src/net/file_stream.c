@@ -66,21 +66,16 @@ static void file_read(struct file_stream *file)
     }
 }
 
-static void file_free(struct file_stream *file)
-{
-    close(file->fd);
-    if (file->stream.events)
-        file->stream.events->on_closed(&file->stream);
-    mem_free(file);
-}
-
 static void file_turn(void *data)
 {
     struct file_stream *file = data;
 
     file->scheduled = false;
     if (file->closed) {
-        file_free(file);
+        close(file->fd);
+        if (file->stream.events)
+            file->stream.events->on_closed(&file->stream);
+        mem_free(file);
         return;
     }
     if (file->write_error && !file->broken)

@@ -609,19 +609,6 @@ static enum http1_event take_data(struct http1 *p, struct str *in, struct str *b
     return HTTP1_BODY;
 }
 
-static enum http1_event judge(struct http1 *p)
-{
-    if (!http1_judge(p))
-        return HTTP1_REFUSED;
-    if (p->chunked) {
-        chunk_begin(p);
-    } else {
-        p->body_left = p->content_length;
-        enter(p, p->body_left ? S_DATA : S_END);
-    }
-    return HTTP1_HEAD;
-}
-
 enum http1_event http1_next(struct http1 *p, struct str *in, struct str *body)
 {
     for (;;) {
@@ -631,7 +618,15 @@ enum http1_event http1_next(struct http1 *p, struct str *in, struct str *body)
         case S_END:
             return HTTP1_END;
         case S_JUDGE:
-            return judge(p);
+            if (!http1_judge(p))
+                return HTTP1_REFUSED;
+            if (p->chunked) {
+                chunk_begin(p);
+            } else {
+                p->body_left = p->content_length;
+                enter(p, p->body_left ? S_DATA : S_END);
+            }
+            return HTTP1_HEAD;
         case S_DATA:
             return in->len ? take_data(p, in, body) : HTTP1_MORE;
         default:

@@ -14,11 +14,6 @@ static struct str span(const struct http1 *p, uint32_t at, uint32_t end)
     return str_n(p->head.at + at, end - at);
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 /* Turns offsets into slices, in place: the head does not move any more. */
 static void field_resolve(const char *head, union http1_field *field)
 {
@@ -28,7 +23,7 @@ static void field_resolve(const char *head, union http1_field *field)
     uint32_t value_end = field->span.value_end;
 
     /* The state machine has left out blanks before the value. */
-    while (value_end > value_at && is_blank(head[value_end - 1]))
+    while (value_end > value_at && (head[value_end - 1] == ' ' || head[value_end - 1] == '\t'))
         value_end--;
     field->header.name.at = head + name_at;
     field->header.name.len = name_end - name_at;

@@ -280,15 +280,6 @@ static void on_deadline(void *data)
 
 /* --- going away --- */
 
-static void conn_free(struct http_conn *conn)
-{
-    if (conn->resuming) {
-        conn->released = true;
-        return;
-    }
-    mem_free(conn);
-}
-
 void conn_arrived(struct http_arrival **arrivals, bool did)
 {
     struct http_arrival *arrival;
@@ -382,14 +373,6 @@ static bool memory_allows(struct http_conn *conn, size_t more)
     return !status;
 }
 
-/* An interim answer, so that a client that waits for permission sends its body. */
-static void say_continue(struct http_conn *conn)
-{
-    struct str go_on = STR("HTTP/1.1 100 Continue\r\n\r\n");
-
-    conn_write(conn, &go_on, 1);
-}
-
 /*
  * The ruling is the answer. A short body that follows is read and dropped, so that the connection
  * can go on with the next request. Otherwise it ends here.
@@ -460,8 +443,12 @@ static bool head_arrived(struct http_conn *conn, size_t input_left)
     if (!head_ruled(conn))
         return false;
     if (parser->expect_continue && !incoming->answered && !input_left &&
-        (parser->content_length || parser->chunked))
-        say_continue(conn);
+        (parser->content_length || parser->chunked)) {
+        /* An interim answer, so that a client that waits for permission sends its body. */
+        struct str go_on = STR("HTTP/1.1 100 Continue\r\n\r\n");
+
+        conn_write(conn, &go_on, 1);
+    }
     return true;
 }
 
@@ -519,14 +506,6 @@ static void request_arrived(struct http_conn *conn)
     request_hand(conn);
 }
 
-/* The request was answered when its head was there. */
-static void request_dropped(struct http_conn *conn)
-{
-    incoming_free(conn->server, conn->incoming);
-    conn->incoming = NULL;
-    conn->wait = HTTP_WAIT_NONE;
-}
-
 /* Feeds until the bytes are used up, or until one request has been handed over. */
 static void conn_parse(struct http_conn *conn, struct str *in)
 {
@@ -546,10 +525,14 @@ static void conn_parse(struct http_conn *conn, struct str *in)
                 return;
             break;
         case HTTP1_END:
-            if (conn->incoming->answered)
-                request_dropped(conn);
-            else
+            if (conn->incoming->answered) {
+                /* The request was answered when its head was there. */
+                incoming_free(conn->server, conn->incoming);
+                conn->incoming = NULL;
+                conn->wait = HTTP_WAIT_NONE;
+            } else {
                 request_arrived(conn);
+            }
             return;
         case HTTP1_REFUSED:
             refuse_parsed(conn, parser);
@@ -743,20 +726,14 @@ static void on_closed(struct stream *stream)
     conn->closed = true;
     conn_arrived(&conn->arrivals, false);
     server_forget(server, conn);
-    conn_free(conn);
+    if (conn->resuming) {
+        conn->released = true;
+        return;
+    }
+    mem_free(conn);
 }
 
 static const struct stream_events conn_events = { on_read, on_end, on_drain, on_closed };
-
-/* The time that a stranger has for its first head begins here. */
-static void conn_await_first(struct http_conn *conn)
-{
-    int ms = conn->server->opts.limits.stranger_ms;
-
-    if (conn->stranger && ms)
-        conn_wait(conn, HTTP_WAIT_FIRST, ms);
-    conn_settle(conn);
-}
 
 void conn_create(struct http_server *server, struct stream *stream, const struct peer *peer)
 {
@@ -779,10 +756,16 @@ void conn_create(struct http_server *server, struct stream *stream, const struct
         return;
     }
     stream_read_start(stream);
-    if (!has_place)
+    if (!has_place) {
         conn_refuse(conn, 503, "too many connections; try again later");
-    else if (server->draining)
+    } else if (server->draining) {
         conn_end(conn);
-    else
-        conn_await_first(conn);
+    } else {
+        /* The time that a stranger has for its first head begins here. */
+        int ms = conn->server->opts.limits.stranger_ms;
+
+        if (conn->stranger && ms)
+            conn_wait(conn, HTTP_WAIT_FIRST, ms);
+        conn_settle(conn);
+    }
 }

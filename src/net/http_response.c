@@ -34,12 +34,6 @@ static bool all_are(struct str s, uint8_t kind)
     return all & kind;
 }
 
-static bool header_safe(const struct http_header *header)
-{
-    return header->name.len > 0 && all_are(header->name, HTTP1_TOKEN) &&
-           all_are(header->value, HTTP1_VALUE);
-}
-
 static void head_add(struct buf *head, struct str name, struct str value)
 {
     size_t len = name.len + value.len + 4;
@@ -69,24 +63,6 @@ static bool head_fits(const struct buf *head, const struct http_header *header)
     return header->name.len < room && header->value.len < room - header->name.len;
 }
 
-static void head_status(struct buf *head, int status)
-{
-    const char digits[] = { (char)('0' + status / 100), (char)('0' + status / 10 % 10),
-                            (char)('0' + status % 10), ' ' };
-
-    buf_add(head, STR("HTTP/1.1 "));
-    buf_add(head, str_n(digits, sizeof(digits)));
-    buf_add(head, str_of(http1_reason(status)));
-    buf_add(head, STR("\r\n"));
-}
-
-/* Most responses of a second begin in the same way, and the lines are constants: reuse them. */
-static bool head_is_begun(const struct http_server *server, int status, struct str lines)
-{
-    return status == 200 && server->head_prefix_at == server->prefix_at &&
-           server->head_lines.at == lines.at && server->head_lines.len == lines.len;
-}
-
 /* Status line, Date, and lines that are known to be valid. Others and the framing follow. */
 static struct buf *head_begin(struct http_server *server, int status, struct str lines)
 {
@@ -94,12 +70,20 @@ static struct buf *head_begin(struct http_server *server, int status, struct str
     struct str prefix = server_prefix(server);
 
     buf_clear(head);
-    if (head_is_begun(server, status, lines)) {
+    /* Most responses of a second begin in the same way, and the lines are constants: reuse them. */
+    if (status == 200 && server->head_prefix_at == server->prefix_at &&
+        server->head_lines.at == lines.at && server->head_lines.len == lines.len) {
         head->len = prefix.len + lines.len;
         return head;
     }
     if (status != 200) {
-        head_status(head, status);
+        const char digits[] = { (char)('0' + status / 100), (char)('0' + status / 10 % 10),
+                                (char)('0' + status % 10), ' ' };
+
+        buf_add(head, STR("HTTP/1.1 "));
+        buf_add(head, str_n(digits, sizeof(digits)));
+        buf_add(head, str_of(http1_reason(status)));
+        buf_add(head, STR("\r\n"));
         prefix = str_skip(prefix, HTTP_STATUS_LEN);
     }
     buf_add(head, prefix);
@@ -113,7 +97,8 @@ static struct buf *head_begin(struct http_server *server, int status, struct str
 static void head_headers(struct buf *head, const struct http_header *headers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (header_safe(&headers[i]) && head_fits(head, &headers[i]))
+        if (headers[i].name.len > 0 && all_are(headers[i].name, HTTP1_TOKEN) &&
+            all_are(headers[i].value, HTTP1_VALUE) && head_fits(head, &headers[i]))
             head_add(head, headers[i].name, headers[i].value);
         else
             LOG_ERROR("a response header was left out: too long, or bytes that no header may hold",

@@ -21,11 +21,6 @@
 
 #include "base/mem.h"
 
-static size_t limit_or(size_t limit, size_t whole)
-{
-    return limit ? limit : whole;
-}
-
 void share_known(struct http_conn *conn)
 {
     struct http_server *server = conn->server;
@@ -60,7 +55,8 @@ void share_stranger(struct http_conn *conn)
     struct http_server *server = conn->server;
     const struct http_limits *limits = &server->opts.limits;
 
-    if (server->stranger_count >= limit_or(limits->strangers_max, limits->connections_max) &&
+    if (server->stranger_count >=
+            (limits->strangers_max ? limits->strangers_max : limits->connections_max) &&
         server->stranger_count)
         stranger_close(oldest_stranger(server));
     conn->stranger = true;

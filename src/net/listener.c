@@ -63,14 +63,6 @@ static void pause_over(void *data)
     uv_poll_start(&socket->poll, UV_READABLE, on_connections);
 }
 
-static void pause_begin(struct listener_socket *socket, int error)
-{
-    LOG_WARN("a connection could not be accepted; trying again soon",
-             LOG_CSTR("error", uv_strerror(uv_translate_sys_error(error))));
-    uv_poll_stop(&socket->poll);
-    timer_set(socket->listener->loop, &socket->pause, LISTENER_PAUSE_MS, pause_over, socket);
-}
-
 /* Is it a lack of descriptors or memory, and not about one connection? */
 static bool is_want_of_room(int error)
 {
@@ -88,7 +80,11 @@ static void accept_some(struct listener_socket *socket)
         if (fd < 0 && errno == EAGAIN)
             return;
         if (fd < 0 && is_want_of_room(errno)) {
-            pause_begin(socket, errno);
+            LOG_WARN("a connection could not be accepted; trying again soon",
+                     LOG_CSTR("error", uv_strerror(uv_translate_sys_error(errno))));
+            uv_poll_stop(&socket->poll);
+            timer_set(socket->listener->loop, &socket->pause, LISTENER_PAUSE_MS, pause_over,
+                      socket);
             return;
         }
         struct peer peer;

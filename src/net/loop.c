@@ -220,19 +220,6 @@ static void clock_arm(struct loop *loop)
     uv_unref((uv_handle_t *)&loop->clock);
 }
 
-/* Before I/O: is a timer due? */
-static void timers_look(struct loop *loop)
-{
-    const struct heap_node *first = heap_first(&loop->timers);
-
-    if (first && first->at <= loop_now(loop)) {
-        loop->due = loop_now(loop);
-        stir(loop);
-    } else {
-        clock_arm(loop);
-    }
-}
-
 /* After I/O: only what was due before it, because a wait that was interrupted has read nothing. */
 static void timers_fire(struct loop *loop)
 {
@@ -265,7 +252,14 @@ static void on_before_io(uv_prepare_t *handle)
     if (loop->before_wait.fn)
         loop->before_wait.fn(loop->before_wait.data);
     run_lasts(loop);
-    timers_look(loop);
+    /* Before I/O: is a timer due? */
+    const struct heap_node *first = heap_first(&loop->timers);
+    if (first && first->at <= loop_now(loop)) {
+        loop->due = loop_now(loop);
+        stir(loop);
+    } else {
+        clock_arm(loop);
+    }
     log_flush();
     rest(loop); /* it may sleep now, unless something new has come */
     turn_ended(&loop->turns);
@@ -409,17 +403,6 @@ bool loop_signal(struct loop *loop, int signo, void (*fn)(void *data), void *dat
     return uv_signal_start(&slot->handle, on_signal, signo) == 0;
 }
 
-/* Writing to a peer that is gone is an error of that stream, not the end of the process. */
-static void ignore_sigpipe(void)
-{
-    struct sigaction now;
-
-    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
-        now.sa_handler = SIG_IGN;
-        sigaction(SIGPIPE, &now, NULL);
-    }
-}
-
 static void must(int error, const char *what)
 {
     if (error == 0)
@@ -433,7 +416,12 @@ struct loop *loop_create(void)
 {
     struct loop *loop = MEM_NEW(struct loop);
 
-    ignore_sigpipe();
+    /* Writing to a peer that is gone is an error of that stream, not the end of the process. */
+    struct sigaction now;
+    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+        now.sa_handler = SIG_IGN;
+        sigaction(SIGPIPE, &now, NULL);
+    }
     must(uv_loop_init(&loop->uv), "loop");
     must(uv_mutex_init(&loop->lock), "lock");
     must(uv_async_init(&loop->uv, &loop->wake, on_wake), "wake");
@@ -464,19 +452,6 @@ static void report_open(uv_handle_t *handle, void *data)
               LOG_INT("closing", uv_is_closing(handle)));
 }
 
-static void close_own_handles(struct loop *loop)
-{
-    uv_handle_t *own[] = {
-        (uv_handle_t *)&loop->clock,     (uv_handle_t *)&loop->turn,     (uv_handle_t *)&loop->wake,
-        (uv_handle_t *)&loop->before_io, (uv_handle_t *)&loop->after_io, (uv_handle_t *)&loop->busy,
-    };
-
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        uv_close(own[i], NULL);
-    for (size_t i = 0; i < loop->signal_count; i++)
-        uv_close((uv_handle_t *)&loop->signals[i].handle, NULL);
-}
-
 void loop_destroy(struct loop *loop)
 {
     if (!loop)
@@ -492,7 +467,15 @@ void loop_destroy(struct loop *loop)
     for (int64_t until = loop_now(loop) + LOOP_LOOKUP_MS;
          loop->uv.active_reqs.count && loop_now(loop) < until;)
         loop_turn(loop, LOOP_LOOKUP_TURN_MS);
-    close_own_handles(loop);
+    uv_handle_t *own[] = {
+        (uv_handle_t *)&loop->clock,     (uv_handle_t *)&loop->turn,     (uv_handle_t *)&loop->wake,
+        (uv_handle_t *)&loop->before_io, (uv_handle_t *)&loop->after_io, (uv_handle_t *)&loop->busy,
+    };
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        uv_close(own[i], NULL);
+    for (size_t i = 0; i < loop->signal_count; i++)
+        uv_close((uv_handle_t *)&loop->signals[i].handle, NULL);
     uv_run(&loop->uv, UV_RUN_NOWAIT);
     if (uv_loop_close(&loop->uv) != 0) {
         uv_walk(&loop->uv, report_open, NULL);

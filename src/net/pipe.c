@@ -43,15 +43,6 @@ struct pipe_lines {
     void *done_data;
 };
 
-static void end_once(struct pipe_lines *pipe)
-{
-    if (pipe->ended || pipe->closing)
-        return;
-    pipe->ended = true;
-    if (pipe->opts.on_end)
-        pipe->opts.on_end(pipe->opts.data);
-}
-
 static void hand_up(struct pipe_lines *pipe, struct str line)
 {
     if (line.len && line.at[line.len - 1] == '\r')
@@ -132,7 +123,11 @@ static void on_end(struct stream *stream, int error)
     }
     if (error == 0 && pipe->partial.len)
         finish_line(pipe, STR_NONE);
-    end_once(pipe);
+    if (pipe->ended || pipe->closing)
+        return;
+    pipe->ended = true;
+    if (pipe->opts.on_end)
+        pipe->opts.on_end(pipe->opts.data);
 }
 
 static void on_drain(struct stream *stream)

@@ -73,15 +73,6 @@ static enum turn_work turn_mostly(const struct turns *turns)
     return most;
 }
 
-static void turn_count(struct turns *turns, int64_t cpu_ns)
-{
-    struct turn_figures *figures = &turns->figures[turn_mostly(turns)];
-
-    if (cpu_ns > figures->longest_ns)
-        figures->longest_ns = cpu_ns;
-    figures->too_long += cpu_ns > (int64_t)TURN_MOST_MS * TURN_NS_OF_MS;
-}
-
 void turn_ended(struct turns *turns)
 {
     int64_t now = clock_look_ns(), took = now - turns->ended_ns;
@@ -89,8 +80,13 @@ void turn_ended(struct turns *turns)
     turns->spent_ns[turns->work] += now - turns->since_ns;
     turns->unread_ns += took;
     if (turns->unread_ns > TURN_UNREAD_NS) {
+        struct turn_figures *figures = &turns->figures[turn_mostly(turns)];
         int64_t cpu = turn_cpu_ns(), used = cpu - turns->cpu_ns;
-        turn_count(turns, used < took ? used : took);
+
+        used = used < took ? used : took;
+        if (used > figures->longest_ns)
+            figures->longest_ns = used;
+        figures->too_long += used > (int64_t)TURN_MOST_MS * TURN_NS_OF_MS;
         turns->cpu_ns = cpu;
         turns->unread_ns = 0;
     }

@@ -174,21 +174,6 @@ static struct str *texts_of(struct oauth_service_spec *spec, size_t which)
     return which < sizeof(all) / sizeof(all[0]) ? all[which] : NULL;
 }
 
-static void copy_spec(struct oauth_service *service, const struct oauth_service_spec *given)
-{
-    struct str *text;
-    char *at;
-
-    service->spec = *given;
-    if (!given->title.len)
-        service->spec.title = given->name;
-    for (size_t i = 0; (text = texts_of(&service->spec, i)); i++)
-        service->text_size += text->len + 1;
-    at = service->text = mem_alloc(service->text_size);
-    for (size_t i = 0; (text = texts_of(&service->spec, i)); i++)
-        *text = str_place(&at, *text);
-}
-
 static bool allow_all(struct reach *reach, struct str targets, const char **why)
 {
     struct str word;
@@ -244,7 +229,16 @@ bool oauth_service_open(struct oauth_service *service, const struct oauth_servic
         &(struct fetcher_opts){ .reach = &service->reach, .forgets = true, .ca_file = ca_file });
     if (!service->fetcher)
         return false;
-    copy_spec(service, spec);
+    struct str *text;
+    char *at;
+    service->spec = *spec;
+    if (!spec->title.len)
+        service->spec.title = spec->name;
+    for (size_t i = 0; (text = texts_of(&service->spec, i)); i++)
+        service->text_size += text->len + 1;
+    at = service->text = mem_alloc(service->text_size);
+    for (size_t i = 0; (text = texts_of(&service->spec, i)); i++)
+        *text = str_place(&at, *text);
     list_init(&service->waits);
     service->discovers = !spec->token_endpoint.len;
     if (!service->discovers) {

@@ -26,17 +26,6 @@ nod_status call_need(nod_call *call, const struct need_spec *spec, struct str *v
 
 /* --- secrets --- */
 
-static nod_status not_given(nod_call *call, struct str name, const struct entry *entry)
-{
-    bool declined = entry->state == ASK_DECLINED;
-
-    return run_fail(call->run, NOD_E_REFUSED, declined ? "SECRET_DECLINED" : "SECRET_CANCELLED",
-                    arena_fmt(&call->run->arena, "The secret '" STR_FMT "' was not given: %s",
-                              STR_ARG(name),
-                              declined ? "whoever was asked declined"
-                                       : "the question was dismissed without an answer"));
-}
-
 /* The key of the n-th time that it is asked for. */
 static struct str asked_key(nod_call *call, struct str name, int n)
 {
@@ -79,8 +68,16 @@ static nod_status ask_for(nod_call *call, const struct nod_secret_opts *opts, st
         call->stopped |= status == NOD_PENDING;
         if (status != NOD_OK)
             return status;
-        if (entry->state != ASK_ACCEPTED)
-            return not_given(call, name, entry);
+        if (entry->state != ASK_ACCEPTED) {
+            bool declined = entry->state == ASK_DECLINED;
+
+            return run_fail(call->run, NOD_E_REFUSED,
+                            declined ? "SECRET_DECLINED" : "SECRET_CANCELLED",
+                            arena_fmt(&call->run->arena,
+                                      "The secret '" STR_FMT "' was not given: %s", STR_ARG(name),
+                                      declined ? "whoever was asked declined"
+                                               : "the question was dismissed without an answer"));
+        }
         spec.key = asked_key(call, name, i);
     }
     return run_fail(run, NOD_E_LIMIT, NULL,

@@ -242,8 +242,15 @@ size_t workers_threads(const struct workers *workers)
     return read_count(workers, &workers->alive);
 }
 
-static void stop(struct workers *w)
+static void set_true(void *data)
 {
+    *(bool *)data = true;
+}
+
+bool workers_destroy(struct workers *w, int wait_ms)
+{
+    if (!w)
+        return true;
     pthread_mutex_lock(&w->lock);
     w->stopping = true;
     LIST_EACH (at, &w->queue) {
@@ -255,28 +262,6 @@ static void stop(struct workers *w)
     w->queued = 0;
     pthread_cond_broadcast(&w->work_there);
     pthread_mutex_unlock(&w->lock);
-}
-
-static void set_true(void *data)
-{
-    *(bool *)data = true;
-}
-
-/* Posts come in order: when this one has come, so have all that the threads made. */
-static void deliver_posts(struct loop *loop)
-{
-    bool delivered = false;
-
-    loop_post(loop, set_true, &delivered);
-    while (!delivered)
-        loop_turn(loop, WORKERS_TURN_MS);
-}
-
-bool workers_destroy(struct workers *w, int wait_ms)
-{
-    if (!w)
-        return true;
-    stop(w);
     int64_t until = clock_mono(clock_system()) + wait_ms;
     while (workers_threads(w) && clock_mono(clock_system()) < until)
         loop_turn(w->loop, WORKERS_TURN_MS);
@@ -286,7 +271,11 @@ bool workers_destroy(struct workers *w, int wait_ms)
     w->abandoned = left > 0;
     pthread_mutex_unlock(&w->lock);
     reap(w);
-    deliver_posts(w->loop);
+    /* Posts come in order: when this one has come, so have all that the threads made. */
+    bool delivered = false;
+    loop_post(w->loop, set_true, &delivered);
+    while (!delivered)
+        loop_turn(w->loop, WORKERS_TURN_MS);
     if (left) {
         LOG_WARN("handlers still run at the end; they are left behind", LOG_INT("threads", left));
         return false;

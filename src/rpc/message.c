@@ -39,12 +39,6 @@ static bool is_plain_string(struct str id)
     return utf8_plain(id.at + 1, end) == end;
 }
 
-/* The same for a parsed string: every escape is longer than what it stands for. */
-static bool came_without_escapes(const struct json *string)
-{
-    return string->raw.len == string->text.len + 2 && string->raw.len <= RPC_ID_MAX;
-}
-
 struct str rpc_id_json(struct arena *arena, struct str text)
 {
     struct buf quoted;
@@ -66,7 +60,10 @@ struct str rpc_id_of(struct arena *arena, const struct json *value)
         return is_integer(value->text) ? value->text : STR_NONE;
     if (!json_is(value, JSON_STRING))
         return STR_NONE;
-    return came_without_escapes(value) ? value->raw : rpc_id_json(arena, value->text);
+    /* The same for a parsed string: every escape is longer than what it stands for. */
+    return (value->raw.len == value->text.len + 2 && value->raw.len <= RPC_ID_MAX)
+               ? value->raw
+               : rpc_id_json(arena, value->text);
 }
 
 struct str rpc_id_text(struct arena *arena, struct str id)

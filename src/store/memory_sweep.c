@@ -25,27 +25,23 @@ static void spent_drop(struct memory_store *memory, struct spent *spent)
     mem_free(spent);
 }
 
-/* The record is dropped before its time: a few bytes remember that the call has ended. They count
- * against its principal. */
-static void spent_add(struct memory_store *memory, const struct stored_call *call)
-{
-    struct spent *spent = MEM_NEW(struct spent);
-
-    spent->id = call->id;
-    spent->state = call->state;
-    spent->opened_ms = call->opened_ms;
-    spent->tally = call->tally;
-    spent->tally->holders++;
-    memory_count(memory, spent->tally, MEMORY_MARK_BYTES);
-    idmap_add(&memory->spent, spent);
-    heap_set(&memory->spent_due, &spent->due, call->keep_until);
-    memory_note_due(memory, call->keep_until);
-}
-
 void memory_ended_drop(struct memory_store *memory, struct stored_call *call)
 {
-    if (call->keep_until > memory_now(memory))
-        spent_add(memory, call);
+    if (call->keep_until > memory_now(memory)) {
+        /* The record is dropped before its time: a few bytes remember that the call has ended. They
+         * count against its principal. */
+        struct spent *spent = MEM_NEW(struct spent);
+
+        spent->id = call->id;
+        spent->state = call->state;
+        spent->opened_ms = call->opened_ms;
+        spent->tally = call->tally;
+        spent->tally->holders++;
+        memory_count(memory, spent->tally, MEMORY_MARK_BYTES);
+        idmap_add(&memory->spent, spent);
+        heap_set(&memory->spent_due, &spent->due, call->keep_until);
+        memory_note_due(memory, call->keep_until);
+    }
     memory_call_drop(memory, call);
 }
 

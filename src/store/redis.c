@@ -233,27 +233,23 @@ static void sweep_runs(struct redis_op *op, struct sweeping *sweeping,
     }
 }
 
-static void sweep_orphans(struct redis_op *op, const struct sweeping *sweeping)
-{
-    redis_op_more(op);
-    for (size_t i = 0; i < sweeping->count; i++) {
-        const struct str *run = &sweeping->runs[3 * i];
-        struct str keys[] = { redis_shard_key(op, sweeping->shard, "c:", run[0]),
-                              redis_shard_key(op, sweeping->shard, "r", STR_NONE) };
-        struct str words[] = { run[0], run[1], run[2], sweeping->gone[i] ? STR("1") : STR("0"),
-                               redis_used(op) };
-        redis_op_script(op, SCRIPT_ORPHAN, keys, 2, words, 5);
-    }
-}
-
 static void sweep_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
     struct sweeping *sweeping = (struct sweeping *)(uintptr_t)op->with;
 
     if (op->phase == SWEEP_ALIVE) {
         sweeping->gone[at] = redis_number(value) == 0;
-        if (at + 1 == op->expected)
-            sweep_orphans(op, sweeping);
+        if (at + 1 == op->expected) {
+            redis_op_more(op);
+            for (size_t i = 0; i < sweeping->count; i++) {
+                const struct str *run = &sweeping->runs[3 * i];
+                struct str keys[] = { redis_shard_key(op, sweeping->shard, "c:", run[0]),
+                                      redis_shard_key(op, sweeping->shard, "r", STR_NONE) };
+                struct str words[] = { run[0], run[1], run[2],
+                                       sweeping->gone[i] ? STR("1") : STR("0"), redis_used(op) };
+                redis_op_script(op, SCRIPT_ORPHAN, keys, 2, words, 5);
+            }
+        }
     } else if (op->phase == SWEEP_ORPHANS || !redis_op_said(op, value)) {
         return;
     } else if (op->phase == SWEEP_USED) {

@@ -98,18 +98,6 @@ static void pause_over(void *data)
     link_begin(data);
 }
 
-static void pause_begin(struct redis_link *link)
-{
-    uint32_t chance;
-
-    random_bytes(&chance, sizeof(chance));
-    link->pause_ms = link->pause_ms ? link->pause_ms * 2 : REDIS_BACKOFF_MIN_MS;
-    if (link->pause_ms > REDIS_BACKOFF_MOST_MS)
-        link->pause_ms = REDIS_BACKOFF_MOST_MS;
-    int64_t wait = link->pause_ms / 2 + chance % (link->pause_ms / 2 + 1);
-    timer_set(link->loop, &link->timer, wait, pause_over, link);
-}
-
 void redis_link_fail(struct redis_link *link, const char *why)
 {
     bool was_ready = link->ready;
@@ -121,7 +109,13 @@ void redis_link_fail(struct redis_link *link, const char *why)
     link->ready = false;
     link->settled = true;
     drop_stream(link);
-    pause_begin(link);
+    uint32_t chance;
+    random_bytes(&chance, sizeof(chance));
+    link->pause_ms = link->pause_ms ? link->pause_ms * 2 : REDIS_BACKOFF_MIN_MS;
+    if (link->pause_ms > REDIS_BACKOFF_MOST_MS)
+        link->pause_ms = REDIS_BACKOFF_MOST_MS;
+    int64_t wait = link->pause_ms / 2 + chance % (link->pause_ms / 2 + 1);
+    timer_set(link->loop, &link->timer, wait, pause_over, link);
     if (was_ready && link->events->down) {
         link->busy++;
         link->events->down(link, link->why);

@@ -56,11 +56,6 @@ struct page {
     bool more;
 };
 
-static struct page *page_of(const struct redis_op *op)
-{
-    return (struct page *)(uintptr_t)op->with;
-}
-
 static int name_order(const struct named *a, const struct named *b)
 {
     size_t both = a->name.len < b->name.len ? a->name.len : b->name.len;
@@ -147,7 +142,7 @@ static void page_named(struct redis_op *op, struct page *page)
 
 static void page_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
-    struct page *page = page_of(op);
+    struct page *page = (struct page *)(uintptr_t)op->with;
     bool last = at + 1 == op->expected;
 
     if (op->phase == 0) {

@@ -173,27 +173,6 @@ static struct node *not_asked(struct node *from)
     return from;
 }
 
-static void nodes_say(struct redis_op *op, struct living *living)
-{
-    redis_op_more(op);
-    op->phase = LIVE_NODES;
-    living->asking = not_asked(living->nodes);
-    for (struct node *at = living->asking; at; at = not_asked(at->next))
-        redis_op_say(op, (struct str[]){ STR("EXISTS"), redis_key(op, at->name, "n:", at->name) },
-                     2);
-}
-
-/* Forgets calls whose nodes are alive. */
-static void pass_by(struct living *living)
-{
-    size_t left = 0;
-
-    for (size_t i = 0; i < living->count; i++)
-        if (!living->calls[i].with || !living->calls[i].with->alive)
-            living->calls[left++] = living->calls[i];
-    living->count = left;
-}
-
 /* --- records --- */
 
 static void calls_say(struct redis_op *op, struct living *living)
@@ -254,7 +233,12 @@ static void step_done(struct redis_op *op, struct living *living)
 {
     living->learning = false;
     if (not_asked(living->nodes)) {
-        nodes_say(op, living);
+        redis_op_more(op);
+        op->phase = LIVE_NODES;
+        living->asking = not_asked(living->nodes);
+        for (struct node *at = living->asking; at; at = not_asked(at->next))
+            redis_op_say(
+                op, (struct str[]){ STR("EXISTS"), redis_key(op, at->name, "n:", at->name) }, 2);
     } else if (!live_all_named(living)) {
         redis_op_more(op);
         op->phase = LIVE_NAMES;
@@ -282,7 +266,12 @@ static void live_reply(struct redis_op *op, size_t at, const struct redis_value 
         living->asking = not_asked(living->asking->next);
         if (!last)
             return;
-        pass_by(living);
+        /* Forgets calls whose nodes are alive. */
+        size_t left = 0;
+        for (size_t i = 0; i < living->count; i++)
+            if (!living->calls[i].with || !living->calls[i].with->alive)
+                living->calls[left++] = living->calls[i];
+        living->count = left;
         step_done(op, living);
     } else {
         size_t before = op->arena.used;

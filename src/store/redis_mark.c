@@ -269,23 +269,19 @@ static void foreign_looked(void *data, nod_status status, const struct store_rep
     store->foreign_told = false;
 }
 
-static void mark_heard(struct redis_store *store, struct str mark)
-{
-    bool fits = mark_opens(store->codec.ring, mark, store->mark_why);
-
-    if (!fits && !store->misfit)
-        LOG_ERROR("the store was sealed with a secret that this server does not have: it is not "
-                  "ready",
-                  LOG_CSTR("store", "redis"), LOG_CSTR("why", store->mark_why));
-    store->misfit = !fits;
-}
-
 static void seen_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
     if (at + 1 < op->expected)
         return;
     if (value->type == REDIS_IS_TEXT) {
-        mark_heard(op->store, value->text);
+        bool fits = mark_opens(op->store->codec.ring, value->text, op->store->mark_why);
+
+        if (!fits && !op->store->misfit)
+            LOG_ERROR(
+                "the store was sealed with a secret that this server does not have: it is not "
+                "ready",
+                LOG_CSTR("store", "redis"), LOG_CSTR("why", op->store->mark_why));
+        op->store->misfit = !fits;
     } else if (op->phase == 0 && op->store->codec.ring) {
         redis_op_more(op);
         mark_say(op, "NX");

@@ -450,8 +450,16 @@ static void say_again(struct redis_op *op)
     redis_op_send(op);
 }
 
-static void heard(struct redis_op *op, const struct redis_value *value)
+static void ops_value(struct redis_link *link, const struct redis_value *value)
 {
+    struct redis_store *store = link->owner;
+    struct list *first = list_first(&store->sent[link->lane]);
+
+    if (!first) {
+        redis_link_fail(link, "it sends replies that nobody asked for");
+        return;
+    }
+    struct redis_op *op = LIST_OF(first, struct redis_op, link);
     size_t at = op->got++;
 
     if (redis_error_is(value, "NOSCRIPT") && op->tries == 0)
@@ -463,19 +471,6 @@ static void heard(struct redis_op *op, const struct redis_value *value)
         op->verb->reply(op, at, value);
         op->reply.lacks |= op->store->codec.lacked;
     }
-}
-
-static void ops_value(struct redis_link *link, const struct redis_value *value)
-{
-    struct redis_store *store = link->owner;
-    struct list *first = list_first(&store->sent[link->lane]);
-
-    if (!first) {
-        redis_link_fail(link, "it sends replies that nobody asked for");
-        return;
-    }
-    struct redis_op *op = LIST_OF(first, struct redis_op, link);
-    heard(op, value);
     if (op->got < op->expected && !op->more)
         return;
     list_remove(&op->link);

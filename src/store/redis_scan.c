@@ -285,18 +285,6 @@ static bool due_fits(const struct redis_op *op, const struct ask_record *ask)
 
 enum { DUE_NAMES, DUE_ASKS };
 
-/* What was named could not be read, or has changed: reads the next. */
-static void due_more(struct redis_op *op, struct scanning *scanning)
-{
-    redis_op_more(op);
-    op->phase = DUE_NAMES;
-    scanning->page++;
-    scanning->full_page = false;
-    scanning->first = NULL;
-    scanning->end = &scanning->first;
-    due_say(op, scanning);
-}
-
 static void due_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
     struct scanning *scanning = (struct scanning *)(uintptr_t)op->with;
@@ -307,8 +295,16 @@ static void due_reply(struct redis_op *op, size_t at, const struct redis_value *
             scanning->left_out += op->arena.used - before;
         scanning->at = scanning->at->next;
         if (at + 1 == op->expected && scanning->full_page && scan_room_left(op, scanning) &&
-            scanning->count < CANDIDATES_MOST)
-            due_more(op, scanning);
+            scanning->count < CANDIDATES_MOST) {
+            /* What was named could not be read, or has changed: reads the next. */
+            redis_op_more(op);
+            op->phase = DUE_NAMES;
+            scanning->page++;
+            scanning->full_page = false;
+            scanning->first = NULL;
+            scanning->end = &scanning->first;
+            due_say(op, scanning);
+        }
         return;
     }
     due_named(op, scanning, value);

@@ -190,16 +190,6 @@ static bool parse_place(struct redis_url *url, struct str rest, bool local, char
            url_refuse(why, "what follows its host is not the number of a database: ", path);
 }
 
-static void make_shown(struct redis_url *url)
-{
-    if (url->path[0])
-        snprintf(url->shown, sizeof(url->shown), "redis+unix://%.400s, database %d", url->path,
-                 url->db);
-    else
-        snprintf(url->shown, sizeof(url->shown), "redis%s://%s:%d/%d", url->tls ? "s" : "",
-                 url->host, url->port, url->db);
-}
-
 bool redis_url_parse(struct str text, struct redis_url *out, char why[REDIS_WHY_MAX])
 {
     *out = (struct redis_url){ .port = PORT_DEFAULT, .timeout_ms = REDIS_TIMEOUT_MS };
@@ -219,7 +209,12 @@ bool redis_url_parse(struct str text, struct redis_url *out, char why[REDIS_WHY_
                 return false;
             query = more;
         }
-        make_shown(out);
+        if (out->path[0])
+            snprintf(out->shown, sizeof(out->shown), "redis+unix://%.400s, database %d", out->path,
+                     out->db);
+        else
+            snprintf(out->shown, sizeof(out->shown), "redis%s://%s:%d/%d", out->tls ? "s" : "",
+                     out->host, out->port, out->db);
         return true;
     }
     return url_refuse(why, "it must begin with redis://, rediss:// or redis+unix://", STR(""));

@@ -48,19 +48,6 @@ static void mailbox_unref(struct sqlite_mailbox *mailbox)
         mem_free(mailbox);
 }
 
-static void lite_op_tell(struct sqlite_mailbox *mailbox, struct sqlite_op *op)
-{
-    if (op->row && op->status == NOD_OK)
-        for (struct sqlite_row *at = op->rows; at && mailbox->store; at = at->next)
-            op->row(op->data, &at->row);
-    if (op->done && mailbox->store)
-        op->done(op->data, op->status, &op->reply);
-    if (op->wake.len && mailbox->store && mailbox->store->wake)
-        mailbox->store->wake(mailbox->store->wake_data, op->wake);
-    if (op->status == NOD_OK)
-        sqlite_hints_tell(mailbox, op);
-}
-
 /* In their order, and those that one turn of the loop has no time for in the next. The callbacks
  * may destroy the store. */
 static void tell_arrived(void *data)
@@ -74,7 +61,15 @@ static void tell_arrived(void *data)
         struct sqlite_op *op = LIST_OF(first, struct sqlite_op, link);
         if (mailbox->store)
             came_back(mailbox->store);
-        lite_op_tell(mailbox, op);
+        if (op->row && op->status == NOD_OK)
+            for (struct sqlite_row *at = op->rows; at && mailbox->store; at = at->next)
+                op->row(op->data, &at->row);
+        if (op->done && mailbox->store)
+            op->done(op->data, op->status, &op->reply);
+        if (op->wake.len && mailbox->store && mailbox->store->wake)
+            mailbox->store->wake(mailbox->store->wake_data, op->wake);
+        if (op->status == NOD_OK)
+            sqlite_hints_tell(mailbox, op);
         lite_op_free(op);
         if (!list_empty(&mailbox->arrived) && mailbox->store && loop_is_late(loop)) {
             loop_defer(loop, tell_arrived, mailbox);

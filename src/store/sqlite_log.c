@@ -42,15 +42,6 @@ void sqlite_log_move(struct sqlite_side *reader)
     atomic_store(&reader->store->log_moved, true);
 }
 
-static void ask_reader(struct sqlite_side *reader)
-{
-    atomic_store(&reader->store->log_moved, false);
-    pthread_mutex_lock(&reader->lock);
-    reader->checkpoint = true;
-    pthread_cond_signal(&reader->wake);
-    pthread_mutex_unlock(&reader->lock);
-}
-
 static bool begin_anew(struct sqlite_side *side, int mode, int patience_ms)
 {
     int error = move(side, mode, patience_ms);
@@ -75,15 +66,23 @@ void sqlite_log_watch(struct sqlite_side *side)
 {
     if (side->wal_pages < LITE_LOG_PAGES)
         return;
-    if (side->wal_pages >= LITE_LOG_MOST_PAGES && side->wal_pages >= side->log_waited)
+    if (side->wal_pages >= LITE_LOG_MOST_PAGES && side->wal_pages >= side->log_waited) {
         /* A reader that takes so long is not waited for again with every commit. */
         side->log_waited = begin_anew(side, SQLITE_CHECKPOINT_RESTART, LITE_BUSY_MS)
                                ? 0
                                : side->wal_pages + LITE_LOG_PAGES;
-    else if (!side->log_asked)
-        ask_reader(&side->store->reader);
-    else if (atomic_load(&side->store->log_moved) && begin_anew(side, SQLITE_CHECKPOINT_RESTART, 0))
+    } else if (!side->log_asked) {
+        struct sqlite_side *reader = &side->store->reader;
+
+        atomic_store(&side->store->log_moved, false);
+        pthread_mutex_lock(&reader->lock);
+        reader->checkpoint = true;
+        pthread_cond_signal(&reader->wake);
+        pthread_mutex_unlock(&reader->lock);
+    } else if (atomic_load(&side->store->log_moved) &&
+               begin_anew(side, SQLITE_CHECKPOINT_RESTART, 0)) {
         return;
+    }
     side->log_asked = side->wal_pages >= LITE_LOG_PAGES;
 }
 

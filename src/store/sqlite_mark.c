@@ -26,20 +26,6 @@ static const struct {
 _Static_assert(CALL_STORED_RUNNABLE == 2 && CALL_STORED_FINISHED == 3 && ASK_PENDING == 0,
                "as the statements say");
 
-static void lite_look_around(struct sqlite_side *side, struct mark_look *look)
-{
-    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
-        sqlite3_stmt *stmt = NULL;
-        if (sqlite3_prepare_v2(side->db, looks[i].rows, -1, &stmt, NULL) == SQLITE_OK) {
-            sqlite3_bind_int(stmt, 1, MARK_LOOKS);
-            while (sqlite3_step(stmt) == SQLITE_ROW)
-                mark_saw(look, side->codec.ring, looks[i].kind, query_column(stmt, 0),
-                         query_column(stmt, 1), query_column(stmt, 2));
-        }
-        sqlite3_finalize(stmt);
-    }
-}
-
 void sqlite_mark_renew(struct sqlite_side *side)
 {
     sqlite3_stmt *stmt = NULL;
@@ -67,7 +53,16 @@ bool sqlite_mark_check(struct sqlite_side *side, enum mark_rule rule, char *why)
     bool fits = !mark[0] || mark_opens(ring, str_of(mark), why);
     if (fits && rule == MARK_CHECKED) {
         struct mark_look look = { 0 };
-        lite_look_around(side, &look);
+        for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+            sqlite3_stmt *stmt = NULL;
+            if (sqlite3_prepare_v2(side->db, looks[i].rows, -1, &stmt, NULL) == SQLITE_OK) {
+                sqlite3_bind_int(stmt, 1, MARK_LOOKS);
+                while (sqlite3_step(stmt) == SQLITE_ROW)
+                    mark_saw(&look, side->codec.ring, looks[i].kind, query_column(stmt, 0),
+                             query_column(stmt, 1), query_column(stmt, 2));
+            }
+            sqlite3_finalize(stmt);
+        }
         fits = mark[0] || mark_allows(&look, ring, why);
         side->codec.foreign = look.foreign;
         if (fits && ring && !mark[0])

@@ -109,20 +109,6 @@ static bool reseal_slice(struct resealing *work, enum codec_kind kind, int64_t *
     return count == LITE_RESEAL_MOST && !work->side->error;
 }
 
-static void reseal_column(struct resealing *work, const struct column *column)
-{
-    sqlite3 *db = work->side->db;
-    int64_t after = INT64_MIN;
-
-    reseal_check(work, sqlite3_prepare_v2(db, column->rows, -1, &work->rows, NULL));
-    reseal_check(work, sqlite3_prepare_v2(db, column->change, -1, &work->change, NULL));
-    while (!work->side->error && reseal_slice(work, column->kind, &after))
-        continue;
-    sqlite3_finalize(work->rows);
-    sqlite3_finalize(work->change);
-    work->rows = work->change = NULL;
-}
-
 bool sqlite_store_reseal(const struct sqlite_opts *opts, bool plain, struct reseal_counts *counts,
                          char why[LITE_WHY_MAX])
 {
@@ -138,8 +124,17 @@ bool sqlite_store_reseal(const struct sqlite_opts *opts, bool plain, struct rese
         return false;
     struct resealing work = { .side = &store->writer, .counts = counts, .plain = plain };
     arena_init(&work.arena, LITE_OP_BYTES);
-    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]) && !work.side->error; i++)
-        reseal_column(&work, &columns[i]);
+    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]) && !work.side->error; i++) {
+        sqlite3 *db = work.side->db;
+        int64_t after = INT64_MIN;
+        reseal_check(&work, sqlite3_prepare_v2(db, columns[i].rows, -1, &work.rows, NULL));
+        reseal_check(&work, sqlite3_prepare_v2(db, columns[i].change, -1, &work.change, NULL));
+        while (!work.side->error && reseal_slice(&work, columns[i].kind, &after))
+            continue;
+        sqlite3_finalize(work.rows);
+        sqlite3_finalize(work.change);
+        work.rows = work.change = NULL;
+    }
     if (!work.side->error && !work.side->codec.foreign.key[0])
         sqlite_mark_renew(work.side);
     bool done = !work.side->error;

@@ -191,10 +191,14 @@ static bool may_write(struct sqlite_side *side)
     return sqlite_log_has_room(side);
 }
 
-/* A store that has failed works again only if there is room for more than the little that is
- * written now. It is swept soon. */
-static void try_room(struct sqlite_side *side)
+/* What precedes the operations of a batch, in their transaction. */
+static void begin_batch(struct sqlite_side *side)
 {
+    run_plain(side, SQL_BEGIN);
+    if (!side->settled && !side->error)
+        sqlite_settle(side);
+    /* A store that has failed works again only if there is room for more than the little that is
+     * written now. It is swept soon. */
     static const char bytes[LITE_TRY_BYTES];
     struct sqlite_op op = { .kind = STR("look"),
                             .id = STR("look"),
@@ -204,15 +208,6 @@ static void try_room(struct sqlite_side *side)
 
     if (atomic_load(&side->store->failing) && !side->error)
         sqlite_put(side, &op);
-}
-
-/* What precedes the operations of a batch, in their transaction. */
-static void begin_batch(struct sqlite_side *side)
-{
-    run_plain(side, SQL_BEGIN);
-    if (!side->settled && !side->error)
-        sqlite_settle(side);
-    try_room(side);
 }
 
 /* Resets the operations to what they were before they ran. */

@@ -189,17 +189,6 @@ static void lite_ask_add(struct sqlite_side *side, const struct sqlite_call_row 
     query_run(&q);
 }
 
-static void asks_set_times(struct sqlite_op *op)
-{
-    for (size_t i = 0; i < op->ask_count; i++) {
-        struct ask_record *ask = &op->asks[i];
-        if (!ask->asked_ms)
-            ask->asked_ms = op->now;
-        if (!ask->expires_ms)
-            ask->expires_ms = ask->asked_ms + ask->ttl_ms;
-    }
-}
-
 /* A call that waits here but has gone on elsewhere is replaced by what its client has brought. */
 static bool lite_is_behind(struct sqlite_side *side, struct sqlite_op *op,
                            const struct sqlite_call_row *row)
@@ -213,7 +202,13 @@ static bool lite_is_behind(struct sqlite_side *side, struct sqlite_op *op,
 /* The call as this operation leaves it: waiting for its questions, runnable, or running on. */
 static void row_set(struct sqlite_side *side, struct sqlite_op *op, struct sqlite_call_row *row)
 {
-    asks_set_times(op);
+    for (size_t i = 0; i < op->ask_count; i++) {
+        struct ask_record *ask = &op->asks[i];
+        if (!ask->asked_ms)
+            ask->asked_ms = op->now;
+        if (!ask->expires_ms)
+            ask->expires_ms = ask->asked_ms + ask->ttl_ms;
+    }
     row_keep(row, op);
     row->pending += (int64_t)op->ask_count;
     for (size_t i = 0; i < op->ask_count; i++)
@@ -591,16 +586,6 @@ static bool small_fits(struct sqlite_side *side, struct sqlite_op *op, const str
 
 enum { VERSION_STEP = 1024 };
 
-/* It always grows, even after a restart and after the newest record was removed: it follows the
- * clock. */
-static uint64_t version_next(struct sqlite_side *side, int64_t now)
-{
-    uint64_t by_clock = (uint64_t)(now > 0 ? now : 0) * VERSION_STEP;
-
-    side->newest = by_clock > side->newest ? by_clock : side->newest + 1;
-    return side->newest;
-}
-
 void sqlite_put(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct small was = small_seen(side, op), wanted = small_wanted(op, &was);
@@ -616,7 +601,11 @@ void sqlite_put(struct sqlite_side *side, struct sqlite_op *op)
     if (!sqlite_wrote(side, codec_write_text(&side->codec, CODEC_VALUE, op->kind, op->id,
                                              op->content, sqlite_blank(side))))
         return;
-    op->reply.version = version_next(side, op->now);
+    /* It always grows, even after a restart and after the newest record was removed: it follows the
+     * clock. */
+    uint64_t by_clock = (uint64_t)(op->now > 0 ? op->now : 0) * VERSION_STEP;
+    side->newest = by_clock > side->newest ? by_clock : side->newest + 1;
+    op->reply.version = side->newest;
     struct query q = query(side, SQL_SMALL_PUT);
     query_blob(&q, op->kind);
     query_blob(&q, op->id);

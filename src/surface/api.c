@@ -258,19 +258,6 @@ static struct api_param *param_named(struct api_param *params, size_t count, str
     return NULL;
 }
 
-/* The name as it came, which is ASCII: a request is (net/http1). */
-static void say_bad(const struct front_request *request, const char *what, struct str name)
-{
-    bool whole = name.len <= API_NAME_SHOWN;
-    struct buf detail;
-
-    buf_init(&detail, API_PROBLEM_MAX / 8);
-    buf_fmt(&detail, "The parameter " STR_FMT "%s %s.", whole ? (int)name.len : API_NAME_SHOWN,
-            name.at, whole ? "" : "...", what);
-    api_problem(request->exchange, 400, buf_str(&detail));
-    buf_finish(&detail);
-}
-
 bool api_query(const struct front_request *request, struct arena *arena, struct api_param *params,
                size_t count)
 {
@@ -284,8 +271,16 @@ bool api_query(const struct front_request *request, struct arena *arena, struct 
         str_cut(pair, '=', &name, &value);
         struct api_param *param = param_named(params, count, name);
         if (!param || param->given || !api_decode(arena, value, &param->value)) {
-            say_bad(request, param ? "occurs twice, or is badly encoded" : "is not known here",
-                    name);
+            /* The name as it came, which is ASCII: a request is (net/http1). */
+            bool whole = name.len <= API_NAME_SHOWN;
+            struct buf detail;
+
+            buf_init(&detail, API_PROBLEM_MAX / 8);
+            buf_fmt(&detail, "The parameter " STR_FMT "%s %s.",
+                    whole ? (int)name.len : API_NAME_SHOWN, name.at, whole ? "" : "...",
+                    param ? "occurs twice, or is badly encoded" : "is not known here");
+            api_problem(request->exchange, 400, buf_str(&detail));
+            buf_finish(&detail);
             return false;
         }
         param->given = true;

@@ -458,21 +458,6 @@ static bool is_approver(const struct events_reader *reader)
     return reader->viewer.roles & ROLE_APPROVE && !(reader->viewer.roles & ROLE_ADMIN);
 }
 
-static void watch_begin(struct events *events)
-{
-    id_random(&events->epoch);
-    events->changed = mem_alloc(EVENTS_CHANGED_MAX * sizeof(*events->changed));
-    events->past = mem_alloc(EVENTS_PAST_MAX * sizeof(*events->past));
-    events->past_first = events->past_count = 0;
-    events->number = events->oldest = 0;
-    events->ticked = 0;
-    events->ready = false;
-    events->pause = EVENTS_PAUSE_MS;
-    forget_changes(events);
-    engine_watch_asks(events->inbox->opts.engine, &events->watch);
-    timer_set(events->inbox->opts.loop, &events->heartbeat, EVENTS_HEARTBEAT_MS, heartbeat, events);
-}
-
 static void watch_end(struct events *events)
 {
     engine_unwatch_asks(events->inbox->opts.engine, &events->watch);
@@ -492,8 +477,20 @@ static void watch_end(struct events *events)
 
 void events_join(struct events *events, struct events_reader *reader)
 {
-    if (!events->changed)
-        watch_begin(events);
+    if (!events->changed) {
+        id_random(&events->epoch);
+        events->changed = mem_alloc(EVENTS_CHANGED_MAX * sizeof(*events->changed));
+        events->past = mem_alloc(EVENTS_PAST_MAX * sizeof(*events->past));
+        events->past_first = events->past_count = 0;
+        events->number = events->oldest = 0;
+        events->ticked = 0;
+        events->ready = false;
+        events->pause = EVENTS_PAUSE_MS;
+        forget_changes(events);
+        engine_watch_asks(events->inbox->opts.engine, &events->watch);
+        timer_set(events->inbox->opts.loop, &events->heartbeat, EVENTS_HEARTBEAT_MS, heartbeat,
+                  events);
+    }
     list_append(&events->streams, &reader->link);
     events->stream_count++;
     events->approvers += is_approver(reader);

@@ -186,16 +186,6 @@ static struct events_reader *reader_create(struct events *events,
     return reader;
 }
 
-/* This user has its share of all streams already. */
-static bool has_share(const struct events *events, struct str principal)
-{
-    size_t count = 0;
-
-    LIST_EACH (at, &events->streams)
-        count += str_eq(LIST_OF(at, struct events_reader, link)->viewer.principal, principal);
-    return count >= EVENTS_STREAMS_USER_MAX;
-}
-
 void reader_serve(const struct front_request *request, void *data)
 {
     struct inbox *inbox = data;
@@ -206,7 +196,12 @@ void reader_serve(const struct front_request *request, void *data)
         api_problem(request->exchange, 503, STR("There are too many event streams."));
         return;
     }
-    if (has_share(events, request->principal)) {
+    /* This user has its share of all streams already. */
+    size_t count = 0;
+    LIST_EACH (at, &events->streams)
+        count +=
+            str_eq(LIST_OF(at, struct events_reader, link)->viewer.principal, request->principal);
+    if (count >= EVENTS_STREAMS_USER_MAX) {
         api_problem(request->exchange, 429, STR("You have too many event streams; close one."));
         return;
     }

@@ -124,20 +124,15 @@ static void visit_gone(void *data)
     visit->hosted->visit_count--; /* what it began may go on, within the share of its person */
 }
 
-/* A visit may outlive its browser, for example while another server is slow: one person's many
- * leave room for those of others. */
-static bool has_room(struct hosted *hosted, struct str principal)
+static struct hosted_visit *visit_begin(struct hosted *hosted, const struct front_request *request)
 {
+    /* A visit may outlive its browser, for example while another server is slow: one person's many
+     * leave room for those of others. */
     size_t own = 0;
 
     LIST_EACH (at, &hosted->visits)
-        own += str_eq(LIST_OF(at, struct hosted_visit, link)->principal, principal);
-    return hosted->visit_count < HOSTED_VISITS_MAX && own < HOSTED_VISITS_OF_ONE;
-}
-
-static struct hosted_visit *visit_begin(struct hosted *hosted, const struct front_request *request)
-{
-    if (!has_room(hosted, request->principal)) {
+        own += str_eq(LIST_OF(at, struct hosted_visit, link)->principal, request->principal);
+    if (hosted->visit_count >= HOSTED_VISITS_MAX || own >= HOSTED_VISITS_OF_ONE) {
         api_problem(request->exchange, 503,
                     STR("Too many pages are being opened at the moment. Wait a little, and try "
                         "again."));
@@ -221,15 +216,6 @@ static void not_there(struct hosted_visit *visit)
         refuse_no_page(visit);
 }
 
-/* Is it for this person? The token has said so when it was made; the ask says so now. */
-static bool may_see(const struct hosted_visit *visit, const struct page_token *token,
-                    const struct ask_record *ask)
-{
-    return ask->page && hosted_kind_of(ask) && str_eq(ask->principal, visit->principal) &&
-           page_token_is_for(token, ask->principal) && page_token_is_of(token, ask->scope) &&
-           answerable_by(ask, visit->principal, visit->roles);
-}
-
 struct finding {
     struct hosted_visit *visit;
     struct page_token token;
@@ -240,7 +226,12 @@ static void found(void *data, nod_status status, const struct store_reply *reply
 {
     struct finding *finding = data;
     struct hosted_visit *visit = finding->visit;
-    bool seen = status == NOD_OK && may_see(visit, &finding->token, reply->ask);
+    /* Is it for this person? The token has said so when it was made; the ask says so now. */
+    bool seen = status == NOD_OK && reply->ask->page && hosted_kind_of(reply->ask) &&
+                str_eq(reply->ask->principal, visit->principal) &&
+                page_token_is_for(&finding->token, reply->ask->principal) &&
+                page_token_is_of(&finding->token, reply->ask->scope) &&
+                answerable_by(reply->ask, visit->principal, visit->roles);
     bool elsewhere = finding->elsewhere;
 
     if (seen)

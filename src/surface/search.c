@@ -22,19 +22,6 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-static void prepare(struct search *search, struct str wanted)
-{
-    search->len = wanted.len;
-    for (size_t i = 0; i < wanted.len; i++)
-        search->text[i] = lower(wanted.at[i]);
-    for (size_t i = 1, same = 0; i < wanted.len; i++) {
-        while (same && search->text[i] != search->text[same])
-            same = search->again[same - 1];
-        same += search->text[i] == search->text[same];
-        search->again[i] = same;
-    }
-}
-
 /* --- turns --- */
 
 static void search_turn(void *data);
@@ -74,7 +61,15 @@ struct search *search_begin(struct shown *shown, struct str wanted,
     list_init(&search->link);
     list_init(&search->turn);
     buf_init(&search->args, INBOX_ARENA_MAX);
-    prepare(search, wanted);
+    search->len = wanted.len;
+    for (size_t i = 0; i < wanted.len; i++)
+        search->text[i] = lower(wanted.at[i]);
+    for (size_t i = 1, same = 0; i < wanted.len; i++) {
+        while (same && search->text[i] != search->text[same])
+            same = search->again[same - 1];
+        same += search->text[i] == search->text[same];
+        search->again[i] = same;
+    }
     LIST_EACH (at, &inbox->searches) {
         const struct search *other = LIST_OF(at, struct search, link);
         if (!same_user(search, other))

@@ -135,21 +135,6 @@ bool shown_add(struct shown *shown, const struct ask_record *ask)
 
 /* --- calls --- */
 
-static void call_fill(struct shown *shown, struct shown_ask *to, const struct call_record *call)
-{
-    to->found = true;
-    to->state = call->state;
-    to->args = arena_str(&shown->arena, call->args);
-    to->client = arena_str(&shown->arena, call->client);
-    to->bytes += call->args.len + call->client.len;
-    if (to->ask.state != ASK_PENDING &&
-        (shown->everybody || viewer_sees_all(&shown->viewer, &to->ask))) {
-        to->result = arena_str(&shown->arena, call->result);
-        to->bytes += call->result.len;
-    }
-    shown_hold(shown, 0);
-}
-
 void shown_keep(struct shown *shown)
 {
     size_t to = shown->loaded;
@@ -177,12 +162,23 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     struct shown *shown = loading->shown;
     struct shown_ask *to = &shown->asks[loading->at];
 
-    if (is_over(shown))
+    if (is_over(shown)) {
         to->kept = false;
-    else if (status == NOD_OK)
-        call_fill(shown, to, reply->call);
-    else if (status == NOD_E_STORE)
+    } else if (status == NOD_OK) {
+        to->found = true;
+        to->state = reply->call->state;
+        to->args = arena_str(&shown->arena, reply->call->args);
+        to->client = arena_str(&shown->arena, reply->call->client);
+        to->bytes += reply->call->args.len + reply->call->client.len;
+        if (to->ask.state != ASK_PENDING &&
+            (shown->everybody || viewer_sees_all(&shown->viewer, &to->ask))) {
+            to->result = arena_str(&shown->arena, reply->call->result);
+            to->bytes += reply->call->result.len;
+        }
+        shown_hold(shown, 0);
+    } else if (status == NOD_E_STORE) {
         shown->failed = true;
+    }
     if (--shown->waiting == 0)
         all_loaded(shown);
 }

@@ -101,17 +101,6 @@ static struct offer *offer_make(struct caller2025 *call, struct str ask_id, int 
     return offer;
 }
 
-static void offer_drop(struct caller2025 *call, struct offer *offer)
-{
-    for (struct offer **at = &call->offers; *at; at = &(*at)->next) {
-        if (*at == offer) {
-            *at = offer->next;
-            mem_free(offer);
-            return;
-        }
-    }
-}
-
 /* The JSON-RPC id of an offer, as a JSON string. An ask's id is base64url, so nothing in it needs
  * escaping. */
 static struct str wire_id(struct str ask_id, uint32_t attempt, char out[CLIENT_WIRE_ID_MAX])
@@ -338,7 +327,13 @@ static void client_withdraw(struct surface *surface, struct ask *ask, struct str
     }
     if (call->session)
         mcp_stream_forget(call->stream, offer->seq);
-    offer_drop(call, offer);
+    for (struct offer **at = &call->offers; *at; at = &(*at)->next) {
+        if (*at == offer) {
+            *at = offer->next;
+            mem_free(offer);
+            return;
+        }
+    }
 }
 
 void client_surface_forget_ended(struct caller2025 *call)

@@ -565,19 +565,6 @@ void caller2025_found_ended(struct caller2025 *call)
     }
 }
 
-/* This node cannot go on with the call now. Nothing is handed out: it can be had later. */
-static void has_not_ended(struct caller2025 *call, const struct outcome *outcome)
-{
-    bool has_handle = call->attach || soft2025_noted(call);
-
-    if (call->attach)
-        attach2025_release(call);
-    if (has_handle && !is_there(call))
-        call_dropped(call);
-    else
-        caller2025_respond(call, outcome);
-}
-
 static void call_finished(struct caller *caller, struct call *engine_call_,
                           const struct outcome *outcome)
 {
@@ -599,7 +586,15 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     if (failure_wants_page(outcome) && (session->client.declares & CLIENT_CAN_URL))
         client_surface_url_required(server->client, session, outcome->error_data);
     if (!call_has_ended(engine_call_)) {
-        has_not_ended(call, outcome);
+        /* This node cannot go on with the call now. Nothing is handed out: it can be had later. */
+        bool has_handle = call->attach || soft2025_noted(call);
+
+        if (call->attach)
+            attach2025_release(call);
+        if (has_handle && !is_there(call))
+            call_dropped(call);
+        else
+            caller2025_respond(call, outcome);
     } else if (call->attach) {
         caller2025_found_ended(call);
     } else if (!call->quiet && !outcome->elsewhere && soft2025_noted(call)) {

@@ -113,21 +113,6 @@ static bool trim_oldest(struct ended_streams *kept)
     return false;
 }
 
-static void trim_all(struct ended_streams *kept, struct session *session, struct keeper *keeper)
-{
-    keeper->held = true; /* until it was looked at */
-    while (
-        trim(&session->kept, MCP_KEPT_BYTES_SESSION, offsetof(struct mcp_stream, kept.of_session)))
-        continue;
-    while (
-        trim(&keeper->pile, MCP_KEPT_BYTES_PRINCIPAL, offsetof(struct mcp_stream, kept.of_keeper)))
-        continue;
-    while (trim_oldest(kept))
-        continue;
-    keeper->held = false;
-    keeper_drop(kept, keeper);
-}
-
 static void count(struct ended_streams *kept, struct mcp_stream *stream, bool more, bool lost)
 {
     struct ended_entry *link = &stream->kept;
@@ -158,7 +143,17 @@ void ended_streams_add(struct mcp_stream *stream)
     count(kept, stream, true, false);
     if (link->lost)
         count(kept, stream, true, true);
-    trim_all(kept, session, keeper);
+    keeper->held = true; /* until it was looked at */
+    while (
+        trim(&session->kept, MCP_KEPT_BYTES_SESSION, offsetof(struct mcp_stream, kept.of_session)))
+        continue;
+    while (
+        trim(&keeper->pile, MCP_KEPT_BYTES_PRINCIPAL, offsetof(struct mcp_stream, kept.of_keeper)))
+        continue;
+    while (trim_oldest(kept))
+        continue;
+    keeper->held = false;
+    keeper_drop(kept, keeper);
 }
 
 void ended_streams_arrived(struct mcp_stream *stream)
@@ -201,21 +196,15 @@ void ended_streams_remove(struct mcp_stream *stream)
     keeper_drop(kept, link->keeper);
 }
 
-/* A stream that is lost has its time again and again, for as long as results are kept. */
-static bool stays(const struct mcp_server *server, struct mcp_stream *stream, int64_t now)
-{
-    int64_t keep_ms = engine_store(server->opts.engine)->keep_ms;
-
-    return stream->exchange || (stream->kept.lost && now - stream->kept.ended_ms < keep_ms);
-}
-
 void ended_streams_sweep(struct mcp_server *server, int64_t now)
 {
     LIST_EACH (at, &server->ended_streams->by_age) {
         struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, kept.by_age);
         if (stream->kept.until_ms > now)
             break;
-        if (!stays(server, stream, now)) {
+        /* A stream that is lost has its time again and again, for as long as results are kept. */
+        int64_t keep_ms = engine_store(server->opts.engine)->keep_ms;
+        if (!(stream->exchange || (stream->kept.lost && now - stream->kept.ended_ms < keep_ms))) {
             mcp_stream_destroy(stream);
             continue;
         }

@@ -174,28 +174,25 @@ void era2025_request(struct request *request, struct str method)
 
 /* --- notifications --- */
 
-/* Cancels a request in flight, by its exact id. If it is unknown, or has ended, the notification is
- * ignored, as MCP demands. */
-static void cancelled(struct session *session, const struct json *params)
-{
-    struct str id = rpc_id_of(&session->server->message, json_get(params, STR("requestId")));
-    struct str reason = json_get_str(params, STR("reason"));
-    struct caller2025 *call = id.len ? session_call(session, id) : NULL;
-
-    if (reason.len == 0)
-        reason = STR("the client has cancelled the request");
-    if (call)
-        caller2025_cancel(call, reason);
-    else if (id.len && server_survives(session->server))
-        resume2025_cancel(session, id, reason);
-}
-
 void era2025_notification(struct session *session, const struct rpc_message *message)
 {
-    if (str_eq(message->method, STR("notifications/cancelled")))
-        cancelled(session, message->params);
-    else
+    if (str_eq(message->method, STR("notifications/cancelled"))) {
+        /* A request in flight, by its exact id. If it is unknown, or has ended, the notification
+         * is ignored, as MCP demands. */
+        struct str id =
+            rpc_id_of(&session->server->message, json_get(message->params, STR("requestId")));
+        struct str reason = json_get_str(message->params, STR("reason"));
+        struct caller2025 *call = id.len ? session_call(session, id) : NULL;
+
+        if (reason.len == 0)
+            reason = STR("the client has cancelled the request");
+        if (call)
+            caller2025_cancel(call, reason);
+        else if (id.len && server_survives(session->server))
+            resume2025_cancel(session, id, reason);
+    } else {
         LOG_DEBUG("notification", LOG_STR("method", message->method));
+    }
 }
 
 void era2025_response(struct session *session, role_set roles, const struct rpc_message *message,

@@ -8,12 +8,6 @@
 #include "mcp/shared/endpoint.h"
 #include "mcp/era2026/methods.h"
 
-static void reply_out(struct mcp_server *server, struct http_exchange *exchange, int status)
-{
-    http_reply_json(exchange, status, buf_str(&server->out));
-    buf_clear(&server->out);
-}
-
 void era2026_http(struct request *request, const struct rpc_message *message)
 {
     struct http_exchange *exchange = request->exchange;
@@ -21,8 +15,11 @@ void era2026_http(struct request *request, const struct rpc_message *message)
     switch (message->kind) {
     case RPC_REQUEST:
         era2026_request(request, message->method);
-        if (!request->later)
-            reply_out(request->server, exchange, request->status ? request->status : 200);
+        if (!request->later) {
+            http_reply_json(exchange, request->status ? request->status : 200,
+                            buf_str(&request->server->out));
+            buf_clear(&request->server->out);
+        }
         break;
     case RPC_NOTIFICATION: /* this era has none over HTTP; unknown ones are ignored */
         http_reply(exchange, 202, NULL, 0, STR_NONE);

@@ -121,16 +121,11 @@ static bool is_in_scope(const struct call *call)
     return str_eq(call_client(call).scope, call_scope(call));
 }
 
-static bool is_up(const struct mcp_server *server, const struct ask *ask)
-{
-    return server->model && ask_is_up_on(ask, server->model->surface);
-}
-
 /* The next question of the call that is put to the model, from this one on. */
 static struct ask *up_from(const struct mcp_server *server, const struct call *call,
                            struct ask *ask)
 {
-    while (ask && !is_up(server, ask))
+    while (ask && !(server->model && ask_is_up_on(ask, server->model->surface)))
         ask = call_ask_next(call, ask);
     return ask;
 }

@@ -207,19 +207,6 @@ static bool has_changed(const struct loading *loading, const struct call_record 
            target_has_changed(target, call->version);
 }
 
-static void orphan_found(struct loading *loading, const struct call_record *record)
-{
-    struct mcp_server *server = loading->work.server;
-    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
-    struct caller_record by = { .can = (uint8_t)number(loading->record, STR("can")),
-                                .roles = (uint8_t)roles_of(loading),
-                                .asks_until = expires(loading->record) + TASK_ASKS_MORE_MS };
-
-    if (target && record->state != CALL_STORED_WAITING && !server_draining(server))
-        caller_away_go_on(server, record, target, &by);
-    loaded(loading, NULL, NOD_OK);
-}
-
 static struct loading *loading_of(const struct comer *comer)
 {
     return LIST_OF(comer, struct loading, comer);
@@ -241,13 +228,21 @@ static enum found loading_found(struct comer *comer, const struct call_record *c
     struct loading *loading = loading_of(comer);
     struct task *task = works_here(loading);
 
-    if (task)
+    if (task) {
         loaded(loading, task, NOD_OK);
-    else if (call->state == CALL_STORED_FINISHED || call->state == CALL_STORED_CANCELLED)
+    } else if (call->state == CALL_STORED_FINISHED || call->state == CALL_STORED_CANCELLED) {
         return FOUND_IT;
-    else if (loading->why == TASK_TO_RUN_ON)
-        orphan_found(loading, call);
-    else if (has_changed(loading, call)) {
+    } else if (loading->why == TASK_TO_RUN_ON) {
+        struct mcp_server *server = loading->work.server;
+        struct target *target = catalog_named(server->opts.catalog, call->kind, call->target);
+        struct caller_record by = { .can = (uint8_t)number(loading->record, STR("can")),
+                                    .roles = (uint8_t)roles_of(loading),
+                                    .asks_until = expires(loading->record) + TASK_ASKS_MORE_MS };
+
+        if (target && call->state != CALL_STORED_WAITING && !server_draining(server))
+            caller_away_go_on(server, call, target, &by);
+        loaded(loading, NULL, NOD_OK);
+    } else if (has_changed(loading, call)) {
         struct outcome outcome = outcome_changed(
             &loading->arena, call->target,
             &(struct so_far){ .entries = call->entries, .count = call->entry_count });

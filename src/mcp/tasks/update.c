@@ -197,22 +197,6 @@ static const struct ask_record *shown_as(struct task *task, struct arena *arena,
     return NULL;
 }
 
-/* Does every response have the shape that its question wants? */
-static bool shaped(struct task *task, const struct json *responses)
-{
-    struct answer answer;
-    struct arena arena;
-    bool fine = true;
-
-    arena_init(&arena, KEYS_ARENA_MAX);
-    JSON_EACH (response, responses) {
-        const struct ask_record *ask = shown_as(task, &arena, response->key);
-        fine = fine && (!ask || ask2026_read(ask, response, &answer));
-    }
-    arena_finish(&arena);
-    return fine;
-}
-
 static void feed_all(struct task_wait *wait, struct task *task)
 {
     size_t given = 0, known = 0;
@@ -248,7 +232,18 @@ static const struct str malformed =
 
 static void update_loaded(struct task_wait *wait, struct task *task)
 {
-    if (shaped(task, wait->responses))
+    /* Does every response have the shape that its question wants? */
+    struct answer answer;
+    struct arena arena;
+    bool fine = true;
+
+    arena_init(&arena, KEYS_ARENA_MAX);
+    JSON_EACH (response, wait->responses) {
+        const struct ask_record *ask = shown_as(task, &arena, response->key);
+        fine = fine && (!ask || ask2026_read(ask, response, &answer));
+    }
+    arena_finish(&arena);
+    if (fine)
         feed_all(wait, task);
     else
         task_wait_fail(wait, 400, RPC_INVALID_PARAMS, malformed, STR_NONE);

@@ -31,20 +31,17 @@ bool era_speaks_2026(struct str version)
     return str_eq(version, era_versions[0]);
 }
 
-static enum era era_of_header(struct str version)
-{
-    enum revision revision;
-
-    if (era_speaks_2026(version))
-        return ERA_2026;
-    return version.len == 0 || revision_find(version, &revision) ? ERA_2025 : ERA_UNKNOWN;
-}
-
 enum era era_of(const struct era_opening *opening)
 {
     if (meta_is_modern(opening->params))
         return ERA_2026;
-    if (opening->http)
-        return era_of_header(opening->version);
+    if (opening->http) {
+        struct str version = opening->version;
+        enum revision revision;
+
+        if (era_speaks_2026(version))
+            return ERA_2026;
+        return version.len == 0 || revision_find(version, &revision) ? ERA_2025 : ERA_UNKNOWN;
+    }
     return str_eq(opening->method, STR("server/discover")) ? ERA_2026 : ERA_2025;
 }

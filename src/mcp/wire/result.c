@@ -138,21 +138,6 @@ static bool has_name(struct str body, char rare, struct str name)
     return body.len && memchr(body.at, rare, body.len) && str_find(body, name) >= 0;
 }
 
-static bool write_body(struct buf *out, const struct implementation *self, enum revision_part part,
-                       struct str body)
-{
-    struct json_writer w;
-
-    if (has_name(body, '_', STR("\"_meta\"")) || has_name(body, 'T', STR("\"resultType\""))) {
-        json_writer_init(&w, out);
-        return join_slowly(&w, self, part, body);
-    }
-    add_open(out, self, STR("{"), STR_NONE, STR_NONE, STR("complete"));
-    if (part == PART_RESOURCE_RESULT)
-        buf_add(out, STR(",\"ttlMs\":0,\"cacheScope\":\"private\""));
-    return add_members(out, body);
-}
-
 static bool write_tool_failure(struct buf *out, const struct implementation *self,
                                const struct outcome *outcome)
 {
@@ -184,8 +169,19 @@ bool result_of_outcome(struct buf *out, const struct implementation *self, enum 
 {
     if (outcome->request_error || outcome->no_room || result_lacks_capability(outcome))
         return false;
-    if (outcome->status == NOD_OK)
-        return write_body(out, self, part, outcome->body);
+    if (outcome->status == NOD_OK) {
+        if (has_name(outcome->body, '_', STR("\"_meta\"")) ||
+            has_name(outcome->body, 'T', STR("\"resultType\""))) {
+            struct json_writer w;
+
+            json_writer_init(&w, out);
+            return join_slowly(&w, self, part, outcome->body);
+        }
+        add_open(out, self, STR("{"), STR_NONE, STR_NONE, STR("complete"));
+        if (part == PART_RESOURCE_RESULT)
+            buf_add(out, STR(",\"ttlMs\":0,\"cacheScope\":\"private\""));
+        return add_members(out, outcome->body);
+    }
     return part == PART_TOOL_RESULT && write_tool_failure(out, self, outcome);
 }
 
