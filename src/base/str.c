@@ -104,6 +104,32 @@ static size_t unseen(struct str s)
     return 0;
 }
 
+bool str_among(struct str s, const char *const *names)
+{
+    for (; *names; names++)
+        if (str_eq(s, str_of(*names)))
+            return true;
+    return false;
+}
+
+bool str_is_plain(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        char c = s.at[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'))
+            return false;
+    }
+    return true;
+}
+
+bool str_is_visible(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.at[i] <= ' ' || s.at[i] > '~')
+            return false;
+    return true;
+}
+
 bool str_blank(struct str s)
 {
     for (size_t n; s.len > 0 && (n = unseen(s)) > 0;)

@@ -69,6 +69,15 @@ bool str_eq_nocase(struct str a, struct str b);
 /* Byte order; a prefix sorts before what it is a prefix of. */
 int str_cmp(struct str a, struct str b);
 
+/* Is it one of these names? NULL ends the list. */
+bool str_among(struct str s, const char *const *names);
+
+/* Has it only a-z, 0-9, - and _? So has an empty one. */
+bool str_is_plain(struct str s);
+
+/* Has it only visible ASCII, and no space? So has an empty one. */
+bool str_is_visible(struct str s);
+
 /* Nothing to be seen of it: empty, or control characters and spaces alone, those of Unicode too. */
 bool str_blank(struct str s);
 

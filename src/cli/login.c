@@ -38,15 +38,6 @@ static bool take_address(void *data, char *arg)
     return true;
 }
 
-/* Whatever a server sends, only what is visible reaches the terminal. */
-static bool is_visible(struct str text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (text.at[i] <= ' ' || text.at[i] > '~')
-            return false;
-    return text.len > 0;
-}
-
 static void fail(int status, const char *why)
 {
     fprintf(stderr, "nod login: the server says %d: %s\n", status, why);
@@ -60,7 +51,8 @@ static int say(const struct visit *visit, int status, struct str reply)
     arena_init(&arena, LOGIN_ARENA_MAX);
     const struct json *tree = json_parse(&arena, reply, NULL, NULL);
     struct str url = json_get_str(tree, STR("url"));
-    if (status == 200 && is_visible(url)) {
+    /* Whatever a server sends, only what is visible reaches the terminal. */
+    if (status == 200 && url.len && str_is_visible(url)) {
         printf(STR_FMT "\n", STR_ARG(url));
         code = COMMAND_FINE;
     } else if (status == 401) {

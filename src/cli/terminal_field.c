@@ -19,14 +19,6 @@ enum {
     FIELD_TIME_MAX = 32,      /* bytes of a time without a zone, with its NUL */
 };
 
-static bool has(const struct json *list, struct str name)
-{
-    JSON_EACH (one, list)
-        if (str_eq(json_str(one), name))
-            return true;
-    return false;
-}
-
 struct field *fields_of(struct arena *arena, const struct json *schema, size_t *count)
 {
     const struct json *properties = json_get(schema, STR("properties"));
@@ -40,7 +32,7 @@ struct field *fields_of(struct arena *arena, const struct json *schema, size_t *
             .name = property->key,
             .title = title.len ? title : property->key,
             .schema = property,
-            .required = has(json_get(schema, STR("required")), property->key),
+            .required = json_has_str(json_get(schema, STR("required")), property->key),
         };
     }
     return fields;

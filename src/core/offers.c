@@ -22,39 +22,26 @@ _Static_assert((int)PLAN_TURNS_MAX <= (int)ASK_TURNS, "a record has room for eac
 
 /* --- the surfaces --- */
 
-/* The name is kept in the records of answers: see ask_record.via. */
-static bool is_name(struct str name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.at[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'))
-            return false;
-    }
-    return name.len > 0 && name.len <= STORE_VIA_MAX;
-}
-
 /* By another surface, or as a word for answers that come through no surface (claim_via). */
 static bool is_taken(const struct engine *engine, const struct surface *surface)
 {
-    static const char *const own[] = { "clock", "nod", "page" };
+    static const char *const own[] = { "clock", "nod", "page", NULL };
     struct str name = str_of(surface->ops->name);
 
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        if (str_eq(name, str_of(own[i])))
-            return true;
     for (size_t i = 0; i < engine->surface_count; i++)
         if (str_eq(name, str_of(engine->surfaces[i]->ops->name)))
             return true;
-    return !surface->ops->client && str_eq(name, STR("client"));
+    return str_among(name, own) || (!surface->ops->client && str_eq(name, STR("client")));
 }
 
 bool engine_add_surface(struct engine *engine, struct surface *surface)
 {
+    struct str name = str_of(surface->ops->name); /* it is kept in the records of answers */
     const char *why = NULL;
 
     if (engine->surface_count == ENGINE_SURFACES_MAX)
         why = "there are already as many as there may be";
-    else if (!surface->ops->name || !is_name(str_of(surface->ops->name)))
+    else if (!name.len || name.len > STORE_VIA_MAX || !str_is_plain(name))
         why = "its name is not 1 to 32 of a-z, 0-9, - and _";
     else if (is_taken(engine, surface))
         why = "its name is taken";

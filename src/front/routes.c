@@ -281,21 +281,13 @@ void routes_allow(const struct routes *routes, struct str path, struct buf *out)
 
 /* --- variables --- */
 
-static int digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static bool decode(struct buf *out, struct str text)
 {
     for (size_t i = 0; i < text.len; i++) {
         char byte = text.at[i];
         if (byte == '%') {
-            int high = i + 2 < text.len ? digit(text.at[i + 1]) : -1;
-            int low = i + 2 < text.len ? digit(text.at[i + 2]) : -1;
+            int high = i + 2 < text.len ? hex_digit(text.at[i + 1]) : -1;
+            int low = i + 2 < text.len ? hex_digit(text.at[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return false;
             byte = (char)(high * 16 + low);

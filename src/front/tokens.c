@@ -93,14 +93,6 @@ static struct str next_word(struct str *rest)
     return word;
 }
 
-static bool is_visible(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++)
-        if (s.at[i] < 0x21 || s.at[i] > 0x7e)
-            return false;
-    return true;
-}
-
 static bool read_roles(const struct line *line, struct str rest, role_set *roles)
 {
     for (struct str word = next_word(&rest); word.len; word = next_word(&rest)) {
@@ -108,7 +100,7 @@ static bool read_roles(const struct line *line, struct str rest, role_set *roles
         if (!role) {
             /* A line in the wrong order has its token here: what is as long as one is not shown. */
             char what[160];
-            bool shown = word.len < TOKENS_SECRET_MIN && is_visible(word);
+            bool shown = word.len < TOKENS_SECRET_MIN && str_is_visible(word);
 
             snprintf(what, sizeof(what),
                      "%s" STR_FMT "%s is no role; there are ask, answer, approve and admin",
@@ -160,16 +152,7 @@ static bool add_roles(struct token_set *set, const struct principal *owner)
 }
 
 /* Whoever had such a name could be taken for somebody else, where it says who has answered. */
-static bool is_reserved(struct str name)
-{
-    static const struct str names[] = { STR_INIT("local"), STR_INIT("nod"), STR_INIT("client"),
-                                        STR_INIT("clock") };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (str_eq(name, names[i]))
-            return true;
-    return false;
-}
+static const char *const reserved[] = { "local", "nod", "client", "clock", NULL };
 
 static bool read_line(struct tokens *tokens, struct token_set *set, const struct line *line,
                       struct str text)
@@ -183,15 +166,15 @@ static bool read_line(struct tokens *tokens, struct token_set *set, const struct
     if (secret.len < TOKENS_SECRET_MIN)
         return line_wrong(line, "the token is shorter than 16 characters; make a longer one, e.g. "
                                 "with `openssl rand -hex 32`");
-    if (secret.len > TOKENS_SECRET_MAX || !is_visible(secret))
+    if (secret.len > TOKENS_SECRET_MAX || !str_is_visible(secret))
         return line_wrong(line,
                           "a token is at most 512 characters of visible ASCII, without blanks");
     if (name.len == 0)
         return line_wrong(line,
                           "a name is missing after the token; a line is `token name role...`");
-    if (name.len > TOKENS_NAME_MAX || !is_visible(name))
+    if (name.len > TOKENS_NAME_MAX || !str_is_visible(name))
         return line_wrong(line, "a name is at most 128 characters of visible ASCII");
-    if (is_reserved(name))
+    if (str_among(name, reserved))
         return line_wrong(line, "nobody may be called `local`, `nod`, `client` or `clock`: so nod "
                                 "calls the local user, itself, and what has answered; give this "
                                 "one another name");

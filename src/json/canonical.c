@@ -11,15 +11,6 @@
 #include "json/members.h"
 #include "json/number.h"
 
-static void value(struct json_writer *w, const struct json *v, bool exact);
-
-static void number(struct json_writer *w, struct str written, bool exact)
-{
-    struct number_text text;
-
-    jw_raw(w, !exact && number_canonical(written, &text) ? number_str(&text) : written);
-}
-
 static void value(struct json_writer *w, const struct json *v, bool exact)
 {
     if (json_is(v, JSON_OBJECT)) {
@@ -38,7 +29,9 @@ static void value(struct json_writer *w, const struct json *v, bool exact)
             value(w, item, exact);
         jw_end(w);
     } else if (json_is(v, JSON_NUMBER)) {
-        number(w, v->text, exact);
+        struct number_text text;
+
+        jw_raw(w, !exact && number_canonical(v->text, &text) ? number_str(&text) : v->text);
     } else if (json_is(v, JSON_STRING)) {
         jw_str(w, v->text);
     } else {

@@ -74,13 +74,10 @@ static bool value_is_count(struct form *form, const struct place *path, const st
 
 static bool value_is_format(struct form *form, const struct place *path, const struct json *value)
 {
-    static const struct str formats[] = { STR_INIT("email"), STR_INIT("uri"), STR_INIT("date"),
-                                          STR_INIT("date-time") };
+    static const char *const formats[] = { "email", "uri", "date", "date-time", NULL };
 
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-        if (str_eq(value->text, formats[i]))
-            return true;
-    return refuse(form, path, "must be \"email\", \"uri\", \"date\" or \"date-time\"");
+    return str_among(value->text, formats) ||
+           refuse(form, path, "must be \"email\", \"uri\", \"date\" or \"date-time\"");
 }
 
 /* --- choices --- */

@@ -158,21 +158,14 @@ static struct json *parts_of(const struct json *field, struct str text, struct a
     return out;
 }
 
-static bool is_required(const struct json *schema, struct str name)
-{
-    JSON_EACH (required, json_get(schema, STR("required")))
-        if (str_eq(required->text, name))
-            return true;
-    return false;
-}
-
 /* Nothing was typed into a field that may be left empty, and an empty array would not fit. */
 static bool left_out(const struct json *schema, const struct json *field, const struct json *parts)
 {
     int64_t least = 0;
 
     json_i64(json_get(field, STR("minItems")), &least);
-    return parts->count == 0 && least > 0 && !is_required(schema, field->key);
+    return parts->count == 0 && least > 0 &&
+           !json_has_str(json_get(schema, STR("required")), field->key);
 }
 
 static bool was_text(const struct json *schema, const struct json *member,

@@ -53,14 +53,6 @@ struct sentence {
 
 /* --- looking into lists --- */
 
-static bool is_among(struct str word, const char *const *list)
-{
-    for (; *list; list++)
-        if (str_eq(word, str_of(*list)))
-            return true;
-    return false;
-}
-
 static bool has_text(struct str text, const char *const *list)
 {
     for (; *list; list++)
@@ -114,7 +106,7 @@ static bool head_is_harmless(const struct sentence *s, size_t at)
     size_t begin = 0, end = 1;
     bool asked = false;
 
-    while (end < at && !is_among(s->words[end], secret_prepositions))
+    while (end < at && !str_among(s->words[end], secret_prepositions))
         end++;
     if (end >= at)
         return false;
@@ -125,9 +117,9 @@ static bool head_is_harmless(const struct sentence *s, size_t at)
         }
     for (size_t i = begin; i < end; i++) {
         bool number = str_eq(s->words[i], STR("number")) && has_phrase(s, secret_cards);
-        if (is_among(s->words[i], secret_about) && !number)
+        if (str_among(s->words[i], secret_about) && !number)
             return true;
-        asked |= number || is_among(s->words[i], secret_heads);
+        asked |= number || str_among(s->words[i], secret_heads);
     }
     return !asked;
 }
@@ -142,14 +134,14 @@ static bool sentence_is_harmless(const struct sentence *s)
 {
     if (has_phrase(s, secret_yes_or_no) || has_phrase(s, secret_elsewhere))
         return true;
-    bool yours = s->count && s->count <= SHORT_WORDS && is_among(s->words[0], secret_yours);
+    bool yours = s->count && s->count <= SHORT_WORDS && str_among(s->words[0], secret_yours);
     if (s->question && s->count > ONE_WORD && !yours && !asks_for_it(s) &&
         !has_phrase(s, secret_what_is))
         return true;
     if (s->kind == TEXT_LABEL || s->count == 0)
         return false;
     return str_eq(s->words[0], STR("whether")) ||
-           (is_among(s->words[0], secret_whether) && !asks_for_it(s));
+           (str_among(s->words[0], secret_whether) && !asks_for_it(s));
 }
 
 /* "The password is read from the vault" tells of it. "is needed" asks for it. */
@@ -158,17 +150,17 @@ static bool is_told_of(const struct sentence *s, size_t next)
     static const char *const is[] = { "is", "are", NULL };
     static const char *const asked[] = { "needed", "required", "missing", "necessary", NULL };
 
-    return s->kind == TEXT_DESCRIPTION && next + 1 < s->count && is_among(s->words[next], is) &&
-           !is_among(s->words[next + 1], asked);
+    return s->kind == TEXT_DESCRIPTION && next + 1 < s->count && str_among(s->words[next], is) &&
+           !str_among(s->words[next + 1], asked);
 }
 
 /* "Rotate the API key": a label that is an action, or a yes or no. */
 static bool is_deed(const struct sentence *s, size_t at)
 {
-    if (at == 0 || !is_among(s->words[0], secret_first) || asks_for_it(s))
+    if (at == 0 || !str_among(s->words[0], secret_first) || asks_for_it(s))
         return false;
     for (size_t i = 1; i < at; i++)
-        if (!is_among(s->words[i], secret_articles))
+        if (!str_among(s->words[i], secret_articles))
             return false;
     return true;
 }
@@ -182,12 +174,12 @@ static bool is_warned_of(const struct sentence *s, size_t at)
 /* Does nothing follow a PIN, or something that goes with a secret number? */
 static bool goes_with_pin(const struct sentence *s, size_t next, struct str before)
 {
-    if (next >= s->count || is_among(s->words[next], secret_after_pin))
+    if (next >= s->count || str_among(s->words[next], secret_after_pin))
         return true;
     if (str_eq(s->words[next], STR("to")))
-        return next + 1 < s->count && is_among(s->words[next + 1], secret_pin_to);
+        return next + 1 < s->count && str_among(s->words[next + 1], secret_pin_to);
     return s->kind != TEXT_LABEL &&
-           (is_among(before, secret_yours) || has_phrase(s, secret_what_is));
+           (str_among(before, secret_yours) || has_phrase(s, secret_what_is));
 }
 
 static bool rule_allows(const struct sentence *s, const struct secret_phrase *phrase, size_t at,
@@ -200,13 +192,13 @@ static bool rule_allows(const struct sentence *s, const struct secret_phrase *ph
     case SECRET_ALONE:
         return s->count > len;
     case SECRET_LAST:
-        return !goes_with_pin(s, at + len, before) || is_among(before, secret_other_pins);
+        return !goes_with_pin(s, at + len, before) || str_among(before, secret_other_pins);
     case SECRET_PASS:
-        return (next.len && !is_among(next, secret_after_pass)) ||
-               is_among(before, secret_other_passes);
+        return (next.len && !str_among(next, secret_after_pass)) ||
+               str_among(before, secret_other_passes);
     case SECRET_COUNTABLE:
-        return is_among(before, secret_before_token) ||
-               (str_eq(s->words[at], STR("tokens")) && is_among(before, secret_before_tokens)) ||
+        return str_among(before, secret_before_token) ||
+               (str_eq(s->words[at], STR("tokens")) && str_among(before, secret_before_tokens)) ||
                (next.len && str_eq(next, STR("per"))) ||
                (s->count == 1 && str_eq(s->words[at], STR("tokens")));
     case SECRET_CARD:
@@ -228,7 +220,7 @@ static bool is_asked_at(const struct sentence *s, const struct secret_phrase *ph
         return false;
     bool contents = at && str_eq(s->words[at + len < s->count ? at + len : at], STR("file")) &&
                     has_phrase(s, secret_contents);
-    if (at + len < s->count && is_among(s->words[at + len], secret_about) && !contents)
+    if (at + len < s->count && str_among(s->words[at + len], secret_about) && !contents)
         return false;
     /* "Pista de la contrasena": a hint that precedes it. One that follows is in secret_about. */
     if (is_warned_of(s, at) || is_deed(s, at) || has_before(s, at, secret_hints) ||
@@ -237,7 +229,7 @@ static bool is_asked_at(const struct sentence *s, const struct secret_phrase *ph
     bool label = s->kind == TEXT_LABEL;
     bool asked_which = has_phrase(s, secret_what_is);
     if (at && !asked_which &&
-        is_among(s->words[at - 1], label ? secret_before : secret_before_prose))
+        str_among(s->words[at - 1], label ? secret_before : secret_before_prose))
         return false;
     if (head_is_harmless(s, at))
         return false;
@@ -258,7 +250,7 @@ static bool is_ascii(struct str word)
 /* "dbpassword" and "sifreniz" in one word, but not "compass". */
 static bool runs_together(struct str word)
 {
-    if (!is_ascii(word) || is_among(word, secret_not_endings))
+    if (!is_ascii(word) || str_among(word, secret_not_endings))
         return false;
     for (const char *const *ending = secret_endings; *ending; ending++)
         if (str_ends(word, str_of(*ending)) && !str_eq(word, STR("pass")))
@@ -391,8 +383,8 @@ static bool words_ask(const struct sentence *s)
 static bool has_other_word(const struct sentence *s)
 {
     for (size_t at = 0; at < s->count; at++)
-        if (is_among(s->words[at], secret_other_words) &&
-            !(at + 1 < s->count && is_among(s->words[at + 1], secret_other_words_about)))
+        if (str_among(s->words[at], secret_other_words) &&
+            !(at + 1 < s->count && str_among(s->words[at + 1], secret_other_words_about)))
             return true;
     return false;
 }

@@ -120,6 +120,14 @@ struct str json_get_str(const struct json *object, struct str key)
     return json_str(json_get(object, key));
 }
 
+bool json_has_str(const struct json *array, struct str text)
+{
+    JSON_EACH (item, array)
+        if (json_is(item, JSON_STRING) && str_eq(item->text, text))
+            return true;
+    return false;
+}
+
 bool json_true(const struct json *v)
 {
     return json_is(v, JSON_BOOL) && v->truth;

@@ -65,6 +65,8 @@ const struct json *json_pointer(const struct json *v, struct str pointer);
 /* The text of a string, otherwise {NULL, 0}. */
 struct str json_str(const struct json *v);
 struct str json_get_str(const struct json *object, struct str key);
+/* Has the array this string? */
+bool json_has_str(const struct json *array, struct str text);
 /* True only for the value true. */
 bool json_true(const struct json *v);
 /* Exact. False unless the number is an integer that fits ("1", "1.0", "1e2" are; "1.5" is not). */

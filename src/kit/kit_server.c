@@ -60,16 +60,6 @@ static void outlive(struct store *store)
     }
 }
 
-static bool changes(const char *verb)
-{
-    static const char *const verbs[] = { "park", "append", "claim", "take", "finish" };
-
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-        if (strcmp(verb, verbs[i]) == 0)
-            return true;
-    return false;
-}
-
 static size_t steps_so_far(nod_test *test)
 {
     pthread_mutex_lock(&test->lock);
@@ -81,11 +71,12 @@ static size_t steps_so_far(nod_test *test)
 /* Two points for each operation: it does not happen; or it does, and its reply is lost. */
 static enum memory_fault fault(void *ctx, const char *verb)
 {
+    static const char *const changing[] = { "park", "append", "claim", "take", "finish", NULL };
     nod_test *test = ctx;
 
     if (atomic_load(&test->dead))
         return MEMORY_FAIL_BEFORE;
-    if (!changes(verb))
+    if (!str_among(str_of(verb), changing))
         return MEMORY_FINE;
     test->points += 2;
     if (test->crash == KIT_CRASH_AFTER_STEP && strcmp(verb, "append") == 0 &&

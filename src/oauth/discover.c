@@ -50,14 +50,6 @@ static struct str place_of(const struct oauth_service *service, char out[PLACE_M
     return str_n(out, (size_t)n);
 }
 
-static bool lists(const struct json *list, struct str word)
-{
-    JSON_EACH (item, list)
-        if (str_eq(json_str(item), word))
-            return true;
-    return false;
-}
-
 static void keep(char **at, struct str text)
 {
     mem_free(*at);
@@ -79,7 +71,7 @@ static const char *take(struct oauth_service *service, const struct json *docume
     if (!oauth_url_fits(authorization, &why) || !oauth_url_fits(token, &why) ||
         (revocation.len && !oauth_url_fits(revocation, &why)))
         return "what it says of itself has an address that cannot be used";
-    if (pkce && !lists(pkce, STR("S256")))
+    if (pkce && !json_has_str(pkce, STR("S256")))
         return "it does not know PKCE with S256";
     keep(&service->authorization, authorization);
     keep(&service->token, token);
@@ -87,8 +79,8 @@ static const char *take(struct oauth_service *service, const struct json *docume
         keep(&service->revocation, revocation);
     service->names_issuer =
         json_true(json_get(document, STR("authorization_response_iss_parameter_supported")));
-    service->auth_in_body =
-        lists(auth, STR("client_secret_post")) && !lists(auth, STR("client_secret_basic"));
+    service->auth_in_body = json_has_str(auth, STR("client_secret_post")) &&
+                            !json_has_str(auth, STR("client_secret_basic"));
     service->read_ms = loop_now(service->loop) + 1;
     return NULL;
 }

@@ -11,11 +11,11 @@
 
 #include "base/mem.h"
 
-/* Printable ASCII, with or without spaces. */
-static bool is_printable(struct str text, size_t most, bool spaces)
+/* Printable ASCII, also spaces. */
+static bool is_printable(struct str text, size_t most)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (text.at[i] > '~' || text.at[i] < (spaces ? ' ' : '!'))
+        if (text.at[i] > '~' || text.at[i] < ' ')
             return false;
     return text.len <= most;
 }
@@ -43,7 +43,7 @@ bool oauth_url_fits(struct str url, const char **why)
         !(str_starts(url, STR("http://")) && is_this_machine(str_skip(url, strlen("http://")))))
         return false;
     *why = "an address has at most 2048 characters of ASCII, and no part after #";
-    if (!is_printable(url, OAUTH_URL_MAX, false) || memchr(url.at, '#', url.len))
+    if (url.len > OAUTH_URL_MAX || !str_is_visible(url) || memchr(url.at, '#', url.len))
         return false;
     return fetch_url_fits(url, why);
 }
@@ -51,24 +51,31 @@ bool oauth_url_fits(struct str url, const char **why)
 /* a=b&c=d, encoded, and nothing that the flow itself says. */
 static bool parameters_fit(struct str text, const char **why)
 {
-    static const char *const ours[] = { "response_type", "client_id",      "redirect_uri",
-                                        "state",         "code_challenge", "code_challenge_method",
-                                        "scope",         "resource",       "client_secret",
-                                        "request",       "request_uri",    "response_mode" };
+    static const char *const ours[] = { "response_type",
+                                        "client_id",
+                                        "redirect_uri",
+                                        "state",
+                                        "code_challenge",
+                                        "code_challenge_method",
+                                        "scope",
+                                        "resource",
+                                        "client_secret",
+                                        "request",
+                                        "request_uri",
+                                        "response_mode",
+                                        NULL };
 
     *why = "further parameters are name=value, with & between them";
-    if (!is_printable(text, OAUTH_TEXT_MAX, false))
+    if (text.len > OAUTH_TEXT_MAX || !str_is_visible(text))
         return false;
     for (bool more = text.len > 0; more;) {
         struct str one, name, value;
         more = str_cut(text, '&', &one, &text);
         if (!str_cut(one, '=', &name, &value) || !name.len || memchr(one.at, '#', one.len))
             return false;
-        for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-            if (str_eq(name, str_of(ours[i]))) {
-                *why = "a further parameter may not be one that the flow itself has";
-                return false;
-            }
+        if (str_among(name, ours)) {
+            *why = "a further parameter may not be one that the flow itself has";
+            return false;
         }
     }
     return true;
@@ -117,12 +124,7 @@ static bool service_fits(const struct oauth_service_spec *spec, const void **par
 {
     *part = NULL;
     *why = "the name of a service has 1 to 32 characters of a-z, 0-9, - and _";
-    for (size_t i = 0; i < spec->name.len; i++) {
-        char c = spec->name.at[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'))
-            return false;
-    }
-    if (!spec->name.len || spec->name.len > OAUTH_NAME_MAX)
+    if (!spec->name.len || spec->name.len > OAUTH_NAME_MAX || !str_is_plain(spec->name))
         return false;
     *part = &spec->title;
     *why = "a title has at most 100 bytes";
@@ -132,11 +134,11 @@ static bool service_fits(const struct oauth_service_spec *spec, const void **par
         return false;
     *part = &spec->client_id;
     *why = "it needs a client_id, of at most 1024 characters of ASCII";
-    if (!spec->client_id.len || !is_printable(spec->client_id, OAUTH_TEXT_MAX, true))
+    if (!spec->client_id.len || !is_printable(spec->client_id, OAUTH_TEXT_MAX))
         return false;
     *part = &spec->client_secret;
     *why = "the secret of the client has at most 4096 characters of ASCII";
-    if (!is_printable(spec->client_secret, OAUTH_SECRET_MAX, true))
+    if (!is_printable(spec->client_secret, OAUTH_SECRET_MAX))
         return false;
     *part = &spec->client_auth;
     *why = "client_auth says how the client's secret is sent, and there is none";
@@ -150,7 +152,7 @@ static bool service_fits(const struct oauth_service_spec *spec, const void **par
     *why =
         "a resource is an absolute URI without #, or several with spaces between them (RFC 8707)";
     struct str resources = spec->resource, resource;
-    if (!is_printable(resources, OAUTH_TEXT_MAX, true))
+    if (!is_printable(resources, OAUTH_TEXT_MAX))
         return false;
     while (oauth_word(&resources, &resource))
         if (!is_absolute(resource))
@@ -292,7 +294,7 @@ static bool has_word(struct str words, struct str wanted)
 
 bool oauth_scopes_fit(struct str scopes)
 {
-    return is_printable(scopes, OAUTH_TEXT_MAX, true) &&
+    return is_printable(scopes, OAUTH_TEXT_MAX) &&
            (!scopes.len || !memchr(scopes.at, '"', scopes.len));
 }
 

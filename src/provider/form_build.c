@@ -253,18 +253,9 @@ static bool put_choices(struct builder *b, const nod_field *field)
     return true;
 }
 
-static bool is_format(const char *text)
-{
-    static const char *const formats[] = { "email", "uri", "date", "date-time" };
-
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-        if (strcmp(text, formats[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool put_property(struct builder *b, const nod_field *field)
 {
+    static const char *const formats[] = { "email", "uri", "date", "date-time", NULL };
     const struct field_kind *kind = &field_kinds[field->kind];
 
     jw_object(&b->w);
@@ -282,7 +273,7 @@ static bool put_property(struct builder *b, const nod_field *field)
         return false;
     if (!kind->text && (field->format || field->pattern))
         return field_problem(b, field->name, "has a format or a pattern, but is not a text");
-    if (field->format && !is_format(field->format))
+    if (field->format && !str_among(str_of(field->format), formats))
         return field_problem(b, field->name,
                              "has a format that is none of email, uri, date and date-time");
     put_str(b, STR("format"), field->format);

@@ -3,14 +3,7 @@
 
 bool claim_via_is_plain(struct str via)
 {
-    if (via.len > STORE_VIA_MAX)
-        return false;
-    for (size_t i = 0; i < via.len; i++) {
-        char c = via.at[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'))
-            return false;
-    }
-    return true;
+    return via.len <= STORE_VIA_MAX && str_is_plain(via);
 }
 
 nod_status claim_check(const struct claim_spec *claim)

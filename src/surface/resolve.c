@@ -250,22 +250,11 @@ static bool read_action(const struct json *body, struct answer *answer)
     return json_is(approved, JSON_BOOL);
 }
 
-static bool is_known(struct str name)
-{
-    static const struct str names[] = { STR_INIT("executionId"), STR_INIT("approved"),
-                                        STR_INIT("data"),        STR_INIT("action"),
-                                        STR_INIT("content"),     STR_INIT("reason"),
-                                        STR_INIT("remember") };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (str_eq(name, names[i]))
-            return true;
-    return false;
-}
-
 /* What is wrong with the body; empty: nothing. */
 static struct str read_body(struct resolve *resolve, const struct json *body)
 {
+    static const char *const known[] = { "executionId", "approved", "data",     "action",
+                                         "content",     "reason",   "remember", NULL };
     const struct json *data = json_get(body, STR("data")),
                       *content = json_get(body, STR("content")),
                       *reason = json_get(body, STR("reason")),
@@ -275,7 +264,7 @@ static struct str read_body(struct resolve *resolve, const struct json *body)
     if (!json_is(body, JSON_OBJECT))
         return STR("The body is not a JSON object.");
     JSON_EACH (member, body)
-        if (!is_known(member->key))
+        if (!str_among(member->key, known))
             return STR("The body has a member that is not known; the members are executionId, "
                        "approved and data, or action and content, and reason and remember.");
     if (!read_action(body, &resolve->answer))

@@ -188,14 +188,6 @@ void subscribers_write(const struct session *session, struct json_writer *w)
     jw_end(w);
 }
 
-static bool has_uri(const struct json *uris, struct str uri)
-{
-    JSON_EACH (one, uris)
-        if (json_is(one, JSON_STRING) && str_eq(one->text, uri))
-            return true;
-    return false;
-}
-
 void subscribers_read(struct session *session, const struct json *uris, bool exact)
 {
     if (!json_is(uris, JSON_ARRAY))
@@ -203,7 +195,7 @@ void subscribers_read(struct session *session, const struct json *uris, bool exa
     LIST_EACH (at, &session->subscriptions) {
         struct subscription *subscription = LIST_OF(at, struct subscription, of_session);
         const struct subject *subject = subscription->subject;
-        if (exact && !has_uri(uris, str_n(subject->uri, subject->len)))
+        if (exact && !json_has_str(uris, str_n(subject->uri, subject->len)))
             subscription_end(subscription);
     }
     JSON_EACH (one, uris) {

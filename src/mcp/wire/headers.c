@@ -11,47 +11,27 @@
 
 #include <string.h>
 
-/* --- header values --- */
+#include "crypto/digest.h"
 
-static int base64_digit(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
+/* --- header values --- */
 
 /* RFC 4648 section 4, padded. Each run of bytes has exactly one text. */
 static bool base64_decode(struct str text, struct arena *arena, struct str *out)
 {
     size_t pad = str_ends(text, STR("==")) ? 2 : str_ends(text, STR("=")) ? 1 : 0;
-    size_t digits = text.len - pad, len = 0;
-    uint32_t bits = 0;
+    size_t digits = text.len - pad;
+    char *url = text.len <= HEADER_VALUE_MAX ? arena_alloc_aligned(arena, text.len + 1, 1) : NULL;
 
-    if (text.len % 4 != 0 || text.len > HEADER_VALUE_MAX)
-        return false;
-    char *to = arena_alloc_aligned(arena, text.len / 4 * 3 + 1, 1);
-    if (!to)
+    if (!url || text.len % 4 != 0)
         return false;
     for (size_t i = 0; i < digits; i++) {
-        int digit = base64_digit(text.at[i]);
-        if (digit < 0)
+        char c = text.at[i];
+        if (c == '-' || c == '_') /* digits of the other base64 */
             return false;
-        bits = bits << 6 | (uint32_t)digit;
-        if (i % 4 == 1)
-            to[len++] = (char)(bits >> 4 & 0xFF);
-        else if (i % 4 == 2)
-            to[len++] = (char)(bits >> 2 & 0xFF);
-        else if (i % 4 == 3)
-            to[len++] = (char)(bits & 0xFF);
+        url[i] = c == '+' ? '-' : c == '/' ? '_' : c;
     }
-    if ((pad == 2 && bits & 0xF) || (pad == 1 && bits & 0x3))
-        return false;
-    *out = str_n(to, len);
-    return true;
+    *out = base64url_bytes(arena, str_n(url, digits));
+    return out->at;
 }
 
 /* Are all eight bytes visible ASCII or spaces? */
