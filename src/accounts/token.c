@@ -445,19 +445,6 @@ static void tell_now(void *data)
     buf_finish(&message);
 }
 
-static struct job *job_new(struct accounts *accounts, struct oauth_service *service, struct str key)
-{
-    struct job *job = work_begin(accounts, sizeof(*job), key);
-
-    job->work.freed = job_freed;
-    job->service = service;
-    job->until_ms = loop_now(accounts->opts.loop) + ACCOUNTS_WAIT_MS;
-    list_init(&job->waits);
-    map_add(&accounts->jobs, work_key(&job->work), job);
-    job_read(job);
-    return job;
-}
-
 struct account_wait *accounts_token(struct accounts *accounts, const struct account_want *want,
                                     account_token_done *done, void *data)
 {
@@ -484,8 +471,15 @@ struct account_wait *accounts_token(struct accounts *accounts, const struct acco
     snprintf(wait->ask_id, sizeof(wait->ask_id), STR_FMT, STR_ARG(want->ask_id));
     struct str key = account_key(text, want->principal, want->service);
     struct job *job = map_get(&accounts->jobs, key);
-    if (!job)
-        job = job_new(accounts, service, key);
+    if (!job) {
+        job = work_begin(accounts, sizeof(*job), key);
+        job->work.freed = job_freed;
+        job->service = service;
+        job->until_ms = loop_now(accounts->opts.loop) + ACCOUNTS_WAIT_MS;
+        list_init(&job->waits);
+        map_add(&accounts->jobs, work_key(&job->work), job);
+        job_read(job);
+    }
     list_append(&job->waits, &wait->link);
     return wait;
 }

@@ -98,19 +98,6 @@ static void put(struct idmap *map, uint64_t hash, void *object)
     map->count++;
 }
 
-static void rebuild(struct idmap *map, size_t room)
-{
-    struct idmap old = *map;
-
-    map->slots = mem_zalloc(room * sizeof(struct idmap_slot));
-    map->room = room;
-    map->count = 0;
-    for (size_t i = 0; i < old.room; i++)
-        if (old.slots[i].object)
-            put(map, old.slots[i].hash, old.slots[i].object);
-    mem_free(old.slots);
-}
-
 /* Rebuilt with at least a fifth free for new ones, so that it is not soon done again. */
 static size_t room_for(size_t count)
 {
@@ -126,8 +113,18 @@ static bool add(struct idmap *map, uint64_t hash, void *object)
     if (map->count >= map->limit)
         return false;
     if ((map->count + 1) * 4 > map->room * 3 ||
-        (map->room > ROOM_KEPT && map->count * ROOM_TIMES < map->room))
-        rebuild(map, room_for(map->count + 1));
+        (map->room > ROOM_KEPT && map->count * ROOM_TIMES < map->room)) {
+        size_t room = room_for(map->count + 1);
+        struct idmap old = *map;
+
+        map->slots = mem_zalloc(room * sizeof(struct idmap_slot));
+        map->room = room;
+        map->count = 0;
+        for (size_t i = 0; i < old.room; i++)
+            if (old.slots[i].object)
+                put(map, old.slots[i].hash, old.slots[i].object);
+        mem_free(old.slots);
+    }
     put(map, hash, object);
     return true;
 }

@@ -179,18 +179,6 @@ bool map_add(struct map *map, struct str key, void *value)
     return value && slot_new(map, key, map_hash(key), value);
 }
 
-/* A grave before an empty slot is of no use to any search. */
-static void sweep(struct map *map, size_t i)
-{
-    if (map->slots[(i + 1) & (map->room - 1)].value)
-        return;
-    while (map->slots[i].value == GRAVE) {
-        map->slots[i].value = NULL;
-        map->used--;
-        i = (i - 1) & (map->room - 1);
-    }
-}
-
 void *map_remove(struct map *map, struct str key)
 {
     struct map_slot *slot = slot_find(map, key, map_hash(key));
@@ -200,7 +188,13 @@ void *map_remove(struct map *map, struct str key)
     void *value = slot->value;
     *slot = (struct map_slot){ .value = GRAVE };
     map->count--;
-    sweep(map, (size_t)(slot - map->slots));
+    /* A grave before an empty slot is of no use to any search. */
+    size_t i = (size_t)(slot - map->slots);
+    bool useless = !map->slots[(i + 1) & (map->room - 1)].value;
+    for (; useless && map->slots[i].value == GRAVE; i = (i - 1) & (map->room - 1)) {
+        map->slots[i].value = NULL;
+        map->used--;
+    }
     if (map->count == 0 && map->room > ROOM_KEPT)
         map_finish(map);
     return value;

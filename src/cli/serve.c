@@ -323,18 +323,6 @@ static bool load_tokens(nod_server *server, const char *path)
     return server->tokens != NULL;
 }
 
-/* As many file descriptors as the system allows: each client needs one. */
-static void raise_descriptors(void)
-{
-    struct rlimit files;
-
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= files.rlim_max)
-        return;
-    files.rlim_cur = files.rlim_max;
-    if (setrlimit(RLIMIT_NOFILE, &files) != 0)
-        LOG_DEBUG("the limit of open files stays as it is");
-}
-
 /* A shared store may not have subscribed to hints yet. The first client should not meet a server
  * that is not ready. If the store stays away, /readyz says so. */
 static void await_store(nod_server *server)
@@ -356,7 +344,13 @@ bool host_make_front(nod_server *server, const struct options *options)
                  "may whoever gets it to; run it as a user of its own");
     if (options->token_file && !load_tokens(server, options->token_file))
         return false;
-    raise_descriptors();
+    /* As many file descriptors as the system allows: each client needs one. */
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+            LOG_DEBUG("the limit of open files stays as it is");
+    }
     await_store(server);
     server->front = front_create(&(struct front_opts){
         .loop = server->loop,

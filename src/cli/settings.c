@@ -145,19 +145,6 @@ static bool check_key(struct reading *r, struct str line)
     return !is_comment(value.at[0]) || wrong_at(r, r->line, "a comment has a line of its own");
 }
 
-/* The next line, without its end and the spaces around it. */
-static struct str cut_line(struct reading *r)
-{
-    struct str line;
-
-    if (!str_cut(r->rest, '\n', &line, &r->rest))
-        r->rest = STR_NONE;
-    r->line++;
-    if (line.len && line.at[line.len - 1] == '\r')
-        line.len--;
-    return line;
-}
-
 /* inih's: like fgets. Comments and empty lines are given as empty ones. */
 static char *next_line(char *out, int room, void *data)
 {
@@ -165,7 +152,12 @@ static char *next_line(char *out, int room, void *data)
 
     if (r->failed || !r->rest.len || room < 2)
         return NULL;
-    struct str line = cut_line(r);
+    struct str line;
+    if (!str_cut(r->rest, '\n', &line, &r->rest))
+        r->rest = STR_NONE;
+    r->line++;
+    if (line.len && line.at[line.len - 1] == '\r')
+        line.len--;
     if (!is_text(line)) {
         wrong_at(r, r->line, "this line has bytes that are not text (UTF-8)");
         return NULL;

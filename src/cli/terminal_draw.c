@@ -83,29 +83,27 @@ int64_t draw_time(struct str text)
     return (int64_t)timegm(&tm) * 1000;
 }
 
-static void span(int64_t seconds, char text[24])
-{
-    if (seconds < 60)
-        snprintf(text, 24, "%ds", (int)seconds);
-    else if (seconds < 3600)
-        snprintf(text, 24, "%dm %02ds", (int)(seconds / 60), (int)(seconds % 60));
-    else if (seconds < 48 * 3600)
-        snprintf(text, 24, "%dh %02dm", (int)(seconds / 3600), (int)(seconds / 60 % 60));
-    else
-        snprintf(text, 24, "%" PRId64 "d", seconds / 86400);
-}
-
 void draw_left(const struct terminal *terminal, struct str until, char text[24])
 {
     int64_t now = clock_wall(clock_system()) + terminal->ahead_ms;
     int64_t then = draw_time(until);
 
-    if (!then)
+    if (!then) {
         snprintf(text, 24, "?");
-    else if (then <= now)
+    } else if (then <= now) {
         snprintf(text, 24, "over");
-    else
-        span((then - now) / 1000, text);
+    } else {
+        int64_t seconds = (then - now) / 1000;
+
+        if (seconds < 60)
+            snprintf(text, 24, "%ds", (int)seconds);
+        else if (seconds < 3600)
+            snprintf(text, 24, "%dm %02ds", (int)(seconds / 60), (int)(seconds % 60));
+        else if (seconds < 48 * 3600)
+            snprintf(text, 24, "%dh %02dm", (int)(seconds / 3600), (int)(seconds / 60 % 60));
+        else
+            snprintf(text, 24, "%" PRId64 "d", seconds / 86400);
+    }
 }
 
 /* --- trees --- */

@@ -85,14 +85,6 @@ bool request_waiting(struct terminal *terminal, bool quietly,
     return fine;
 }
 
-static void say_winner(const struct json *problem)
-{
-    if (!json_get(problem, STR("answer")))
-        return;
-    fputs("  ", stderr);
-    draw_winner(stderr, problem);
-}
-
 static int code_of(int status)
 {
     switch (status) {
@@ -128,7 +120,10 @@ int reply_refused(struct terminal *terminal, const struct reply *reply)
         fputs(reply->status == 404 ? "it has no inbox, or it is not a nod server" : "no reason",
               stderr);
     fputc('\n', stderr);
-    say_winner(reply->json);
+    if (json_get(reply->json, STR("answer"))) {
+        fputs("  ", stderr);
+        draw_winner(stderr, reply->json);
+    }
     JSON_EACH (error, json_get(reply->json, STR("errors"))) {
         struct str path = json_get_str(error, STR("path"));
         struct str message = json_get_str(error, STR("message"));

@@ -42,26 +42,19 @@ struct call_record call_record_of(const struct call *call)
                                      call->version ? call->version : target_version(call->target) };
 }
 
-/* Each ask gets its place in the caller's stream. */
-static void asks_number(struct call *call)
-{
-    const struct caller_ops *ops = call->caller->ops;
-
-    if (!ops->reserve)
-        return;
-    LIST_EACH (at, &call->asks) {
-        struct ask *ask = LIST_OF(at, struct ask, link);
-        if (!ask->record.seq)
-            ask->record.seq = ops->reserve(call->caller, call);
-    }
-}
-
 static void saving_fill(struct call *call)
 {
+    const struct caller_ops *ops = call->caller->ops;
     const struct run_list *news = &call->run->news;
     size_t at = 0;
 
-    asks_number(call);
+    if (ops->reserve) { /* each ask gets its place in the caller's stream */
+        LIST_EACH (link, &call->asks) {
+            struct ask *ask = LIST_OF(link, struct ask, link);
+            if (!ask->record.seq)
+                ask->record.seq = ops->reserve(call->caller, call);
+        }
+    }
     LIST_EACH (link, &call->asks)
         ask_find_turn(LIST_OF(link, struct ask, link));
     call_saving_free(call);
@@ -93,19 +86,6 @@ static void saved(struct call *call)
         recovery_stored(call->engine);
     }
     call->stored = true;
-}
-
-/* What was saved is part of the journal from now on. */
-static void journal_grow(struct call *call)
-{
-    struct journal longer;
-
-    if (call->saving_count == 0)
-        return;
-    journal_make(&longer, call->journal.entries, call->journal.count, call->saving_entries,
-                 call->saving_count);
-    journal_finish(&call->journal);
-    call->journal = longer;
 }
 
 struct str engine_quota_message(struct arena *arena, struct str principal, enum store_quota quota,
@@ -391,7 +371,13 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
         return;
     if (status == NOD_OK) {
         call->ours_ms = op->sent_ms;
-        journal_grow(call);
+        if (call->saving_count) { /* what was saved is part of the journal from now on */
+            struct journal longer;
+            journal_make(&longer, call->journal.entries, call->journal.count, call->saving_entries,
+                         call->saving_count);
+            journal_finish(&call->journal);
+            call->journal = longer;
+        }
         call->fresh_intent = what == SAVING_INTENT;
         if (call->saving_asks || call->saving_count)
             suspect_over(call);

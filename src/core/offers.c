@@ -198,18 +198,6 @@ static void turn_is_over(struct due *due)
         ask_offer(ask);
 }
 
-/* When nobody has answered by then, it is the next one's turn. */
-static void await_next_turn(struct ask *ask, const struct plan *plan)
-{
-    struct engine *engine = ask->call->engine;
-
-    if (!plan->timed || ask->turn + 1u >= plan->count)
-        return;
-    int64_t at = ask->since_ms + engine->next_turn_ms * (ask->turn + 1);
-    int64_t left = at - engine_now(engine);
-    due_set(engine, &ask->move, left > 0 ? left : 1, turn_is_over);
-}
-
 /* If it is there before the clock, all nodes are to know. */
 static void note_early(struct ask *ask, const struct plan *plan)
 {
@@ -263,7 +251,13 @@ void ask_offer(struct ask *ask)
     }
     ask->offering = false;
     note_early(ask, plan);
-    await_next_turn(ask, plan);
+    /* When nobody has answered by then, it is the next one's turn. */
+    if (plan->timed && ask->turn + 1u < plan->count) {
+        struct engine *engine = call->engine;
+        int64_t at = ask->since_ms + engine->next_turn_ms * (ask->turn + 1);
+        int64_t left = at - engine_now(engine);
+        due_set(engine, &ask->move, left > 0 ? left : 1, turn_is_over);
+    }
     if (!ask->up && !call->carried && !ask->claiming)
         claim_by_engine(ask, ASK_UNSUPPORTED);
     else

@@ -67,15 +67,6 @@ static void write_send(struct op *op)
                     scoping->principal, scoping->version, scoping->ttl_ms, op_completed, op);
 }
 
-/* Ends the questions in the record, unless this very call wrote it. */
-static void end_older(struct engine *engine, struct str own, struct str older)
-{
-    if (older.len < ID_LEN || str_eq(str_n(older.at, ID_LEN), str_n(own.at, ID_LEN)))
-        return;
-    for (older = str_skip(older, ID_LEN); older.len >= ID_LEN; older = str_skip(older, ID_LEN))
-        claim_replaced(engine, str_n(older.at, ID_LEN));
-}
-
 static void scope_read_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct scoping *scoping = OP_OF(op, struct scoping, work.op);
@@ -85,8 +76,17 @@ static void scope_read_done(struct op *op, nod_status status, const struct store
         return;
     }
     scoping->version = status == NOD_OK ? reply->version : STORE_NEW;
-    if (status == NOD_OK)
-        end_older(op->engine, buf_str(&scoping->value), reply->value);
+    if (status == NOD_OK) {
+        /* Ends the questions in the record, unless this very call wrote it. */
+        struct str older = reply->value;
+
+        if (older.len >= ID_LEN &&
+            !str_eq(str_n(older.at, ID_LEN), str_n(scoping->value.at, ID_LEN))) {
+            for (older = str_skip(older, ID_LEN); older.len >= ID_LEN;
+                 older = str_skip(older, ID_LEN))
+                claim_replaced(op->engine, str_n(older.at, ID_LEN));
+        }
+    }
     op_start(op->engine, op, write_send, written);
 }
 

@@ -259,27 +259,21 @@ static struct str write_info(const struct seal_for *what, char *out)
     return str_n(out, len + what->scope.len);
 }
 
-static struct keys *keys_add(struct keyring *ring, struct str info)
-{
-    if (ring->cache.count >= KEYRING_CACHE_MAX)
-        keys_destroy(ring, LIST_OF(list_first(&ring->recent), struct keys, link));
-
-    struct keys *keys = mem_zalloc(sizeof(*keys) + info.len);
-    keys->len = info.len;
-    memcpy(keys->info, info.at, info.len);
-    list_init(&keys->link);
-    map_set(&ring->cache, str_n(keys->info, keys->len), keys);
-    return keys;
-}
-
 static struct keys *keys_for(struct keyring *ring, const struct seal_for *what)
 {
     char info[INFO_MAX];
     struct str text = write_info(what, info);
     struct keys *keys = map_get(&ring->cache, text);
 
-    if (!keys)
-        keys = keys_add(ring, text);
+    if (!keys) {
+        if (ring->cache.count >= KEYRING_CACHE_MAX)
+            keys_destroy(ring, LIST_OF(list_first(&ring->recent), struct keys, link));
+        keys = mem_zalloc(sizeof(*keys) + text.len);
+        keys->len = text.len;
+        memcpy(keys->info, text.at, text.len);
+        list_init(&keys->link);
+        map_set(&ring->cache, str_n(keys->info, keys->len), keys);
+    }
     list_remove(&keys->link);
     list_append(&ring->recent, &keys->link);
     return keys;

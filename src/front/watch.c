@@ -56,18 +56,6 @@ static void rechecked(struct signin_op *op, nod_status status)
     signin_op_free(op);
 }
 
-static void recheck(struct front *front, struct signin *signin)
-{
-    if (signin->checking || !signin_store(front)->ops->shared ||
-        loop_now(front->opts.loop) - signin->checked_ms <= SIGNIN_FRESH_MS)
-        return;
-    struct signin_op *op = signin_op_new(front, NULL, NULL);
-    op->digest = signin->digest;
-    op->done = rechecked;
-    signin->checking = true;
-    signin_fetch(op);
-}
-
 /* Why the credential no longer counts; empty: it does. */
 static struct str wrong_with(struct front *front, const struct front_watch *watch)
 {
@@ -85,7 +73,14 @@ static struct str wrong_with(struct front *front, const struct front_watch *watc
         return watch_lost;
     if (signin) {
         signin_use(front, signin);
-        recheck(front, signin);
+        if (!signin->checking && signin_store(front)->ops->shared &&
+            loop_now(front->opts.loop) - signin->checked_ms > SIGNIN_FRESH_MS) {
+            struct signin_op *op = signin_op_new(front, NULL, NULL);
+            op->digest = signin->digest;
+            op->done = rechecked;
+            signin->checking = true;
+            signin_fetch(op);
+        }
     }
     return STR_NONE;
 }

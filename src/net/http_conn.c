@@ -298,19 +298,6 @@ static bool has_all(const struct http_conn *conn)
            stream_unacknowledged(conn->stream) <= (conn->ending ? 1 : 0);
 }
 
-static void exchange_gone(struct http_conn *conn)
-{
-    struct http_exchange *exchange = conn->exchange;
-
-    if (!exchange)
-        return;
-    conn->exchange = NULL;
-    if (exchange->gone)
-        exchange->gone(exchange->gone_data);
-    conn_arrived(&exchange->arrivals, false);
-    exchange_free(conn->server, exchange);
-}
-
 void conn_close(struct http_conn *conn)
 {
     if (conn->closed)
@@ -322,7 +309,14 @@ void conn_close(struct http_conn *conn)
     timer_stop(conn->server->loop, &conn->timer);
     stream_close(conn->stream);
     conn_arrived(&conn->arrivals, arrived);
-    exchange_gone(conn);
+    struct http_exchange *exchange = conn->exchange;
+    if (exchange) {
+        conn->exchange = NULL;
+        if (exchange->gone)
+            exchange->gone(exchange->gone_data);
+        conn_arrived(&exchange->arrivals, false);
+        exchange_free(conn->server, exchange);
+    }
     incoming_free(conn->server, conn->incoming);
     conn->incoming = NULL;
     ahead_free(conn);

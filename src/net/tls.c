@@ -99,14 +99,6 @@ static void note_ssl_failure(struct tls *tls)
     note_failure(tls, UV_EPROTO, what);
 }
 
-static void tell_failure(struct tls *tls)
-{
-    if (!tls->failed || tls->broken || tls->closed)
-        return;
-    tls->broken = true;
-    tls->stream.events->on_end(&tls->stream, tls->failed);
-}
-
 /* --- downwards --- */
 
 /* What OpenSSL wants to send. */
@@ -205,7 +197,10 @@ static void advance(struct tls *tls)
         decrypt(tls);
     if (tls->lower_ended && !tls->ended && !tls->failed && (tls->reading || !tls->shaken))
         note_failure(tls, UV_ECONNABORTED, "the connection ended without TLS's own end");
-    tell_failure(tls);
+    if (tls->failed && !tls->broken && !tls->closed) {
+        tls->broken = true;
+        tls->stream.events->on_end(&tls->stream, tls->failed);
+    }
     tls->busy = false;
     tls_release(tls);
 }

@@ -156,15 +156,6 @@ static nod_status read_error(const struct json *const found[MEMBERS], struct rpc
     return NOD_OK;
 }
 
-/* Whatever its shape, it is an error, and ends the wait for a response. */
-static void note_error(const struct json *const found[MEMBERS], struct rpc_message *out)
-{
-    if (!found[ERROR] || found[METHOD])
-        return;
-    out->kind = RPC_ERROR;
-    json_i64(json_get(found[ERROR], STR("code")), &out->code);
-}
-
 static nod_status read_response(const struct json *const found[MEMBERS], struct rpc_message *out,
                                 struct rpc_fault *fault)
 {
@@ -196,7 +187,11 @@ nod_status rpc_read(const struct json *value, struct arena *arena, struct rpc_me
     out->id = rpc_id_of(arena, found[ID]);
     if (out->id.len)
         fault->id = out->id;
-    note_error(found, out);
+    /* Whatever its shape, it is an error, and ends the wait for a response. */
+    if (found[ERROR] && !found[METHOD]) {
+        out->kind = RPC_ERROR;
+        json_i64(json_get(found[ERROR], STR("code")), &out->code);
+    }
     if (!str_eq(json_str(found[JSONRPC]), STR("2.0"))) {
         fault->response = !found[METHOD] && (found[RESULT] || found[ERROR]);
         return refuse(fault, "\"jsonrpc\" must be \"2.0\"");

@@ -16,15 +16,6 @@ enum {
     LEFT_MAX = 65536, /* calls that could be run, but that nothing can bring back */
 };
 
-static void spent_drop(struct memory_store *memory, struct spent *spent)
-{
-    heap_remove(&memory->spent_due, &spent->due);
-    idmap_remove(&memory->spent, spent);
-    memory_count(memory, spent->tally, -MEMORY_MARK_BYTES);
-    memory_tally_release(memory, spent->tally);
-    mem_free(spent);
-}
-
 void memory_ended_drop(struct memory_store *memory, struct stored_call *call)
 {
     if (call->keep_until > memory_now(memory)) {
@@ -110,7 +101,12 @@ static void spent_sweep(struct memory_store *memory, int64_t now, int most)
     for (int i = 0; i < most && (first = heap_first(&memory->spent_due)); i++) {
         if (first->at > now)
             break;
-        spent_drop(memory, HEAP_OF(first, struct spent, due));
+        struct spent *spent = HEAP_OF(first, struct spent, due);
+        heap_remove(&memory->spent_due, &spent->due);
+        idmap_remove(&memory->spent, spent);
+        memory_count(memory, spent->tally, -MEMORY_MARK_BYTES);
+        memory_tally_release(memory, spent->tally);
+        mem_free(spent);
     }
 }
 

@@ -165,17 +165,6 @@ static void look_say(struct redis_op *op)
     }
 }
 
-static void look_named(struct redis_op *op, struct looking *looking, size_t asked,
-                       struct str member)
-{
-    if (asked == ASK_SMALL)
-        glance_at_value(op, looking, member);
-    else if (asked == ASK_LIVE)
-        glance_at_call(op, looking, member, STR_NONE);
-    else if (member.len > 2 * ID_LEN) /* the ask, its call, its principal */
-        glance_at_call(op, looking, str_n(member.at + ID_LEN, ID_LEN), str_n(member.at, ID_LEN));
-}
-
 static void look_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
     struct looking *looking = (struct looking *)(uintptr_t)op->with;
@@ -188,8 +177,17 @@ static void look_reply(struct redis_op *op, size_t at, const struct redis_value 
         looking->at = glance->next;
         return;
     }
-    for (size_t i = 0; i < (value->type == REDIS_IS_LIST ? value->count : 0); i++)
-        look_named(op, looking, at % SHARD_ASKED, redis_text(&value->items[i]));
+    for (size_t i = 0; i < (value->type == REDIS_IS_LIST ? value->count : 0); i++) {
+        struct str member = redis_text(&value->items[i]);
+
+        if (at % SHARD_ASKED == ASK_SMALL)
+            glance_at_value(op, looking, member);
+        else if (at % SHARD_ASKED == ASK_LIVE)
+            glance_at_call(op, looking, member, STR_NONE);
+        else if (member.len > 2 * ID_LEN) /* the ask, its call, its principal */
+            glance_at_call(op, looking, str_n(member.at + ID_LEN, ID_LEN),
+                           str_n(member.at, ID_LEN));
+    }
     if (at + 1 < op->expected || !looking->first)
         return;
     redis_op_more(op);

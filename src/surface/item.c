@@ -131,18 +131,6 @@ static void write_remember(struct json_writer *w, const struct ask_record *ask)
     arena_finish(&arena);
 }
 
-static void write_answer(struct json_writer *w, const struct shown_ask *shown, bool all)
-{
-    const struct ask_record *ask = &shown->ask;
-
-    api_write_answer(w, ask);
-    write_reason(w, shown);
-    jw_key_i64(w, STR("tookMs"), ask->ended_ms - ask->asked_ms);
-    if (all && !ask->sensitive && ask->state == ASK_ACCEPTED && ask->content.len)
-        jw_key_raw(w, STR("content"), ask->content);
-    jw_end(w);
-}
-
 /* The texts of a tool's result, one after the other; or its failure. */
 static struct str result_text(struct arena *arena, const struct outcome *outcome)
 {
@@ -209,7 +197,12 @@ void item_write(struct json_writer *w, const struct inbox *inbox, const struct s
     jw_key_i64(w, STR("attempt"), ask->attempt);
     write_remember(w, ask);
     if (ask->state != ASK_PENDING) {
-        write_answer(w, shown, all);
+        api_write_answer(w, ask);
+        write_reason(w, shown);
+        jw_key_i64(w, STR("tookMs"), ask->ended_ms - ask->asked_ms);
+        if (all && !ask->sensitive && ask->state == ASK_ACCEPTED && ask->content.len)
+            jw_key_raw(w, STR("content"), ask->content);
+        jw_end(w);
         if (shown->found)
             write_call(w, shown, all);
         else

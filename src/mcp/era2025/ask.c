@@ -242,20 +242,6 @@ bool client_surface_url_done(struct surface *surface, struct str elicitation_id)
     return url;
 }
 
-/* A question whose page decides has ended, on this node or another: did its page end it? */
-static void url_ended(struct client_surface *client, const struct ask *ask,
-                      const struct winner *winner)
-{
-    const struct ask_record *record = ask_record(ask);
-    bool by_page = str_eq(winner->via, STR("page")) || winner->state == ASK_ACCEPTED;
-    struct given_url *url = record->kind == ASK_URL && record->wait_done && by_page
-                                ? map_get(&client->urls, record->id)
-                                : NULL;
-
-    if (url)
-        url_complete(client, url, held_of(ask));
-}
-
 /* --- putting it up and taking it down --- */
 
 static void client_offer(struct surface *surface, struct ask *ask, int attempt, struct str problems)
@@ -305,7 +291,15 @@ static void client_withdraw(struct surface *surface, struct ask *ask, struct str
     char id_text[CLIENT_WIRE_ID_MAX];
     struct json_writer w;
 
-    url_ended(client_of(surface), ask, winner);
+    /* A question whose page decides has ended, on this node or another: did its page end it? */
+    struct client_surface *client = client_of(surface);
+    const struct ask_record *record = ask_record(ask);
+    bool by_page = str_eq(winner->via, STR("page")) || winner->state == ASK_ACCEPTED;
+    struct given_url *url = record->kind == ASK_URL && record->wait_done && by_page
+                                ? map_get(&client->urls, record->id)
+                                : NULL;
+    if (url)
+        url_complete(client, url, held_of(ask));
     if (!offer)
         return;
     if (!offer->answered && call->session) {

@@ -492,23 +492,20 @@ static void task_left(void *data)
     mem_free(leaving);
 }
 
-/* Its call has not ended, and this node does not go on with it: whoever asks for the task next
- * finds its record. Deferred, because somebody may be looking at the task. */
-static void task_leave(struct task *task)
-{
-    struct leaving *leaving = MEM_NEW(struct leaving);
-
-    leaving->task = task->id;
-    server_work_add(task->server, &leaving->work);
-    loop_defer(task->server->opts.loop, task_left, leaving);
-}
-
 static void task_finished(struct caller *caller, struct call *call, const struct outcome *outcome)
 {
-    if (call_has_ended(call) || !server_survives(task_of(caller)->server))
+    if (call_has_ended(call) || !server_survives(task_of(caller)->server)) {
         task_end_outcome(task_of(caller), outcome);
-    else
-        task_leave(task_of(caller));
+    } else {
+        /* Its call has not ended, and this node does not go on with it: whoever asks for the task
+         * next finds its record. Deferred, because somebody may be looking at the task. */
+        struct task *task = task_of(caller);
+        struct leaving *leaving = MEM_NEW(struct leaving);
+
+        leaving->task = task->id;
+        server_work_add(task->server, &leaving->work);
+        loop_defer(task->server->opts.loop, task_left, leaving);
+    }
 }
 
 /* Whoever asks for the task next goes on with its record. Its call can still be run, and whether
