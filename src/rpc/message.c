@@ -199,33 +199,6 @@ nod_status rpc_read(const struct json *value, struct arena *arena, struct rpc_me
     return found[METHOD] ? read_call(found, out, fault) : read_response(found, out, fault);
 }
 
-static const struct json *parse(struct arena *arena, struct str text, struct rpc_fault *fault)
-{
-    static const struct json_opts opts = { .refuse_duplicates = true };
-    struct json_error error = { 0 };
-    const struct json *value = json_parse(arena, text, &opts, &error);
-
-    if (value)
-        return value;
-    bool limit = error.status == NOD_E_LIMIT;
-    struct str why = arena_fmt(arena, "%s at byte %zu: %s", limit ? "Over a limit" : "Not JSON",
-                               error.offset, error.what ? error.what : "unreadable");
-    if (why.len == 0) /* the arena is full, which may be the very reason */
-        why = limit ? STR("The message is over a limit") : STR("The message is not JSON");
-    *fault = (struct rpc_fault){ .code = limit ? RPC_INVALID_REQUEST : RPC_PARSE_ERROR,
-                                 .message = why,
-                                 .id = STR("null") };
-    return NULL;
-}
-
-nod_status rpc_parse(struct arena *arena, struct str text, struct rpc_message *out,
-                     struct rpc_fault *fault)
-{
-    const struct json *value = parse(arena, text, fault);
-
-    return value ? rpc_read(value, arena, out, fault) : NOD_E_INVALID;
-}
-
 /* --- batches --- */
 
 bool rpc_is_batch(const struct json *value)
@@ -253,17 +226,6 @@ nod_status rpc_batch_of(const struct json *value, struct rpc_batch *out, struct 
     out->next = json_first(value);
     out->left = count;
     return NOD_OK;
-}
-
-nod_status rpc_parse_batch(struct arena *arena, struct str text, struct rpc_batch *out,
-                           struct rpc_fault *fault)
-{
-    const struct json *value = parse(arena, text, fault);
-
-    if (value)
-        return rpc_batch_of(value, out, fault);
-    *out = (struct rpc_batch){ 0 };
-    return NOD_E_INVALID;
 }
 
 bool rpc_batch_next(struct rpc_batch *batch, struct arena *arena, struct rpc_message *out,
@@ -341,16 +303,6 @@ static void finish(struct buf *out, size_t from)
         out->len = from;
 }
 
-static void add_method(struct buf *out, struct str method, struct str params)
-{
-    buf_add(out, STR("\"method\":"));
-    add_text(out, method);
-    if (params.len) {
-        buf_add(out, STR(",\"params\":"));
-        add_json(out, params);
-    }
-}
-
 static void add_head(struct buf *out, struct str id)
 {
     buf_add(out, STR("{\"jsonrpc\":\"2.0\",\"id\":"));
@@ -358,31 +310,16 @@ static void add_head(struct buf *out, struct str id)
     buf_add_char(out, ',');
 }
 
-void rpc_write_request(struct buf *out, struct str id, struct str method, struct str params)
-{
-    size_t from = out->len;
-
-    add_head(out, id);
-    add_method(out, method, params);
-    finish(out, from);
-}
-
 void rpc_write_notification(struct buf *out, struct str method, struct str params)
 {
     size_t from = out->len;
 
-    buf_add(out, STR("{\"jsonrpc\":\"2.0\","));
-    add_method(out, method, params);
-    finish(out, from);
-}
-
-void rpc_write_result(struct buf *out, struct str id, struct str result)
-{
-    size_t from = out->len;
-
-    add_head(out, id);
-    buf_add(out, STR("\"result\":"));
-    add_json(out, result.len ? result : STR("{}"));
+    buf_add(out, STR("{\"jsonrpc\":\"2.0\",\"method\":"));
+    add_text(out, method);
+    if (params.len) {
+        buf_add(out, STR(",\"params\":"));
+        add_json(out, params);
+    }
     finish(out, from);
 }
 

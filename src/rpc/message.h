@@ -65,9 +65,6 @@ static inline bool rpc_is_broken_error(const struct rpc_message *message,
 {
     return fault->response && message->kind == RPC_ERROR && message->id.len > 0;
 }
-/* Parses (duplicate keys are refused) and reads. Does not accept an array: see rpc_parse_batch. */
-nod_status rpc_parse(struct arena *arena, struct str text, struct rpc_message *out,
-                     struct rpc_fault *fault);
 
 /*
  * Several messages in one array, as in revision 2025-03-26. A single message is accepted as well,
@@ -85,9 +82,6 @@ struct rpc_batch {
 };
 
 bool rpc_is_batch(const struct json *value);
-nod_status rpc_parse_batch(struct arena *arena, struct str text, struct rpc_batch *out,
-                           struct rpc_fault *fault);
-/* The same for a value that is parsed already. */
 nod_status rpc_batch_of(const struct json *value, struct rpc_batch *out, struct rpc_fault *fault);
 /* False: there are no more. */
 bool rpc_batch_next(struct rpc_batch *batch, struct arena *arena, struct rpc_message *out,
@@ -104,12 +98,10 @@ struct str rpc_id_text(struct arena *arena, struct str id);
 /*
  * Writers: each adds one whole message, on one line, or (past the buffer's limit) nothing;
  * `overflow` of the buffer tells. `id`, `params`, `result` and `data` are JSON text from a parser
- * or a writer. Empty params and data are left out, an empty result is {}, an empty id null. In
- * methods and error messages a byte that is not UTF-8 is written as a question mark.
+ * or a writer. Empty params and data are left out, an empty id is null. In methods and error
+ * messages a byte that is not UTF-8 is written as a question mark.
  */
-void rpc_write_request(struct buf *out, struct str id, struct str method, struct str params);
 void rpc_write_notification(struct buf *out, struct str method, struct str params);
-void rpc_write_result(struct buf *out, struct str id, struct str result);
 void rpc_write_error(struct buf *out, struct str id, int64_t code, struct str message,
                      struct str data);
 /*

@@ -15,9 +15,9 @@
 #include "core/run.h"
 #include "mcp/server.h"
 #include "surface/model.h"
-#include "rpc/message.h"
 #include "store/memory.h"
 #include "target.h"
+#include "../unit/rpc/text.h"
 
 enum {
     ARENA_CAP = 16 << 20,

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "rpc/message.h"
+#include "../unit/rpc/text.h"
 #include "target.h"
 
 enum { ARENA_CAP = 4 << 20, OUT_LIMIT = 4 << 20 };
@@ -19,6 +19,35 @@ static void must(bool truth)
 static struct str raw_of(const struct json *value)
 {
     return value ? value->raw : STR_NONE;
+}
+
+/* The notification of the same method and params, with an id. */
+static void rpc_write_request(struct buf *out, struct str id, struct str method, struct str params)
+{
+    static const struct str head = STR_INIT("{\"jsonrpc\":\"2.0\",");
+    size_t from = out->len;
+    struct buf plain;
+
+    buf_init(&plain, 16 << 20);
+    rpc_write_notification(&plain, method, params);
+    buf_add(out, head);
+    buf_add(out, STR("\"id\":"));
+    buf_add(out, id);
+    buf_add_char(out, ',');
+    buf_add(out, str_skip(buf_str(&plain), head.len));
+    buf_finish(&plain);
+    if (out->overflow)
+        out->len = from;
+}
+
+static void rpc_write_result(struct buf *out, struct str id, struct str result)
+{
+    buf_add(out, STR("{\"jsonrpc\":\"2.0\",\"id\":"));
+    buf_add(out, id);
+    buf_add(out, STR(",\"result\":"));
+    for (size_t i = 0; i < result.len; i++)
+        buf_add_char(out, result.at[i] == '\n' || result.at[i] == '\r' ? ' ' : result.at[i]);
+    buf_add(out, result.len ? STR("}") : STR("{}}"));
 }
 
 static void write_again(struct buf *out, const struct rpc_message *m)

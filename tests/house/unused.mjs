@@ -17,10 +17,6 @@ const NOT_IN_SRC = {
     redis_store_figures: "how many commands were sent",
     redis_store_sweep: "a whole sweep at once",
     sqlite_store_commits: "how many transactions there were",
-    rpc_parse: "a message from its text",
-    rpc_parse_batch: "likewise",
-    rpc_write_request: "a message as a client writes it",
-    rpc_write_result: "likewise",
     meta_can: "capabilities without a whole _meta",
     hkdf_sha256: "is compared with the published keys; sealing has it inside",
     // For what comes next.
