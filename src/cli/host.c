@@ -6,7 +6,6 @@
  * begins to serve, shutdown.c how it ends.
  */
 #include "cli/host.h"
-#include "cli/remember.h"
 
 #include <stdlib.h>
 

@@ -54,8 +54,8 @@ struct nod_server {
     bool private_last;         /* what is there outlives this process */
     struct keyring *ring;      /* of the secrets that are set, or NULL */
     struct accounts *accounts; /* accounts that people have connected */
-    struct nod_oauth_opts
-        services[ACCOUNTS_SERVICES_MAX]; /* the program's; texts are in the arena */
+    /* The program's; texts are in the arena. */
+    struct nod_oauth_opts services[ACCOUNTS_SERVICES_MAX];
     size_t service_count;
     struct mcp_soft_rule *soft_rules; /* in the arena */
     bool view_consent;                /* see mcp_opts */
@@ -123,6 +123,18 @@ bool host_open_webhooks(nod_server *server, const struct options *options);
 
 /* After the store was opened, before the server listens. */
 bool host_open_oauth(nod_server *server, const struct options *options);
+
+/* --- cli/remember: what approvals may be remembered for, in the operator's words --- */
+
+/* Uses the rules of two lists, each ending with NULL (or NULL): those of the program, and then
+ * those of the command line, where the last word on a tool counts. NULL: they are fine. Otherwise
+ * what is wrong, in words, and nothing was changed. */
+const char *remember_use(struct engine *engine, const char *const *first, const char *const *then);
+
+/* --- cli/tool_names: options that name a tool which this server does not have --- */
+
+/* Warns of each, with the names that there are. */
+void tool_names_check(const nod_server *server, const struct options *options);
 
 /* --- cli/shutdown --- */
 

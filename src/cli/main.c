@@ -10,8 +10,6 @@
 #include "cli/host.h"
 #include "cli/options.h"
 #include "cli/storage.h"
-#include "cli/remember.h"
-#include "cli/tool_names.h"
 
 enum { EXIT_FINE = 0, EXIT_CANNOT_SERVE = 1, EXIT_WRONG_USAGE = 2 };
 

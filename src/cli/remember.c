@@ -7,7 +7,7 @@
  * A rule is for one tool, or for all that have no rule of their own. It counts instead of what the
  * tool's author allows. The words are session, principal, a time, and arguments or tool.
  */
-#include "cli/remember.h"
+#include "cli/host.h"
 
 #include "cli/options.h"
 

@@ -7,10 +7,10 @@
  * warning and no refusal, because a program may add a tool while it serves, and the path of an
  * approval (nod_approve, .tool_path) need not be a tool.
  */
-#include "cli/tool_names.h"
+#include "cli/host.h"
 
 #include "base/log.h"
-#include "core/catalog.h"
+#include "cli/options.h"
 
 enum { TOOL_NAMES_MAX = 2048 }; /* bytes of the names that a warning lists; the rest is left out */
 

@@ -12,14 +12,13 @@
  *
  * Holds always: done() is called once. It may be called from a completion of the store.
  */
-#include "mcp/drain.h"
+#include "mcp/parts.h"
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/era2026/methods.h"
 #include "mcp/shared/server_inside.h"
 #include "mcp/era2025/session.h"
-#include "mcp/stdio_inside.h"
 #include "mcp/later/view.h"
 #include "mcp/shared/work.h"
 

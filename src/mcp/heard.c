@@ -3,7 +3,7 @@
  *
  * mcp/shared/announce has the list of what is told. The clients of both eras are told from here.
  */
-#include "mcp/heard.h"
+#include "mcp/parts.h"
 
 #include "mcp/era2025/ask.h"
 #include "mcp/era2025/session_store.h"

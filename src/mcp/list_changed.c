@@ -1,10 +1,10 @@
 /*
- * mcp/list_changed: see list_changed.h.
+ * mcp/list_changed: clients of both eras are told that a list of targets has changed.
  *
  * If a program registers a hundred tools at once, one list has changed once. So a change is only
  * noted, and told at the end of the turn.
  */
-#include "mcp/list_changed.h"
+#include "mcp/parts.h"
 
 #include "base/mem.h"
 #include "mcp/era2026/methods.h"

@@ -14,7 +14,7 @@
 #include "mcp/era2025/caller.h"
 #include "mcp/era2026/pipe.h"
 #include "mcp/era2025/stdio_orphans.h"
-#include "mcp/stdio_inside.h"
+#include "mcp/parts.h"
 
 enum {
     MCP_LINE_MAX = 4 << 20,         /* bytes of one line on stdio */

@@ -26,8 +26,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/curl_words.h"
-#include "net/fetch_url.h"
-#include "net/fetch_wiped.h"
+#include "net/fetch_inside.h"
 
 enum {
     HEADER_LINE_MAX = 8192,    /* bytes of a header of a request, with its name */

@@ -5,7 +5,7 @@
  * what is asked for are the same. An IPv4 address in any of its odd forms (0x7f.1) has become the
  * usual one by then.
  */
-#include "net/fetch_url.h"
+#include "net/fetch_inside.h"
 
 #include "net/fetch.h"
 

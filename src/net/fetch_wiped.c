@@ -10,7 +10,7 @@
  * is not asked, and nothing else changes. On a system that does not say how large a piece is, it is
  * freed as it is.
  */
-#include "net/fetch_wiped.h"
+#include "net/fetch_inside.h"
 
 #include <openssl/ssl.h>
 #include <stdio.h>

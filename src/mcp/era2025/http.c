@@ -19,7 +19,6 @@
 #include "mcp/wire/headers.h"
 #include "mcp/era2025/methods.h"
 #include "mcp/era2025/resume.h"
-#include "mcp/era2025/session_cancel.h"
 #include "mcp/era2025/session_store.h"
 #include "mcp/shared/shares.h"
 #include "mcp/shared/work.h"

@@ -140,4 +140,13 @@ static inline const struct revision_facts *session_knows(const struct session *s
  * one. */
 bool session_notify(struct session *session, struct str message);
 
+/*
+ * Cancels every call of the session that waits in the store, on whatever node, except those whose
+ * client holds a handle. done() is called when all of them have been found; NOD_E_STORE: the store
+ * failed. `server` is NULL if the server is gone.
+ */
+void session_calls_cancel(struct session *session, struct str why,
+                          void (*done)(void *data, struct mcp_server *server, nod_status status),
+                          void *data);
+
 #endif

@@ -9,7 +9,7 @@
  * A call whose pending result was given out is left alone: its client holds a handle, which is of
  * use in every session of the principal (mcp/later/handle).
  */
-#include "mcp/era2025/session_cancel.h"
+#include "mcp/era2025/session.h"
 
 #include "base/mem.h"
 #include "mcp/later/handle.h"
