@@ -209,22 +209,6 @@ static void job_look_later(struct job *job)
         work_later(&job->work, ACCOUNTS_LOOK_MS, job_read);
 }
 
-static void job_decide(struct job *job)
-{
-    if (!account_counts(&job->account, job->service))
-        job_none(job);
-    else if (is_fresh(job))
-        job_give(job);
-    else if (is_leased(job))
-        left_of(job) > ACCOUNTS_EARLY_MS / 12 ? job_give(job) : job_look_later(job);
-    else if (job->account.refresh.len)
-        job_lease(job);
-    else if (left_of(job) > 0)
-        job_give(job);
-    else
-        job_none(job);
-}
-
 static void read_done(void *data, nod_status status, const struct store_reply *reply)
 {
     struct job *job = data;
@@ -240,8 +224,16 @@ static void read_done(void *data, nod_status status, const struct store_reply *r
     if (job->stray && (!there || job->account.state == ACCOUNT_REVOKED))
         revoke_tell(job->work.accounts, job->service,
                     &(struct account){ .refresh = str_of(job->stray) }, NULL, NULL);
-    if (there)
-        job_decide(job);
+    if (!there || !account_counts(&job->account, job->service))
+        job_none(job);
+    else if (is_fresh(job))
+        job_give(job);
+    else if (is_leased(job))
+        left_of(job) > ACCOUNTS_EARLY_MS / 12 ? job_give(job) : job_look_later(job);
+    else if (job->account.refresh.len)
+        job_lease(job);
+    else if (left_of(job) > 0)
+        job_give(job);
     else
         job_none(job);
 }

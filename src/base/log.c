@@ -288,23 +288,6 @@ static void write_line(enum log_level level, struct str line)
     gathered.len += line.len;
 }
 
-static void put_head(struct line *line, enum log_level level, const char *event)
-{
-    struct str now = time_text();
-
-    if (settings.journald)
-        put(line, levels[level].journald);
-    if (settings.format == LOG_FORMAT_JSON) {
-        put(line, STR("{\"time\":"));
-        put_quoted(line, now);
-    } else {
-        put(line, STR("time="));
-        put(line, now);
-    }
-    put_field(line, "level", levels[level].word, false);
-    put_field(line, "event", str_of(event), false);
-}
-
 void log_write(enum log_level level, const char *event, const struct log_field *fields,
                size_t count)
 {
@@ -315,7 +298,18 @@ void log_write(enum log_level level, const char *event, const struct log_field *
 
     line.len = 0;
     line.cut = false;
-    put_head(&line, level, event);
+    struct str now = time_text();
+    if (settings.journald)
+        put(&line, levels[level].journald);
+    if (settings.format == LOG_FORMAT_JSON) {
+        put(&line, STR("{\"time\":"));
+        put_quoted(&line, now);
+    } else {
+        put(&line, STR("time="));
+        put(&line, now);
+    }
+    put_field(&line, "level", levels[level].word, false);
+    put_field(&line, "event", str_of(event), false);
     for (size_t i = 0; i < count; i++) {
         if (fields[i].text.at) {
             put_field(&line, fields[i].name, fields[i].text, false);

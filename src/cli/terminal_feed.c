@@ -51,29 +51,25 @@ void feed_close(struct feed *feed)
     remote_hang_up(feed->stream);
 }
 
-static void feed_lost(struct feed *feed)
-{
-    int64_t now = clock_mono(clock_system());
-
-    if (feed->state != FEED_LOST || !feed->again_ms) {
-        int status = remote_status(feed->stream, feed->why);
-        feed->state = status >= 400 && status < 500 ? FEED_REFUSED : FEED_LOST;
-        feed->status = status;
-        feed->again_ms = now + FEED_AGAIN_MS;
-    } else if (now >= feed->again_ms) {
-        struct remote_stream *old = feed->stream;
-        feed->again_ms = 0;
-        feed_listen(feed, remote_last(old));
-        remote_hang_up(old);
-    }
-}
-
 bool feed_wait(struct feed *feed, int file, int ms)
 {
     unsigned heard = remote_hear(feed->stream, file, ms);
 
-    if (heard & REMOTE_OVER)
-        feed_lost(feed);
+    if (heard & REMOTE_OVER) {
+        int64_t now = clock_mono(clock_system());
+
+        if (feed->state != FEED_LOST || !feed->again_ms) {
+            int status = remote_status(feed->stream, feed->why);
+            feed->state = status >= 400 && status < 500 ? FEED_REFUSED : FEED_LOST;
+            feed->status = status;
+            feed->again_ms = now + FEED_AGAIN_MS;
+        } else if (now >= feed->again_ms) {
+            struct remote_stream *old = feed->stream;
+            feed->again_ms = 0;
+            feed_listen(feed, remote_last(old));
+            remote_hang_up(old);
+        }
+    }
     return heard & REMOTE_READABLE;
 }
 

@@ -198,26 +198,6 @@ static void comeback_asks_scanned(void *data, nod_status status, const struct st
         comeback_asks_known(back, &back->record);
 }
 
-static void comeback_asks(struct comeback *back, const struct call_record *record)
-{
-    struct store *store = back->engine->store;
-
-    if (!back->comer->asks || record->state != CALL_STORED_WAITING) {
-        back->ask_count = 0;
-        comeback_has_not_ended(back, record);
-    } else if (!back->scans) {
-        comeback_asks_known(back, record);
-    } else {
-        if (record != &back->record)
-            back->record = call_record_copy(&back->arena, record);
-        store->ops->scan(store,
-                         &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
-                                               .key = id_str(&back->comer->call),
-                                               .limit = STORE_CLAIM_MOST },
-                         comeback_ask, comeback_asks_scanned, back);
-    }
-}
-
 /* --- what the store has --- */
 
 static void comeback_met(struct comeback *back, const struct call_record *record)
@@ -231,45 +211,51 @@ static void comeback_met(struct comeback *back, const struct call_record *record
         comeback_tell(back, &(struct back){ .as = BACK_ENDED,
                                             .record = record,
                                             .outcome = read ? &outcome : NULL });
+    } else if (!back->comer->asks || record->state != CALL_STORED_WAITING) {
+        back->ask_count = 0;
+        comeback_has_not_ended(back, record);
+    } else if (!back->scans) {
+        comeback_asks_known(back, record);
     } else {
-        comeback_asks(back, record);
-    }
-}
+        struct store *store = back->engine->store;
 
-static void comeback_found(struct comeback *back, const struct call_record *record)
-{
-    struct comer *comer = back->comer;
-
-    if (back->met || !comer->ops->found) {
-        comeback_met(back, record);
-        return;
-    }
-    switch (comer->ops->found(comer, record)) {
-    case FOUND_IT:
-        comeback_met(back, record);
-        break;
-    case FOUND_OTHER:
-        comeback_free(back);
-        break;
-    case FOUND_LATER:
-        back->record = call_record_copy(&back->arena, record);
-        comer->kept = back;
-        break;
+        if (record != &back->record)
+            back->record = call_record_copy(&back->arena, record);
+        store->ops->scan(store,
+                         &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
+                                               .key = id_str(&back->comer->call),
+                                               .limit = STORE_CLAIM_MOST },
+                         comeback_ask, comeback_asks_scanned, back);
     }
 }
 
 static void comeback_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct comeback *back = data;
+    struct comer *comer = back->comer;
 
     if (!comeback_goes_on(back, status))
         return;
-    if (reply->call->forgotten)
+    if (reply->call->forgotten) {
         comeback_tell_plain(back, BACK_FORGOTTEN, NULL);
-    else if (!str_eq(reply->call->principal, back->comer->principal))
+    } else if (!str_eq(reply->call->principal, comer->principal)) {
         comeback_tell_plain(back, BACK_UNKNOWN, NULL);
-    else
-        comeback_found(back, reply->call);
+    } else if (back->met || !comer->ops->found) {
+        comeback_met(back, reply->call);
+    } else {
+        switch (comer->ops->found(comer, reply->call)) {
+        case FOUND_IT:
+            comeback_met(back, reply->call);
+            break;
+        case FOUND_OTHER:
+            comeback_free(back);
+            break;
+        case FOUND_LATER:
+            back->record = call_record_copy(&back->arena, reply->call);
+            comer->kept = back;
+            break;
+        }
+    }
 }
 
 static void comeback_load(struct comeback *back)

@@ -102,32 +102,28 @@ static void objects(struct flow *flow, struct nod_hook_run *hook, nod_status sta
     flow->ended = status;
 }
 
-/* A hook has recorded something in its run: the stage is begun anew when that is known. True: the
- * question was refused at once, and the stage is over. */
-static bool hook_asks(struct flow *flow, struct nod_hook_run *hook)
-{
-    struct run *run = hook->run;
-
-    hook->run = NULL;
-    hook_leave(hook);
-    frames_drop(flow);
-    flow->phase = FLOW_STAGE;
-    flow->stepping = true;
-    flow->go_on = flow->stop = false;
-    flow->table->ask(flow->subject, run);
-    flow->stepping = false;
-    if (flow->stop)
-        flow->ended = flow->status;
-    if (!flow->stop && !flow->go_on)
-        return false;
-    flow->phase = FLOW_UNWIND;
-    return true;
-}
-
 static bool hook_pends(struct flow *flow, struct nod_hook_run *hook)
 {
-    if (hook->run && (hook->run->news.asks || hook->run->step_done))
-        return hook_asks(flow, hook);
+    if (hook->run && (hook->run->news.asks || hook->run->step_done)) {
+        /* A hook has recorded something in its run: the stage is begun anew when that is known.
+         * If the question is refused at once, the stage is over. */
+        struct run *run = hook->run;
+
+        hook->run = NULL;
+        hook_leave(hook);
+        frames_drop(flow);
+        flow->phase = FLOW_STAGE;
+        flow->stepping = true;
+        flow->go_on = flow->stop = false;
+        flow->table->ask(flow->subject, run);
+        flow->stepping = false;
+        if (flow->stop)
+            flow->ended = flow->status;
+        if (!flow->stop && !flow->go_on)
+            return false;
+        flow->phase = FLOW_UNWIND;
+        return true;
+    }
     if (hook->went_in && flow->phase == FLOW_AROUND) {
         hook->outer = flow->frames;
         flow->frames = hook;

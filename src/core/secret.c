@@ -67,23 +67,6 @@ static struct str secret_key_of(struct arena *arena, struct str principal, struc
     return arena_fmt(arena, STR_FMT "." STR_FMT, SECRET_OWNER_LEN, owner, STR_ARG(name));
 }
 
-static void secret_write(struct buf *out, const struct secret *secret)
-{
-    struct json_writer w;
-
-    json_writer_init(&w, out);
-    jw_object(&w);
-    jw_key_str(&w, STR("principal"), secret->row.principal);
-    jw_key_str(&w, STR("name"), secret->row.name);
-    jw_key_str(&w, STR("ask"), secret->ask_id);
-    jw_key_str(&w, STR("tool"), secret->row.tool);
-    jw_key_i64(&w, STR("at"), secret->row.at_ms);
-    jw_key_i64(&w, STR("until"), secret->row.until_ms);
-    jw_key_str(&w, STR(INNER_SEAL_MEMBER), secret->sealed);
-    jw_end(&w);
-    json_writer_done(&w);
-}
-
 static bool secret_read(struct arena *arena, struct str id, struct str record, struct secret *out)
 {
     const struct json *v = json_parse(arena, arena_str(arena, record), NULL, NULL);
@@ -243,7 +226,18 @@ static void secret_put_send(struct op *op)
 
     CRASH_POINT(secret_before);
     buf_init(&record, RECORD_MAX);
-    secret_write(&record, &work->secret);
+    struct json_writer w;
+    json_writer_init(&w, &record);
+    jw_object(&w);
+    jw_key_str(&w, STR("principal"), work->secret.row.principal);
+    jw_key_str(&w, STR("name"), work->secret.row.name);
+    jw_key_str(&w, STR("ask"), work->secret.ask_id);
+    jw_key_str(&w, STR("tool"), work->secret.row.tool);
+    jw_key_i64(&w, STR("at"), work->secret.row.at_ms);
+    jw_key_i64(&w, STR("until"), work->secret.row.until_ms);
+    jw_key_str(&w, STR(INNER_SEAL_MEMBER), work->secret.sealed);
+    jw_end(&w);
+    json_writer_done(&w);
     store->ops->put(store, STR(SECRET_KIND), work->id, buf_str(&record), work->secret.row.principal,
                     work->version, work->keep_ms, op_completed, op);
     buf_finish(&record);

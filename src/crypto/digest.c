@@ -86,22 +86,6 @@ static void put_length(uint8_t out[PART_HEAD], size_t len)
     memcpy(out, &most_first, sizeof(most_first));
 }
 
-static void parts_one_by_one(const struct str *parts, size_t count, struct digest *out)
-{
-    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-    uint8_t head[PART_HEAD];
-
-    must(ctx && EVP_DigestInit_ex2(ctx, md(), NULL) == 1);
-    for (size_t i = 0; i < count; i++) {
-        put_length(head, parts[i].len);
-        must(EVP_DigestUpdate(ctx, head, sizeof(head)) == 1);
-        if (parts[i].len)
-            must(EVP_DigestUpdate(ctx, parts[i].at, parts[i].len) == 1);
-    }
-    must(EVP_DigestFinal_ex(ctx, out->bytes, NULL) == 1);
-    EVP_MD_CTX_free(ctx);
-}
-
 struct str digest_gather(const struct str *parts, size_t count, char *out, size_t room)
 {
     size_t len = 0;
@@ -124,10 +108,21 @@ void digest_of_parts(const struct str *parts, size_t count, struct digest *out)
     char bytes[PARTS_TOGETHER_MAX];
     struct str whole = digest_gather(parts, count, bytes, sizeof(bytes));
 
-    if (whole.at)
+    if (whole.at) {
         digest_of(whole, out);
-    else
-        parts_one_by_one(parts, count, out);
+    } else {
+        EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+        uint8_t head[PART_HEAD];
+        must(ctx && EVP_DigestInit_ex2(ctx, md(), NULL) == 1);
+        for (size_t i = 0; i < count; i++) {
+            put_length(head, parts[i].len);
+            must(EVP_DigestUpdate(ctx, head, sizeof(head)) == 1);
+            if (parts[i].len)
+                must(EVP_DigestUpdate(ctx, parts[i].at, parts[i].len) == 1);
+        }
+        must(EVP_DigestFinal_ex(ctx, out->bytes, NULL) == 1);
+        EVP_MD_CTX_free(ctx);
+    }
 }
 
 bool digest_eq(const struct digest *a, const struct digest *b)

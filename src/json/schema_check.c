@@ -256,41 +256,37 @@ static size_t closeness(const struct schema_problem *problem)
     return steps * 2 + !str_starts(problem->message, STR("expected "));
 }
 
-static void say_closest(struct check *c, const struct nodes *nodes, const struct json *v,
-                        const struct place *at)
-{
-    struct schema_problems *heard = c->problems;
-    struct schema_problems reasons;
-    struct schema_problem closest = { 0 };
-    size_t best = 0;
-
-    for (size_t i = 0; i < nodes->count && i < ALTERNATIVES_ASKED && !c->limit; i++) {
-        reasons.count = 0;
-        c->problems = &reasons;
-        check_node(c, nodes->at[i], v, at, NULL);
-        c->problems = heard;
-        size_t near = reasons.count ? closeness(&reasons.at[0]) + 1 : 0;
-        if (near > best) {
-            best = near;
-            closest = reasons.at[0];
-        }
-    }
-    if (!best)
-        check_wrong(c, at, "fits none of the %zu alternatives", nodes->count);
-    else if (nodes->count == 1)
-        check_wrong(c, at, STR_FMT, STR_ARG(closest.message));
-    else
-        check_wrong(
-            c, at, "fits none of the %zu alternatives; the closest one says%s" STR_FMT ": " STR_FMT,
-            nodes->count, closest.path.len ? " at " : "", STR_ARG(closest.path),
-            STR_ARG(closest.message));
-}
-
 static bool fits_none(struct check *c, const struct nodes *nodes, const struct json *v,
                       const struct place *at)
 {
-    if (!check_enough(c) && !say_constants(c, nodes, at))
-        say_closest(c, nodes, v, at);
+    if (!check_enough(c) && !say_constants(c, nodes, at)) {
+        struct schema_problems *heard = c->problems;
+        struct schema_problems reasons;
+        struct schema_problem closest = { 0 };
+        size_t best = 0;
+
+        for (size_t i = 0; i < nodes->count && i < ALTERNATIVES_ASKED && !c->limit; i++) {
+            reasons.count = 0;
+            c->problems = &reasons;
+            check_node(c, nodes->at[i], v, at, NULL);
+            c->problems = heard;
+            size_t near = reasons.count ? closeness(&reasons.at[0]) + 1 : 0;
+            if (near > best) {
+                best = near;
+                closest = reasons.at[0];
+            }
+        }
+        if (!best)
+            check_wrong(c, at, "fits none of the %zu alternatives", nodes->count);
+        else if (nodes->count == 1)
+            check_wrong(c, at, STR_FMT, STR_ARG(closest.message));
+        else
+            check_wrong(c, at,
+                        "fits none of the %zu alternatives; the closest one says%s" STR_FMT
+                        ": " STR_FMT,
+                        nodes->count, closest.path.len ? " at " : "", STR_ARG(closest.path),
+                        STR_ARG(closest.message));
+    }
     return false;
 }
 

@@ -167,15 +167,23 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
     }
 }
 
-/* GET, DELETE and all other methods: only the 2025 era uses them. */
-static void handle_other(struct mcp_server *server, struct http_exchange *exchange,
-                         const struct http_request *http, struct visitor who)
+static void again(struct mcp_server *server, struct http_exchange *exchange,
+                  const struct http_request *http, struct visitor who)
 {
     static const struct http_header type = { STR_INIT("Content-Type"),
                                              STR_INIT("text/plain; charset=utf-8") };
     struct str version = http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION);
 
-    /* No MCP client says that it takes HTML: a person has opened the address. */
+    if (server_draining(server)) {
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, "The server is shutting down.");
+        return;
+    }
+    if (str_eq(http->method, STR("POST"))) {
+        handle_post(server, exchange, http, who);
+        return;
+    }
+    /* Only the 2025 era uses GET, DELETE and the like. No MCP client says that it takes HTML: a
+     * person has opened the address. */
     if (str_eq(http->method, STR("GET")) &&
         str_find(http_named(http, HTTP_NAME_ACCEPT), STR("text/html")) >= 0) {
         http_reply(exchange, 406, &type, 1,
@@ -194,17 +202,6 @@ static void handle_other(struct mcp_server *server, struct http_exchange *exchan
         reply_unsupported(server, exchange, STR_NONE, version);
         break;
     }
-}
-
-static void again(struct mcp_server *server, struct http_exchange *exchange,
-                  const struct http_request *http, struct visitor who)
-{
-    if (server_draining(server))
-        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, "The server is shutting down.");
-    else if (str_eq(http->method, STR("POST")))
-        handle_post(server, exchange, http, who);
-    else
-        handle_other(server, exchange, http, who);
 }
 
 static void on_request(const struct front_request *request, void *data)

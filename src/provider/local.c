@@ -70,23 +70,6 @@ static void loop_was_held(const struct target *target, const char *what, int64_t
              LOG_INT("most", LOOP_HELD_MS), LOG_STR("source", target->source));
 }
 
-static void run_here(struct local *local, struct run *run)
-{
-    struct nod_call call;
-    struct str body;
-
-    local_call_init(&call, local, run);
-    run->emit = run_emit;
-    enum turn_work before = loop_spend(local->loop, TURN_HANDLERS);
-    int64_t began_ms = clock_mono(clock_held());
-    nod_status status = handler_run(&call, &body);
-    /* looks at the clock: the handler may have taken long, and may make it too late */
-    loop_spend(local->loop, before);
-    loop_was_held(run->target, call_what(&call), began_ms);
-    run_done(run, status, body);
-    handler_finish(&call);
-}
-
 /* --- on the pool --- */
 
 struct posted_notice {
@@ -222,10 +205,23 @@ static void local_start(struct provider *provider, struct run *run)
     const struct local_target *target = (const struct local_target *)run->target;
 
     run->handle = NULL;
-    if (target->blocking)
+    if (target->blocking) {
         run_on_pool(local, run);
-    else
-        run_here(local, run);
+    } else {
+        struct nod_call call;
+        struct str body;
+
+        local_call_init(&call, local, run);
+        run->emit = run_emit;
+        enum turn_work before = loop_spend(local->loop, TURN_HANDLERS);
+        int64_t began_ms = clock_mono(clock_held());
+        nod_status status = handler_run(&call, &body);
+        /* looks at the clock: the handler may have taken long, and may make it too late */
+        loop_spend(local->loop, before);
+        loop_was_held(run->target, call_what(&call), began_ms);
+        run_done(run, status, body);
+        handler_finish(&call);
+    }
 }
 
 static void local_cancelled(struct provider *provider, struct run *run)

@@ -63,23 +63,6 @@ static bool prompt_arguments(struct local_target *t, const nod_prompt *p)
     return t->input != NULL;
 }
 
-static void write_arguments(struct json_writer *w, const struct local_target *t,
-                            const nod_prompt *p)
-{
-    jw_key(w, STR("arguments"));
-    jw_array(w);
-    for (size_t i = 0; i < t->argument_count; i++) {
-        jw_object(w);
-        jw_key_str(w, STR("name"), t->arguments[i].name);
-        register_key(w, "title", str_of(p->args[i].title));
-        register_key(w, "description", str_of(p->args[i].description));
-        if (p->args[i].required)
-            jw_key_bool(w, STR("required"), true);
-        jw_end(w);
-    }
-    jw_end(w);
-}
-
 static bool write_descriptor(struct local_target *t, const nod_prompt *p)
 {
     struct buf out;
@@ -92,8 +75,20 @@ static bool write_descriptor(struct local_target *t, const nod_prompt *p)
     if (p->title)
         jw_key_str(&w, STR("title"), t->base.title);
     register_key(&w, "description", t->description);
-    if (t->argument_count)
-        write_arguments(&w, t, p);
+    if (t->argument_count) {
+        jw_key(&w, STR("arguments"));
+        jw_array(&w);
+        for (size_t i = 0; i < t->argument_count; i++) {
+            jw_object(&w);
+            jw_key_str(&w, STR("name"), t->arguments[i].name);
+            register_key(&w, "title", str_of(p->args[i].title));
+            register_key(&w, "description", str_of(p->args[i].description));
+            if (p->args[i].required)
+                jw_key_bool(&w, STR("required"), true);
+            jw_end(&w);
+        }
+        jw_end(&w);
+    }
     if (register_listing(t, &w, &out))
         return true;
     register_refuse("prompt", p->name, NOD_E_USAGE, "its listing is too large, or not UTF-8");

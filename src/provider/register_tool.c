@@ -214,23 +214,6 @@ static struct schema *output_schema(struct local_target *t, const nod_tool *tool
                            &(struct schema_opts){ .assert_formats = true });
 }
 
-static void write_annotations(struct json_writer *w, const struct local_target *t,
-                              const nod_tool *tool)
-{
-    jw_key(w, STR("annotations"));
-    jw_object(w);
-    if (tool->title)
-        jw_key_str(w, STR("title"), t->base.title);
-    jw_key_bool(w, STR("readOnlyHint"), tool->read_only);
-    if (!tool->read_only) { /* the two mean nothing for a tool that changes nothing */
-        if (tool->destructive || tool->additive) /* the default of MCP is destructive */
-            jw_key_bool(w, STR("destructiveHint"), tool->destructive);
-        jw_key_bool(w, STR("idempotentHint"), tool->idempotent);
-    }
-    jw_key_bool(w, STR("openWorldHint"), !tool->closed_world);
-    jw_end(w);
-}
-
 static bool write_descriptor(struct local_target *t, const nod_tool *tool, const struct json *input,
                              const struct json *output, const struct json *meta)
 {
@@ -247,7 +230,18 @@ static bool write_descriptor(struct local_target *t, const nod_tool *tool, const
     jw_key_value(&w, STR("inputSchema"), input);
     if (output)
         jw_key_value(&w, STR("outputSchema"), output);
-    write_annotations(&w, t, tool);
+    jw_key(&w, STR("annotations"));
+    jw_object(&w);
+    if (tool->title)
+        jw_key_str(&w, STR("title"), t->base.title);
+    jw_key_bool(&w, STR("readOnlyHint"), tool->read_only);
+    if (!tool->read_only) { /* the two mean nothing for a tool that changes nothing */
+        if (tool->destructive || tool->additive) /* the default of MCP is destructive */
+            jw_key_bool(&w, STR("destructiveHint"), tool->destructive);
+        jw_key_bool(&w, STR("idempotentHint"), tool->idempotent);
+    }
+    jw_key_bool(&w, STR("openWorldHint"), !tool->closed_world);
+    jw_end(&w);
     if (meta)
         jw_key_value(&w, STR("_meta"), meta);
     return register_listing(t, &w, &out);

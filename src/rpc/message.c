@@ -137,25 +137,6 @@ static nod_status read_call(const struct json *const found[MEMBERS], struct rpc_
     return NOD_OK;
 }
 
-static nod_status read_error(const struct json *const found[MEMBERS], struct rpc_message *out,
-                             struct rpc_fault *fault)
-{
-    const struct json *error = found[ERROR];
-    const struct json *text = json_get(error, STR("message"));
-
-    /* The sender could not read our id: null or, in later revisions of MCP, no id at all. */
-    if (!found[ID] || json_is(found[ID], JSON_NULL))
-        out->id = STR("null");
-    if (out->id.len == 0)
-        return refuse(fault, "\"id\" must be a string, an integer or null, of at most 512 bytes");
-    if (!json_i64(json_get(error, STR("code")), &out->code) || !json_is(text, JSON_STRING))
-        return refuse(fault, "\"error\" must have an integer \"code\" and a string \"message\"");
-    out->kind = RPC_ERROR;
-    out->text = text->text;
-    out->data = json_get(error, STR("data"));
-    return NOD_OK;
-}
-
 static nod_status read_response(const struct json *const found[MEMBERS], struct rpc_message *out,
                                 struct rpc_fault *fault)
 {
@@ -164,8 +145,24 @@ static nod_status read_response(const struct json *const found[MEMBERS], struct 
         return refuse(fault, "\"method\" is missing");
     if (found[RESULT] && found[ERROR])
         return refuse(fault, "a response has either \"result\" or \"error\", not both");
-    if (found[ERROR])
-        return read_error(found, out, fault);
+    if (found[ERROR]) {
+        const struct json *error = found[ERROR];
+        const struct json *text = json_get(error, STR("message"));
+
+        /* The sender could not read our id: null or, in later revisions of MCP, no id at all. */
+        if (!found[ID] || json_is(found[ID], JSON_NULL))
+            out->id = STR("null");
+        if (out->id.len == 0)
+            return refuse(fault,
+                          "\"id\" must be a string, an integer or null, of at most 512 bytes");
+        if (!json_i64(json_get(error, STR("code")), &out->code) || !json_is(text, JSON_STRING))
+            return refuse(fault,
+                          "\"error\" must have an integer \"code\" and a string \"message\"");
+        out->kind = RPC_ERROR;
+        out->text = text->text;
+        out->data = json_get(error, STR("data"));
+        return NOD_OK;
+    }
     if (out->id.len == 0)
         return refuse(fault, "\"id\" must be a string or an integer, of at most 512 bytes");
     out->kind = RPC_RESULT;
@@ -262,11 +259,18 @@ static void add_json(struct buf *out, struct str json)
     blank(added, json.len, '\r');
 }
 
-/* Text that the writer refuses: keeps its ASCII. */
-static void add_mangled_text(struct buf *out, struct str text)
+static void add_text(struct buf *out, struct str text)
 {
     static const char hex[] = "0123456789abcdef";
+    struct json_writer writer;
+    size_t from = out->len;
 
+    json_writer_init(&writer, out);
+    jw_str(&writer, text);
+    if (json_writer_done(&writer) || out->overflow)
+        return;
+    out->len = from;
+    /* Text that the writer refuses: keeps its ASCII. */
     buf_add_char(out, '"');
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.at[i];
@@ -280,19 +284,6 @@ static void add_mangled_text(struct buf *out, struct str text)
         }
     }
     buf_add_char(out, '"');
-}
-
-static void add_text(struct buf *out, struct str text)
-{
-    struct json_writer writer;
-    size_t from = out->len;
-
-    json_writer_init(&writer, out);
-    jw_str(&writer, text);
-    if (json_writer_done(&writer) || out->overflow)
-        return;
-    out->len = from;
-    add_mangled_text(out, text);
 }
 
 /* Ends a message. On overflow the part that did fit is removed. */

@@ -212,35 +212,6 @@ static bool list_add(struct memory_store *memory, struct listing *listing, struc
     return true;
 }
 
-static void list_page(struct memory_store *memory, const struct store_list *list,
-                      struct reply *reply)
-{
-    struct listing *listing = reply->listing;
-    size_t most = list->limit && list->limit < LIST_MOST ? list->limit : LIST_MOST, count = 0;
-    struct listed **end = &listing->first;
-    struct buf prefix, cursor;
-    struct str begins = memory_value_key(&prefix, list->kind, list->prefix);
-    struct str last =
-        memory_value_key(&cursor, list->kind, str_skip(list->cursor, list->cursor.len > 0));
-    bool first = list->cursor.len == 0;
-    struct stored_value *at = value_from(memory, first ? begins : last, first);
-
-    while (at && str_starts(whole_of(at), begins) && count < most &&
-           listing->arena.used < LIST_BYTES) {
-        last = arena_str(&listing->arena, whole_of(at));
-        count += list_add(memory, listing, &end, at, list->kind.len);
-        at = value_from(memory, last, false); /* by its key, because the last one may be gone */
-    }
-    if (at && str_starts(whole_of(at), begins)) {
-        /* A dot before the key, so that the cursor of an empty key is not empty. */
-        char *text = (char *)last.at + list->kind.len;
-        text[0] = '.';
-        reply->reply.cursor = str_n(text, last.len - list->kind.len);
-    }
-    buf_finish(&prefix);
-    buf_finish(&cursor);
-}
-
 void memory_list(struct store *store, const struct store_list *list, store_row_fn *row,
                  store_done *done, void *data)
 {
@@ -253,7 +224,29 @@ void memory_list(struct store *store, const struct store_list *list, store_row_f
         reply->listing = MEM_NEW(struct listing);
         arena_init(&reply->listing->arena, LIST_ROOM);
         reply->listing->row = row;
-        list_page(memory, list, reply);
+        struct listing *listing = reply->listing;
+        size_t most = list->limit && list->limit < LIST_MOST ? list->limit : LIST_MOST, count = 0;
+        struct listed **end = &listing->first;
+        struct buf prefix, cursor;
+        struct str begins = memory_value_key(&prefix, list->kind, list->prefix);
+        struct str last =
+            memory_value_key(&cursor, list->kind, str_skip(list->cursor, list->cursor.len > 0));
+        bool first = list->cursor.len == 0;
+        struct stored_value *at = value_from(memory, first ? begins : last, first);
+        while (at && str_starts(whole_of(at), begins) && count < most &&
+               listing->arena.used < LIST_BYTES) {
+            last = arena_str(&listing->arena, whole_of(at));
+            count += list_add(memory, listing, &end, at, list->kind.len);
+            at = value_from(memory, last, false); /* by its key, because the last one may be gone */
+        }
+        if (at && str_starts(whole_of(at), begins)) {
+            /* A dot before the key, so that the cursor of an empty key is not empty. */
+            char *text = (char *)last.at + list->kind.len;
+            text[0] = '.';
+            reply->reply.cursor = str_n(text, last.len - list->kind.len);
+        }
+        buf_finish(&prefix);
+        buf_finish(&cursor);
     }
     memory_send(reply);
 }

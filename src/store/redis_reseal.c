@@ -323,22 +323,6 @@ struct str redis_pattern(struct redis_op *op, const char *letter)
     return arena_fmt(&op->arena, "%s{[0-9][0-9]}%s*", prefix, letter);
 }
 
-static void names_begin(struct resealing *work)
-{
-    struct redis_op *op = redis_op_new(work->store, &names_verb, op_done, work);
-    const struct walk *walk = &walks[work->walk];
-    struct str cursor = arena_fmt(&op->arena, "%llu", (unsigned long long)work->cursor);
-
-    work->busy++;
-    arena_reset(&work->naming);
-    redis_op_say(op,
-                 (struct str[]){ STR("SCAN"), cursor, STR("MATCH"), redis_pattern(op, walk->letter),
-                                 STR("COUNT"), redis_digits(op, RESEAL_KEYS_MOST), STR("TYPE"),
-                                 str_of(walk->type) },
-                 8);
-    redis_op_send(op);
-}
-
 static void work_on(struct resealing *work)
 {
     while (work->status == NOD_OK && work->first && work->busy < RESEAL_AT_ONCE_MOST) {
@@ -348,8 +332,21 @@ static void work_on(struct resealing *work)
             work->end = &work->first;
         visit_begin(work, item);
     }
-    if (work->status == NOD_OK && work->busy == 0 && work->walk < WALKS)
-        names_begin(work);
+    if (work->status == NOD_OK && work->busy == 0 && work->walk < WALKS) {
+        struct redis_op *op = redis_op_new(work->store, &names_verb, op_done, work);
+        const struct walk *walk = &walks[work->walk];
+        struct str cursor = arena_fmt(&op->arena, "%llu", (unsigned long long)work->cursor);
+
+        work->busy++;
+        arena_reset(&work->naming);
+        redis_op_say(op,
+                     (struct str[]){ STR("SCAN"), cursor, STR("MATCH"),
+                                     redis_pattern(op, walk->letter), STR("COUNT"),
+                                     redis_digits(op, RESEAL_KEYS_MOST), STR("TYPE"),
+                                     str_of(walk->type) },
+                     8);
+        redis_op_send(op);
+    }
 }
 
 static const char *reason(nod_status status)

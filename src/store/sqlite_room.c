@@ -72,23 +72,6 @@ static void spare_goes(struct sqlite_side *side, struct arena *arena, const stru
     atomic_fetch_add(&side->store->kept_dropped, 1);
 }
 
-static void room_of(struct sqlite_side *side, struct arena *arena, int64_t owner, int *left)
-{
-    struct spare spare;
-    bool begun = false;
-
-    while (*left > 0 && !side->error && !arena->exhausted && sqlite_quota_over(side, owner)) {
-        if (spare_find(side, arena, owner, &spare)) {
-            spare_goes(side, arena, &spare);
-            --*left;
-        } else if (owner == IN_ALL && !begun) {
-            begun = true; /* once more, from the first */
-        } else {
-            break;
-        }
-    }
-}
-
 void sqlite_make_room(struct sqlite_side *side)
 {
     int64_t owner = sqlite_quota_next_over(side);
@@ -101,7 +84,19 @@ void sqlite_make_room(struct sqlite_side *side)
     for (; owner != SQLITE_NOBODY && left > 0 && !side->error;
          owner = sqlite_quota_next_over(side)) {
         int before = left;
-        room_of(side, &arena, owner, &left);
+        struct spare spare;
+        bool begun = false;
+
+        while (left > 0 && !side->error && !arena.exhausted && sqlite_quota_over(side, owner)) {
+            if (spare_find(side, &arena, owner, &spare)) {
+                spare_goes(side, &arena, &spare);
+                left--;
+            } else if (owner == IN_ALL && !begun) {
+                begun = true; /* once more, from the first */
+            } else {
+                break;
+            }
+        }
         if (left == before)
             break; /* it has nothing more */
     }

@@ -458,23 +458,6 @@ static bool is_approver(const struct events_reader *reader)
     return reader->viewer.roles & ROLE_APPROVE && !(reader->viewer.roles & ROLE_ADMIN);
 }
 
-static void watch_end(struct events *events)
-{
-    engine_unwatch_asks(events->inbox->opts.engine, &events->watch);
-    timer_stop(events->inbox->opts.loop, &events->heartbeat);
-    timer_stop(events->inbox->opts.loop, &events->tick);
-    timer_stop(events->inbox->opts.loop, &events->turn);
-    LIST_EACH (at, &events->later)
-        later_free(events, LIST_OF(at, struct later, link));
-    events->later_reset = events->turn_at = 0;
-    mem_free(events->changed);
-    mem_free(events->past);
-    events->changed = NULL;
-    events->past = NULL;
-    events->changed_count = 0;
-    map_finish(&events->by_id);
-}
-
 void events_join(struct events *events, struct events_reader *reader)
 {
     if (!events->changed) {
@@ -501,8 +484,21 @@ void events_leave(struct events *events, struct events_reader *reader)
     list_remove(&reader->link);
     events->stream_count--;
     events->approvers -= is_approver(reader);
-    if (list_empty(&events->streams) && events->changed)
-        watch_end(events);
+    if (list_empty(&events->streams) && events->changed) {
+        engine_unwatch_asks(events->inbox->opts.engine, &events->watch);
+        timer_stop(events->inbox->opts.loop, &events->heartbeat);
+        timer_stop(events->inbox->opts.loop, &events->tick);
+        timer_stop(events->inbox->opts.loop, &events->turn);
+        LIST_EACH (at, &events->later)
+            later_free(events, LIST_OF(at, struct later, link));
+        events->later_reset = events->turn_at = 0;
+        mem_free(events->changed);
+        mem_free(events->past);
+        events->changed = NULL;
+        events->past = NULL;
+        events->changed_count = 0;
+        map_finish(&events->by_id);
+    }
 }
 
 struct events *events_create(struct inbox *inbox)

@@ -50,44 +50,38 @@ static struct str outcome_of(struct hosted_visit *visit)
 
 /* --- what the script is told --- */
 
-static void write_data(struct hosted_visit *visit, struct json_writer *w)
+void hosted_draw(struct hosted_visit *visit)
 {
     const struct hosted_opts *opts = hosted_opts(visit->hosted);
     const struct ask_record *ask = &visit->ask;
     const struct hosted_kind *kind = hosted_kind_of(ask);
     const struct target *tool = catalog_find(opts->catalog, TARGET_TOOL, ask->target);
     bool over = hosted_is_over(visit);
-
-    jw_object(w);
-    jw_key_str(w, STR("kind"), kind->name);
-    jw_key_str(w, STR("state"),
-               over && ask->state == ASK_PENDING ? ask_state_name(ASK_EXPIRED)
-                                                 : ask_state_name(ask->state));
-    jw_key_str(w, STR("outcome"), outcome_of(visit));
-    jw_key_str(w, STR("id"), ask->id);
-    jw_key_str(w, STR("principal"), ask->principal);
-    api_key_str_or_null(w, STR("me"), visit->by_link ? STR_NONE : visit->principal);
-    jw_key_str(w, STR("tool"), tool && tool->title.len ? tool->title : ask->target);
-    jw_key_str(w, STR("message"), ask->message);
-    jw_key_bool(w, STR("consent"), ask->consent);
-    jw_key_bool(w, STR("destructive"), tool && tool->destructive);
-    jw_key_time(w, STR("expiresAt"), ask->expires_ms);
-    jw_key_time(w, STR("now"), engine_now(opts->engine));
-    if (visit->go.len)
-        jw_key_str(w, STR("go"), visit->go);
-    if (!over && kind->draw)
-        kind->draw(visit, w);
-    jw_end(w);
-}
-
-void hosted_draw(struct hosted_visit *visit)
-{
     struct json_writer w;
     struct buf data;
 
     buf_init(&data, HOSTED_REPLY_MAX);
     json_writer_init(&w, &data);
-    write_data(visit, &w);
+    jw_object(&w);
+    jw_key_str(&w, STR("kind"), kind->name);
+    jw_key_str(&w, STR("state"),
+               over && ask->state == ASK_PENDING ? ask_state_name(ASK_EXPIRED)
+                                                 : ask_state_name(ask->state));
+    jw_key_str(&w, STR("outcome"), outcome_of(visit));
+    jw_key_str(&w, STR("id"), ask->id);
+    jw_key_str(&w, STR("principal"), ask->principal);
+    api_key_str_or_null(&w, STR("me"), visit->by_link ? STR_NONE : visit->principal);
+    jw_key_str(&w, STR("tool"), tool && tool->title.len ? tool->title : ask->target);
+    jw_key_str(&w, STR("message"), ask->message);
+    jw_key_bool(&w, STR("consent"), ask->consent);
+    jw_key_bool(&w, STR("destructive"), tool && tool->destructive);
+    jw_key_time(&w, STR("expiresAt"), ask->expires_ms);
+    jw_key_time(&w, STR("now"), engine_now(opts->engine));
+    if (visit->go.len)
+        jw_key_str(&w, STR("go"), visit->go);
+    if (!over && kind->draw)
+        kind->draw(visit, &w);
+    jw_end(&w);
     if (json_writer_done(&w))
         http_reply_json(visit->exchange, is_too_late(visit) ? 409 : 200, buf_str(&data));
     else

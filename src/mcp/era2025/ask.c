@@ -569,30 +569,6 @@ static void far_loaded(void *data, nod_status status, const struct store_reply *
     far_over(far);
 }
 
-static void answer_elsewhere(struct client_surface *client, const struct session *session,
-                             role_set roles, struct str ask_id, uint32_t attempt,
-                             const struct rpc_message *message, answered_fn *done, void *data)
-{
-    struct mcp_server *server = client->server;
-    struct store *store = engine_store(server->opts.engine);
-    struct far_answer *far = MEM_NEW(struct far_answer);
-
-    arena_init(&far->arena, CLIENT_ARENA_MAX);
-    far->client = client;
-    far->scope = arena_str(&far->arena, session_scope(session));
-    far->attempt = (int)attempt;
-    far->roles = roles;
-    far->boolean_confirm = session->boolean_confirm;
-    far->form = session_knows(session)->form;
-    far->result = result_of(message) ? json_copy(&far->arena, result_of(message)) : NULL;
-    far->code = message->code;
-    far->done = done;
-    far->data = data;
-    far->too_large = far->arena.exhausted;
-    server_work_add(server, &far->work);
-    store->ops->load_ask(store, ask_id, far_loaded, far);
-}
-
 void client_surface_response(struct surface *surface, struct session *session, role_set roles,
                              const struct rpc_message *message, answered_fn *done, void *data)
 {
@@ -608,14 +584,33 @@ void client_surface_response(struct surface *surface, struct session *session, r
     struct ask *ask = find_offered(client, session, ask_id, &offer);
     bool survives = server_survives(client->server) && !session->lines;
     bool newer = ask && survives && attempt > offer->attempt; /* put by another node */
-    if (ask && (offer->attempt == attempt || newer) && (!offer->answered || survives))
+    if (ask && (offer->attempt == attempt || newer) && (!offer->answered || survives)) {
         answer_here(client, ask, offer, attempt, roles, message, done, data);
-    else if (!ask && is_taken_back(client, session, ask_id) && !result_of(message))
+    } else if (!ask && is_taken_back(client, session, ask_id) && !result_of(message)) {
         stray(message, done, data); /* so clients end what was cancelled; others may still answer */
-    else if (!ask && (survives || is_taken_back(client, session, ask_id)) && ask_id.len == ID_LEN)
-        answer_elsewhere(client, session, roles, ask_id, attempt, message, done, data);
-    else
+    } else if (!ask && (survives || is_taken_back(client, session, ask_id)) &&
+               ask_id.len == ID_LEN) {
+        struct mcp_server *server = client->server;
+        struct store *store = engine_store(server->opts.engine);
+        struct far_answer *far = MEM_NEW(struct far_answer);
+
+        arena_init(&far->arena, CLIENT_ARENA_MAX);
+        far->client = client;
+        far->scope = arena_str(&far->arena, session_scope(session));
+        far->attempt = (int)attempt;
+        far->roles = roles;
+        far->boolean_confirm = session->boolean_confirm;
+        far->form = session_knows(session)->form;
+        far->result = result_of(message) ? json_copy(&far->arena, result_of(message)) : NULL;
+        far->code = message->code;
+        far->done = done;
+        far->data = data;
+        far->too_large = far->arena.exhausted;
+        server_work_add(server, &far->work);
+        store->ops->load_ask(store, ask_id, far_loaded, far);
+    } else {
         stray(message, done, data);
+    }
 }
 
 /* --- the surface --- */

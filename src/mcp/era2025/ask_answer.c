@@ -16,27 +16,6 @@ static const struct json not_an_object = { .type = JSON_STRING };
 
 static const struct response unfit = { .action = ASK_ACCEPTED, .content = &not_an_object };
 
-static struct response read_elicitation(const struct ask_record *record, bool confirm,
-                                        const struct json *result)
-{
-    bool url = record->kind == ASK_URL;
-    const struct json *content = json_get(result, STR("content"));
-    const struct json *truth = json_get(content, STR("confirm"));
-    enum ask_state action;
-
-    if (!ask_action_read(json_get_str(result, STR("action")), &action))
-        /* a URL has no content that could be invalid */
-        return url ? (struct response){ .reading = READ_NOTHING } : unfit;
-    if (action != ASK_ACCEPTED || url)
-        return (struct response){ .action = action };
-    if (!confirm) /* null counts as no content */
-        return (struct response){ .action = ASK_ACCEPTED,
-                                  .content = json_is(content, JSON_NULL) ? NULL : content };
-    if (!json_is(truth, JSON_BOOL))
-        return unfit;
-    return (struct response){ .action = truth->truth ? ASK_ACCEPTED : ASK_DECLINED };
-}
-
 void ask2025_read_back(const struct ask_record *record, enum form_revision revision,
                        struct arena *arena, struct response *response)
 {
@@ -58,5 +37,19 @@ struct response ask2025_read(const struct ask_record *record, bool confirm,
         return (struct response){ .reading = READ_NOTHING };
     if (record->kind == ASK_SAMPLE || record->kind == ASK_ROOTS)
         return (struct response){ .action = ASK_ACCEPTED, .content = result };
-    return read_elicitation(record, confirm, result);
+    const struct json *content = json_get(result, STR("content"));
+    const struct json *truth = json_get(content, STR("confirm"));
+    bool url = record->kind == ASK_URL;
+    enum ask_state action;
+    if (!ask_action_read(json_get_str(result, STR("action")), &action))
+        /* a URL has no content that could be invalid */
+        return url ? (struct response){ .reading = READ_NOTHING } : unfit;
+    if (action != ASK_ACCEPTED || url)
+        return (struct response){ .action = action };
+    if (!confirm) /* null counts as no content */
+        return (struct response){ .action = ASK_ACCEPTED,
+                                  .content = json_is(content, JSON_NULL) ? NULL : content };
+    if (!json_is(truth, JSON_BOOL))
+        return unfit;
+    return (struct response){ .action = truth->truth ? ASK_ACCEPTED : ASK_DECLINED };
 }

@@ -552,28 +552,21 @@ size_t mcp_stream_memory(const struct mcp_stream *stream)
     return sizeof(*stream) + stream->bytes + stream->count * sizeof(struct mcp_event);
 }
 
-/* The stream is complete. It is kept for clients that lost their connection. */
-static void stream_retire(struct mcp_stream *stream)
-{
-    struct session *session = stream->session;
-
-    stream->ended = true;
-    if (!stream->begun || stream->lost || session->ended) {
-        mcp_stream_pump(stream); /* ends the connection, unless it takes no more */
-        mcp_stream_close(stream);
-        mcp_stream_destroy(stream);
-        return;
-    }
-    mcp_stream_pump(stream);
-    if (!stream->array && stream->first)
-        log_drop_questions(stream);
-    ended_streams_add(stream);
-}
-
 static void stream_settle(struct mcp_stream *stream)
 {
-    if (--stream->awaited == 0)
-        stream_retire(stream);
+    if (--stream->awaited > 0)
+        return;
+    bool kept = stream->begun && !stream->lost && !stream->session->ended;
+    stream->ended = true;    /* a complete stream is kept for clients that lost their connection */
+    mcp_stream_pump(stream); /* ends the connection, unless it takes no more */
+    if (kept) {
+        if (!stream->array && stream->first)
+            log_drop_questions(stream);
+        ended_streams_add(stream);
+    } else {
+        mcp_stream_close(stream);
+        mcp_stream_destroy(stream);
+    }
 }
 
 static void stream_respond(struct mcp_stream *stream, int status, struct str message)

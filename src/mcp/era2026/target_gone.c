@@ -59,24 +59,6 @@ static int homeless_error(struct homeless *homeless, int status, int64_t code, s
     return status;
 }
 
-/* The call has ended without a result: the error carries its code, and the steps that were done. */
-static int homeless_over(struct homeless *homeless, const struct outcome *outcome)
-{
-    struct buf *out = &homeless->work.server->out;
-    struct json_writer w;
-    struct buf data;
-
-    buf_init(&data, HOMELESS_DATA_MAX);
-    json_writer_init(&w, &data);
-    jw_object(&w);
-    failure_facts2026(&w, outcome);
-    jw_end(&w);
-    rpc_write_error(out, homeless->id, RPC_INVALID_PARAMS, outcome->message,
-                    json_writer_done(&w) ? buf_str(&data) : STR_NONE);
-    buf_finish(&data);
-    return 200;
-}
-
 static int homeless_refuse(struct homeless *homeless)
 {
     return homeless_error(homeless, 400, RPC_INVALID_PARAMS, STR(CALLER_STATE_REFUSED));
@@ -89,8 +71,22 @@ static int homeless_ended(struct homeless *homeless, const struct back *back)
     if (!back->outcome || back->outcome->status == NOD_E_CANCELLED)
         return homeless_refuse(homeless);
     delivery_begin(server, homeless->response.exchange, back->record->id);
-    if (back->record->state == CALL_STORED_CANCELLED)
-        return homeless_over(homeless, back->outcome);
+    if (back->record->state == CALL_STORED_CANCELLED) {
+        /* The call has ended without a result: the error carries its code, and the steps that were
+         * done. */
+        struct json_writer w;
+        struct buf data;
+
+        buf_init(&data, HOMELESS_DATA_MAX);
+        json_writer_init(&w, &data);
+        jw_object(&w);
+        failure_facts2026(&w, back->outcome);
+        jw_end(&w);
+        rpc_write_error(&server->out, homeless->id, RPC_INVALID_PARAMS, back->outcome->message,
+                        json_writer_done(&w) ? buf_str(&data) : STR_NONE);
+        buf_finish(&data);
+        return 200;
+    }
     return result_respond(&server->out, &server->opts.self, homeless->id, homeless->part,
                           back->outcome);
 }

@@ -56,28 +56,6 @@ static void check_key(struct task_wait *wait, struct task *task, struct str key)
 
 /* --- the end --- */
 
-static void update_end(struct task_wait *wait)
-{
-    struct mcp_server *server = wait->work.server;
-
-    if (!server) {
-        task_wait_free(wait);
-    } else if (wait->failed == NOD_E_STORE) {
-        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR,
-                       STR(STORE_AWAY "; send the answers again later."), STR_NONE);
-    } else if (wait->unheard) {
-        task_wait_fail(wait, 200, RPC_INVALID_PARAMS, str_of(wait->unheard), STR_NONE);
-    } else if (wait->failed != NOD_OK) {
-        task_wait_fail(
-            wait, 200, RPC_INVALID_PARAMS,
-            arena_fmt(&wait->arena, "An answer was not taken: %s.", nod_status_name(wait->failed)),
-            STR_NONE);
-    } else {
-        task_write_done(server, wait->request_id);
-        task_wait_end(wait, 200);
-    }
-}
-
 /* The task as this request sees it; NULL: it is gone. */
 static struct task *task_here(struct task_wait *wait)
 {
@@ -95,7 +73,23 @@ static void fed_one(struct task_wait *wait)
     struct task *task = wait->work.server ? task_here(wait) : NULL;
     if (task)
         task_refresh(task, true);
-    update_end(wait);
+    struct mcp_server *server = wait->work.server;
+    if (!server) {
+        task_wait_free(wait);
+    } else if (wait->failed == NOD_E_STORE) {
+        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR,
+                       STR(STORE_AWAY "; send the answers again later."), STR_NONE);
+    } else if (wait->unheard) {
+        task_wait_fail(wait, 200, RPC_INVALID_PARAMS, str_of(wait->unheard), STR_NONE);
+    } else if (wait->failed != NOD_OK) {
+        task_wait_fail(
+            wait, 200, RPC_INVALID_PARAMS,
+            arena_fmt(&wait->arena, "An answer was not taken: %s.", nod_status_name(wait->failed)),
+            STR_NONE);
+    } else {
+        task_write_done(server, wait->request_id);
+        task_wait_end(wait, 200);
+    }
 }
 
 /* --- answers one by one --- */
