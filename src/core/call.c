@@ -156,20 +156,15 @@ void call_outcome_forget(struct call *call)
     call->ending->written = false;
 }
 
-static const char *kind_name(enum target_kind kind)
-{
-    static const char *const names[] = {
-        [TARGET_TOOL] = "tool", [TARGET_RESOURCE] = "resource", [TARGET_PROMPT] = "prompt"
-    };
-    return names[kind];
-}
-
 enum { LOG_ARENA_MAX = 1 << 20 }; /* memory of a sentence that is masked for the log */
 
 /* A mistake in the program is an error, and one may have to look at its source. That nobody could
  * be asked is a warning of its own: see call_unasked. What people have answered is masked. */
 static void log_failure(const struct call *call, const struct outcome *outcome)
 {
+    static const char *const kinds[] = {
+        [TARGET_TOOL] = "tool", [TARGET_RESOURCE] = "resource", [TARGET_PROMPT] = "prompt"
+    };
     struct arena arena;
     bool bug = outcome->status == NOD_E_USAGE || outcome->status == NOD_E_NOT_DETERMINISTIC ||
                outcome->status == NOD_E_BAD_SCHEMA;
@@ -177,7 +172,7 @@ static void log_failure(const struct call *call, const struct outcome *outcome)
     struct log_field fields[] = {
         LOG_STR("why", STR_NONE),
         LOG_CSTR("code", outcome->code),
-        LOG_STR(kind_name(call->target->kind), call->target->name),
+        LOG_STR(kinds[call->target->kind], call->target->name),
         LOG_STR("principal", call->principal),
         LOG_STR("error", outcome->error_id),
         LOG_STR("call", id_str(&call->id)),
@@ -779,18 +774,6 @@ bool call_is_stored(const struct call *call)
 bool call_has_ended(const struct call *call)
 {
     return call->ending && !call->ending->not_the_end;
-}
-
-struct ask *call_ask_first(const struct call *call)
-{
-    struct list *first = list_first(&call->asks);
-
-    return first ? LIST_OF(first, struct ask, link) : NULL;
-}
-
-struct ask *call_ask_next(const struct call *call, const struct ask *ask)
-{
-    return ask->link.next == &call->asks ? NULL : LIST_OF(ask->link.next, struct ask, link);
 }
 
 struct str call_args(const struct call *call)

@@ -20,6 +20,18 @@ void call_asks_drop(struct call *call)
         ask_free(LIST_OF(at, struct ask, link));
 }
 
+struct ask *call_ask_first(const struct call *call)
+{
+    struct list *first = list_first(&call->asks);
+
+    return first ? LIST_OF(first, struct ask, link) : NULL;
+}
+
+struct ask *call_ask_next(const struct call *call, const struct ask *ask)
+{
+    return ask->link.next == &call->asks ? NULL : LIST_OF(ask->link.next, struct ask, link);
+}
+
 void call_tell_waiting(struct call *call, bool waiting)
 {
     if (call->told_waiting == waiting)

@@ -60,8 +60,13 @@ void call_needs_forget(struct call *call)
 
 /* --- the run's side --- */
 
-static nod_status check(struct run *run, const struct need_spec *spec)
+nod_status run_need(struct run *run, const struct need_spec *spec, struct str *value)
 {
+    size_t count;
+
+    *value = STR_NONE;
+    if (run->step_done)
+        return NOD_PENDING;
     if (!spec->name.len || spec->name.len > NEED_NAME_MAX)
         return run_fail_fmt(run, NOD_E_USAGE,
                             "A value that is not journalled needs a name of 1 to %d bytes",
@@ -70,17 +75,6 @@ static nod_status check(struct run *run, const struct need_spec *spec)
         return run_fail_fmt(run, NOD_E_USAGE,
                             "What is said of the value '" STR_FMT "' may have at most %d bytes",
                             STR_ARG(spec->name), NEED_DETAIL_MAX);
-    return NOD_OK;
-}
-
-nod_status run_need(struct run *run, const struct need_spec *spec, struct str *value)
-{
-    size_t count;
-
-    *value = STR_NONE;
-    if (run->step_done)
-        return NOD_PENDING;
-    NOD_TRY(check(run, spec));
     const struct needed *needed = needed_find(run->needed, spec, &count);
     if (needed && needed->status == NOD_OK) {
         *value = hidden_str(&needed->value);

@@ -195,17 +195,6 @@ static bool format_ipv6(struct str s)
     return after >= 0 && s.len == 0 && before + after <= 7;
 }
 
-static bool label_fits(struct str label)
-{
-    if (label.len == 0 || label.len > LABEL_MOST || label.at[0] == '-' ||
-        label.at[label.len - 1] == '-')
-        return false;
-    for (size_t i = 0; i < label.len; i++)
-        if (!is_alnum(label.at[i]) && label.at[i] != '-')
-            return false;
-    return true;
-}
-
 static bool format_hostname(struct str s)
 {
     struct str label;
@@ -215,8 +204,12 @@ static bool format_hostname(struct str s)
         return false;
     while (more) {
         more = str_cut(s, '.', &label, &s);
-        if (!label_fits(label))
+        if (label.len == 0 || label.len > LABEL_MOST || label.at[0] == '-' ||
+            label.at[label.len - 1] == '-')
             return false;
+        for (size_t i = 0; i < label.len; i++)
+            if (!is_alnum(label.at[i]) && label.at[i] != '-')
+                return false;
     }
     return true;
 }

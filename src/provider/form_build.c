@@ -308,27 +308,6 @@ static const nod_field *form_field(const nod_form *form, size_t index, nod_field
     return room;
 }
 
-static bool field_check(struct builder *b, const nod_field *field)
-{
-    if (!field->name || !*field->name) {
-        b->why = STR("a field of the form has no name");
-        return false;
-    }
-    if ((size_t)field->kind >= sizeof(field_kinds) / sizeof(field_kinds[0])) {
-        field_problem(b, field->name, "is of a kind that this version does not know");
-        return false;
-    }
-    if (!is_utf8(b, field->name) || !is_utf8(b, field->pattern) || !is_utf8(b, field->preset)) {
-        field_problem(b, field->name, "has a name, a pattern or a preset that is not UTF-8");
-        return false;
-    }
-    if (is_blank(field->title)) {
-        field_problem(b, field->name, "has a blank title: leave it out, or say something");
-        return false;
-    }
-    return true;
-}
-
 static bool shape_check(struct builder *b, const nod_form *form)
 {
     if (form->count > FORM_FIELDS_MAX) {
@@ -360,8 +339,18 @@ static bool put_fields(struct builder *b, const nod_form *form)
     jw_object(&b->w);
     for (size_t i = 0; i < form->count; i++) {
         const nod_field *field = form_field(form, i, &room);
-        if (!field_check(b, field))
+        if (!field->name || !*field->name) {
+            b->why = STR("a field of the form has no name");
             return false;
+        }
+        if ((size_t)field->kind >= sizeof(field_kinds) / sizeof(field_kinds[0]))
+            return field_problem(b, field->name, "is of a kind that this version does not know");
+        if (!is_utf8(b, field->name) || !is_utf8(b, field->pattern) || !is_utf8(b, field->preset))
+            return field_problem(b, field->name,
+                                 "has a name, a pattern or a preset that is not UTF-8");
+        if (is_blank(field->title))
+            return field_problem(b, field->name,
+                                 "has a blank title: leave it out, or say something");
         jw_key(&b->w, str_of(field->name));
         if (!put_property(b, field))
             return false;

@@ -86,28 +86,6 @@ static nod_status ask_for(nod_call *call, const struct nod_secret_opts *opts, st
                               STR_ARG(name), SECRET_ROUNDS_MAX));
 }
 
-static nod_status secret_check(nod_call *call, const struct nod_secret_opts *opts)
-{
-    NOD_TRY(call_message(call, "nod_secret", opts->message));
-    if (!secret_name_ok(str_of(opts->name))) {
-        run_bug(call->run,
-                "The %s " STR_FMT
-                " calls nod_secret with a .name that is none: 1 to %d letters and "
-                "digits, with . _ or - between them",
-                call_what(call), STR_ARG(call_name(call)), SECRET_NAME_MAX);
-        return NOD_E_USAGE;
-    }
-    if (opts->keep_ms < 0 || opts->keep_ms > SECRET_MS_MAX) {
-        run_bug(call->run,
-                "The %s " STR_FMT
-                " calls nod_secret with a .keep_ms of %lld: it is 0, or a time of "
-                "at most ten years",
-                call_what(call), STR_ARG(call_name(call)), (long long)opts->keep_ms);
-        return NOD_E_USAGE;
-    }
-    return NOD_OK;
-}
-
 nod_status nod_secret_with(nod_call *call, nod_bytes *secret, const struct nod_secret_opts *given)
 {
     struct nod_secret_opts opts;
@@ -118,7 +96,23 @@ nod_status nod_secret_with(nod_call *call, nod_bytes *secret, const struct nod_s
     NOD_TRY(call_place(call, "nod_secret", secret));
     *secret = (nod_bytes){ "", 0 };
     NOD_TRY(call_may_ask(call, "nod_secret"));
-    NOD_TRY(secret_check(call, &opts));
+    NOD_TRY(call_message(call, "nod_secret", opts.message));
+    if (!secret_name_ok(str_of(opts.name))) {
+        run_bug(call->run,
+                "The %s " STR_FMT
+                " calls nod_secret with a .name that is none: 1 to %d letters and "
+                "digits, with . _ or - between them",
+                call_what(call), STR_ARG(call_name(call)), SECRET_NAME_MAX);
+        return NOD_E_USAGE;
+    }
+    if (opts.keep_ms < 0 || opts.keep_ms > SECRET_MS_MAX) {
+        run_bug(call->run,
+                "The %s " STR_FMT
+                " calls nod_secret with a .keep_ms of %lld: it is 0, or a time of "
+                "at most ten years",
+                call_what(call), STR_ARG(call_name(call)), (long long)opts.keep_ms);
+        return NOD_E_USAGE;
+    }
     struct str name = arena_str(&call->run->arena, str_of(opts.name));
     if (was_refused(call, name))
         return ask_for(call, &opts, name);

@@ -1,5 +1,5 @@
 /*
- * mcp/era2026/methods: the table of methods of the 2026 era.
+ * mcp/era2026/methods: the table of methods of the 2026 era, and how they come over HTTP.
  *
  * A request is checked in this order: is _meta complete (-32602), is it a version we speak
  * (-32022), do the headers agree (-32020), is there such a method (-32601). The first that fails is
@@ -7,12 +7,18 @@
  *
  * Methods of the 2025 era that this era no longer has (initialize, ping, logging/setLevel,
  * resources/subscribe, resources/unsubscribe) are unknown methods here.
+ *
+ * Over HTTP there is only POST: a request is answered with JSON or with its own server-sent events,
+ * a notification with 202. There are no sessions, no standing streams and nothing to resume:
+ * headers for those are ignored. A client that closes the connection has cancelled its request.
  */
 #include "mcp/era2026/methods.h"
 
 #include "base/log.h"
 #include "mcp/era2026/caller.h"
+#include "mcp/offered/lists.h"
 #include "mcp/offered/methods.h"
+#include "mcp/shared/endpoint.h"
 #include "mcp/wire/era.h"
 #include "mcp/wire/headers.h"
 #include "mcp/era2026/pipe.h"
@@ -29,6 +35,36 @@ static bool has_resources(const struct mcp_server *server)
 {
     return catalog_count(server->opts.catalog, TARGET_RESOURCE, false) > 0 ||
            catalog_count(server->opts.catalog, TARGET_RESOURCE, true) > 0;
+}
+
+/* server/discover: the versions and capabilities of this server. */
+static void discover(struct request *request)
+{
+    const struct mcp_opts *opts = &request->server->opts;
+    struct json_writer w;
+
+    reply_begin(request, &w);
+    reply_cacheable(request, &w, MCP_LIST_FRESH_MS, lists_are_public(request->server));
+    jw_key(&w, STR("supportedVersions"));
+    jw_array(&w);
+    for (size_t i = 0; i < ERA_VERSIONS; i++)
+        jw_str(&w, era_versions[i]);
+    jw_end(&w);
+    jw_key(&w, STR("capabilities"));
+    jw_object(&w);
+    capabilities_write(request, &w);
+    if (tasks_offered(request->server)) {
+        jw_key(&w, STR("extensions"));
+        jw_object(&w);
+        jw_key(&w, STR(META_TASKS));
+        jw_object(&w);
+        jw_end(&w);
+        jw_end(&w);
+    }
+    jw_end(&w);
+    if (opts->instructions.len)
+        jw_key_str(&w, STR("instructions"), opts->instructions);
+    reply_end(request, &w);
 }
 
 static const struct method {
@@ -131,6 +167,30 @@ void era2026_request(struct request *request, struct str name)
         method->handle(request);
     }
     request->meta = NULL; /* it is not valid any longer */
+}
+
+void era2026_http(struct request *request, const struct rpc_message *message)
+{
+    struct http_exchange *exchange = request->exchange;
+
+    switch (message->kind) {
+    case RPC_REQUEST:
+        era2026_request(request, message->method);
+        if (!request->later) {
+            http_reply_json(exchange, request->status ? request->status : 200,
+                            buf_str(&request->server->out));
+            buf_clear(&request->server->out);
+        }
+        break;
+    case RPC_NOTIFICATION: /* this era has none over HTTP; unknown ones are ignored */
+        http_reply(exchange, 202, NULL, 0, STR_NONE);
+        break;
+    case RPC_RESULT:
+    case RPC_ERROR:
+        endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
+                       "Nothing was asked that a response could answer.");
+        break;
+    }
 }
 
 /* --- the end --- */

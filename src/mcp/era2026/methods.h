@@ -46,7 +46,6 @@ void era2026_overdue(struct mcp_server *server);
 void era2026_stop(struct mcp_server *server);
 
 /* The methods that only this era has. */
-void discover(struct request *request);
 void subscriptions_listen(struct request *request);
 
 /* subscriptions.c */
