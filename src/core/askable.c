@@ -32,7 +32,8 @@ static unsigned kinds_of(struct surface *surface, const struct call *call)
     return kinds;
 }
 
-static struct askable askable_of(const struct call *call)
+/* If the caller is gone it may come back, so what it could do before still counts. */
+unsigned call_find_askable(struct call *call)
 {
     const struct engine *engine = call->engine;
     const struct plan *plan = call_plan(call);
@@ -53,15 +54,7 @@ static struct askable askable_of(const struct call *call)
         if (surface->ops->model)
             askable.model |= kinds;
     }
-    return askable;
-}
-
-/* If the caller is gone it may come back, so what it could do before still counts. */
-unsigned call_find_askable(struct call *call)
-{
-    struct askable askable = askable_of(call);
     bool alone = call_is_alone(call);
-
     call->supports = askable.asked | (alone ? call->supports : 0);
     call->supports_consent = askable.consent | (alone ? call->supports_consent : 0);
     call->lacks_role = askable.role | (alone ? call->lacks_role : 0);

@@ -120,24 +120,6 @@ static struct need_source *source_of(const struct engine *engine, struct str nam
     return NULL;
 }
 
-static struct need *need_new(struct call *call, const struct need_spec *spec)
-{
-    size_t size = sizeof(struct need) + spec->source.len + spec->name.len + spec->detail.len + 3;
-    struct need *need = mem_zalloc(size);
-    char *at = (char *)(need + 1);
-
-    need->engine = call->engine;
-    need->call = call;
-    need->spec.source = str_place(&at, spec->source);
-    need->spec.name = str_place(&at, spec->name);
-    need->spec.detail = str_place(&at, spec->detail);
-    need->principal = call->principal;
-    need->call_id = id_str(&call->id);
-    need->tool = call->target->name;
-    need->size = size;
-    return need;
-}
-
 static void need_free(struct need *need)
 {
     need->call->need = NULL;
@@ -209,8 +191,20 @@ void call_need_drop(struct call *call)
 /* What the run recorded was seen by nobody: the next run records it again. */
 void call_need_fetch(struct call *call)
 {
-    struct need *need = need_new(call, &call->run->need);
+    const struct need_spec *spec = &call->run->need;
+    size_t size = sizeof(struct need) + spec->source.len + spec->name.len + spec->detail.len + 3;
+    struct need *need = mem_zalloc(size);
+    char *at = (char *)(need + 1);
 
+    need->engine = call->engine;
+    need->call = call;
+    need->spec.source = str_place(&at, spec->source);
+    need->spec.name = str_place(&at, spec->name);
+    need->spec.detail = str_place(&at, spec->detail);
+    need->principal = call->principal;
+    need->call_id = id_str(&call->id);
+    need->tool = call->target->name;
+    need->size = size;
     call_run_free(call);
     call_enter(call, LIVE_NEEDING);
     call->need = need;

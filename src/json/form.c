@@ -411,24 +411,6 @@ static void check_required(struct form *form, const struct json *schema)
     }
 }
 
-static void check_top(struct form *form, const struct json *schema)
-{
-    JSON_EACH (member, schema) {
-        struct place here = place_key(NULL, member->key);
-        bool dialect = str_eq(member->key, STR("$schema"));
-        if (dialect && form->revision >= FORM_2025_11_25)
-            expect(form, &here, member, JSON_STRING);
-        else if (dialect)
-            refuse(form, &here, "is not known to this protocol revision");
-        else if (!str_eq(member->key, STR("type")) && !str_eq(member->key, STR("properties")) &&
-                 !str_eq(member->key, STR("required")))
-            refuse(form, &here, "is not a keyword at the top of a form");
-    }
-    struct place type = { .key = STR("type") };
-    if (!str_eq(json_get_str(schema, STR("type")), STR("object")))
-        refuse(form, &type, "must be \"object\": a form is a flat object of fields");
-}
-
 nod_status form_check(const struct json *schema, enum form_revision revision, struct arena *arena,
                       struct schema_problems *problems)
 {
@@ -436,7 +418,20 @@ nod_status form_check(const struct json *schema, enum form_revision revision, st
 
     problems->count = 0;
     if (expect(&form, NULL, schema, JSON_OBJECT)) {
-        check_top(&form, schema);
+        JSON_EACH (member, schema) {
+            struct place here = place_key(NULL, member->key);
+            bool dialect = str_eq(member->key, STR("$schema"));
+            if (dialect && form.revision >= FORM_2025_11_25)
+                expect(&form, &here, member, JSON_STRING);
+            else if (dialect)
+                refuse(&form, &here, "is not known to this protocol revision");
+            else if (!str_eq(member->key, STR("type")) && !str_eq(member->key, STR("properties")) &&
+                     !str_eq(member->key, STR("required")))
+                refuse(&form, &here, "is not a keyword at the top of a form");
+        }
+        struct place type = { .key = STR("type") };
+        if (!str_eq(json_get_str(schema, STR("type")), STR("object")))
+            refuse(&form, &type, "must be \"object\": a form is a flat object of fields");
         check_fields(&form, json_get(schema, STR("properties")));
         check_required(&form, schema);
     }

@@ -407,11 +407,16 @@ static bool others_ask(const struct sentence *s)
 
 /* --- sentences --- */
 
-/* "P-A-S-S" is one word. The letters follow each other, with a space between. */
-static void letters_join(struct sentence *s)
+static void sentence_cut(struct sentence *s, struct str text, enum fold_how how)
 {
     size_t kept = 0;
 
+    fold(&s->folded, text, how);
+    struct str rest = str_trim(folded_str(&s->folded));
+    s->count = 0;
+    while (rest.len && s->count < WORDS_MOST)
+        str_cut(rest, ' ', &s->words[s->count++], &rest);
+    /* "P-A-S-S" is one word. The letters follow each other, with a space between. */
     for (size_t at = 0; at < s->count;) {
         size_t end = at;
         while (end < s->count && s->words[end].len == 1)
@@ -427,17 +432,6 @@ static void letters_join(struct sentence *s)
         at = end;
     }
     s->count = kept;
-}
-
-static void sentence_cut(struct sentence *s, struct str text, enum fold_how how)
-{
-    fold(&s->folded, text, how);
-    struct str rest = str_trim(folded_str(&s->folded));
-
-    s->count = 0;
-    while (rest.len && s->count < WORDS_MOST)
-        str_cut(rest, ' ', &s->words[s->count++], &rest);
-    letters_join(s);
 }
 
 /* Has the text letters beyond ASCII, or digits and signs that may stand for letters? */

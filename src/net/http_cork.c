@@ -105,28 +105,24 @@ static struct http_piece *piece_add(struct http_conn *conn)
     return piece;
 }
 
-static struct http_piece *piece_move(struct http_conn *conn)
-{
-    struct http_cork *cork = &conn->server->cork;
-    struct http_piece before = *piece_of(conn);
-    char *to = buf_reserve(&cork->bytes, before.len);
-
-    piece_of(conn)->conn = NULL;
-    cork->open--;
-    struct http_piece *piece = piece_add(conn);
-    memcpy(to, cork->bytes.at + before.from, before.len);
-    cork->bytes.len += before.len;
-    piece->len = before.len;
-    return piece;
-}
-
 /* The connection's piece, at the end of the buffer. */
 static struct http_piece *piece_at_end(struct http_conn *conn)
 {
     if (conn->held && conn->held == conn->server->cork.piece_count)
         return piece_of(conn);
-    if (conn->held && piece_of(conn)->len <= PIECE_MOVED_MAX)
-        return piece_move(conn);
+    if (conn->held && piece_of(conn)->len <= PIECE_MOVED_MAX) {
+        struct http_cork *cork = &conn->server->cork;
+        struct http_piece before = *piece_of(conn);
+        char *to = buf_reserve(&cork->bytes, before.len);
+
+        piece_of(conn)->conn = NULL;
+        cork->open--;
+        struct http_piece *piece = piece_add(conn);
+        memcpy(to, cork->bytes.at + before.from, before.len);
+        cork->bytes.len += before.len;
+        piece->len = before.len;
+        return piece;
+    }
     cork_flush(conn);
     return piece_add(conn);
 }

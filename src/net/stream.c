@@ -75,10 +75,14 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     *out = uv_buf_init(at, (unsigned)room);
 }
 
-static void wire_got(struct wire *wire, ssize_t got, const char *at)
+static void on_read(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
 {
+    struct wire *wire = wire_of_handle((uv_handle_t *)uv);
+    struct loop *loop = uv->loop->data;
+
+    clock_hold();
     if (got > 0) {
-        wire->stream.events->on_read(&wire->stream, str_n(at, (size_t)got));
+        wire->stream.events->on_read(&wire->stream, str_n(buf->base, (size_t)got));
     } else if (got < 0) {
         uv_read_stop(&wire->handle.uv);
         if (got != UV_EOF) {
@@ -88,14 +92,6 @@ static void wire_got(struct wire *wire, ssize_t got, const char *at)
             wire->stream.events->on_end(&wire->stream, 0);
         }
     }
-}
-
-static void on_read(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
-{
-    struct loop *loop = uv->loop->data;
-
-    clock_hold();
-    wire_got(wire_of_handle((uv_handle_t *)uv), got, buf->base);
     loop_settle(loop);
     clock_release();
 }

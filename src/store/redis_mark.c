@@ -144,27 +144,6 @@ static void glance_at_value(struct redis_op *op, struct looking *looking, struct
 /* What each shard is asked, in the order of the replies. */
 enum { ASK_OLDEST, ASK_NEWEST, ASK_LIVE, ASK_SMALL, SHARD_ASKED };
 
-static void look_say(struct redis_op *op)
-{
-    struct str most = redis_digits(op, MARK_EACH), last = redis_digits(op, MARK_EACH - 1);
-
-    for (unsigned i = 0; i < REDIS_SHARDS; i++) {
-        struct str asks = redis_shard_key(op, i, "a", STR_NONE);
-        struct str live = redis_shard_key(op, i, "i", STR_NONE);
-        struct str small = redis_shard_key(op, i, "l", STR_NONE);
-        redis_op_say(op,
-                     (struct str[]){ STR("ZRANGEBYSCORE"), asks, STR("0"), STR("+inf"),
-                                     STR("LIMIT"), STR("0"), most },
-                     7);
-        redis_op_say(op,
-                     (struct str[]){ STR("ZREVRANGEBYSCORE"), asks, STR("+inf"), STR("0"),
-                                     STR("LIMIT"), STR("0"), most },
-                     7);
-        redis_op_say(op, (struct str[]){ STR("ZRANGE"), live, STR("0"), last }, 4);
-        redis_op_say(op, (struct str[]){ STR("ZRANGE"), small, STR("0"), last }, 4);
-    }
-}
-
 static void look_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
     struct looking *looking = (struct looking *)(uintptr_t)op->with;
@@ -205,7 +184,22 @@ static nod_status redis_look_around(struct redis_store *store, struct looking *l
 
     looking->end = &looking->first;
     op->with = looking;
-    look_say(op);
+    struct str most = redis_digits(op, MARK_EACH), last = redis_digits(op, MARK_EACH - 1);
+    for (unsigned i = 0; i < REDIS_SHARDS; i++) {
+        struct str asks = redis_shard_key(op, i, "a", STR_NONE);
+        struct str live = redis_shard_key(op, i, "i", STR_NONE);
+        struct str small = redis_shard_key(op, i, "l", STR_NONE);
+        redis_op_say(op,
+                     (struct str[]){ STR("ZRANGEBYSCORE"), asks, STR("0"), STR("+inf"),
+                                     STR("LIMIT"), STR("0"), most },
+                     7);
+        redis_op_say(op,
+                     (struct str[]){ STR("ZREVRANGEBYSCORE"), asks, STR("+inf"), STR("0"),
+                                     STR("LIMIT"), STR("0"), most },
+                     7);
+        redis_op_say(op, (struct str[]){ STR("ZRANGE"), live, STR("0"), last }, 4);
+        redis_op_say(op, (struct str[]){ STR("ZRANGE"), small, STR("0"), last }, 4);
+    }
     return wait_for(op, &waited);
 }
 

@@ -271,48 +271,44 @@ static bool attach_waits(struct comer *comer, const struct call_record *record,
     return true;
 }
 
-static void attach_told(struct caller2026 *caller, const struct back *back)
-{
-    switch (back->as) {
-    case BACK_LEFT:
-    case BACK_WAITS:
-        break;
-    case BACK_ENDED:
-        if (!caller->attach->hands_out) {
-            attach2026_collect(caller);
-        } else if (back->outcome) {
-            caller_hands(caller, back->record->id);
-            caller_end(caller, back->outcome);
-        } else {
-            say_failure(caller, "CALL_UNKNOWN", attach_not_known);
-        }
-        break;
-    case BACK_BUSY:
-        say_failure(caller, "CALL_BUSY", attach_is_elsewhere);
-        break;
-    case BACK_TOO_SOON:
-        wait_elsewhere(caller, back->record->id);
-        break;
-    case BACK_FULL:
-        say_failure(caller, "LIMIT_REACHED", attach_no_room);
-        break;
-    case BACK_UNREAD:
-    case BACK_UNKNOWN:
-    case BACK_FORGOTTEN:
-        if (back->as == BACK_UNREAD && back->status == NOD_E_STORE)
-            store_failed(caller);
-        else
-            say_failure(caller, "CALL_UNKNOWN", attach_not_known);
-        break;
-    }
-}
-
 static void attach_back(struct comer *comer, const struct back *back)
 {
     struct caller2026 *caller = attaching(comer);
 
-    if (attach_there(comer))
-        attach_told(caller, back);
+    if (attach_there(comer)) {
+        switch (back->as) {
+        case BACK_LEFT:
+        case BACK_WAITS:
+            break;
+        case BACK_ENDED:
+            if (!caller->attach->hands_out) {
+                attach2026_collect(caller);
+            } else if (back->outcome) {
+                caller_hands(caller, back->record->id);
+                caller_end(caller, back->outcome);
+            } else {
+                say_failure(caller, "CALL_UNKNOWN", attach_not_known);
+            }
+            break;
+        case BACK_BUSY:
+            say_failure(caller, "CALL_BUSY", attach_is_elsewhere);
+            break;
+        case BACK_TOO_SOON:
+            wait_elsewhere(caller, back->record->id);
+            break;
+        case BACK_FULL:
+            say_failure(caller, "LIMIT_REACHED", attach_no_room);
+            break;
+        case BACK_UNREAD:
+        case BACK_UNKNOWN:
+        case BACK_FORGOTTEN:
+            if (back->as == BACK_UNREAD && back->status == NOD_E_STORE)
+                store_failed(caller);
+            else
+                say_failure(caller, "CALL_UNKNOWN", attach_not_known);
+            break;
+        }
+    }
     caller->busy--;
     caller_settle(caller);
 }

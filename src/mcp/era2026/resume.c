@@ -381,56 +381,52 @@ static bool resume_waits(struct comer *comer, const struct call_record *record,
     return !caller->imports && !engine_find(caller->server->opts.engine, record->id);
 }
 
-static void resume_told(struct caller2026 *caller, const struct back *back)
-{
-    switch (back->as) {
-    case BACK_LEFT:
-        break;
-    case BACK_UNREAD:
-        if (back->status == NOD_E_LIMIT)
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR(TOO_LARGE), STR_NONE);
-        else
-            resume_unread(caller, back->status);
-        break;
-    case BACK_UNKNOWN:
-        if (caller->state.store.len == 0)
-            import(caller);
-        else
-            caller_refuse(caller); /* our store knew it: it has ended, and is forgotten */
-        break;
-    case BACK_FORGOTTEN:
-        caller_refuse(caller);
-        break;
-    case BACK_ENDED: /* also by its client, or with its target: then no answer was taken */
-        if (!back->outcome || back->outcome->status == NOD_E_CANCELLED) {
-            caller_refuse(caller);
-        } else {
-            caller_hands(caller, caller->state.call_id);
-            caller_end(caller, back->outcome);
-        }
-        break;
-    case BACK_WAITS:
-    case BACK_BUSY:
-        if (caller->imports)
-            import(caller);
-        else
-            adopted(caller, back->as == BACK_WAITS);
-        break;
-    case BACK_FULL:
-        resume_full(caller);
-        break;
-    case BACK_TOO_SOON: /* its target went while the store was asked */
-        resume_later(caller);
-        break;
-    }
-}
-
 static void resume_back(struct comer *comer, const struct back *back)
 {
     struct caller2026 *caller = resuming(comer);
 
-    if (resume_there(comer))
-        resume_told(caller, back);
+    if (resume_there(comer)) {
+        switch (back->as) {
+        case BACK_LEFT:
+            break;
+        case BACK_UNREAD:
+            if (back->status == NOD_E_LIMIT)
+                caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR(TOO_LARGE), STR_NONE);
+            else
+                resume_unread(caller, back->status);
+            break;
+        case BACK_UNKNOWN:
+            if (caller->state.store.len == 0)
+                import(caller);
+            else
+                caller_refuse(caller); /* our store knew it: it has ended, and is forgotten */
+            break;
+        case BACK_FORGOTTEN:
+            caller_refuse(caller);
+            break;
+        case BACK_ENDED: /* also by its client, or with its target: then no answer was taken */
+            if (!back->outcome || back->outcome->status == NOD_E_CANCELLED) {
+                caller_refuse(caller);
+            } else {
+                caller_hands(caller, caller->state.call_id);
+                caller_end(caller, back->outcome);
+            }
+            break;
+        case BACK_WAITS:
+        case BACK_BUSY:
+            if (caller->imports)
+                import(caller);
+            else
+                adopted(caller, back->as == BACK_WAITS);
+            break;
+        case BACK_FULL:
+            resume_full(caller);
+            break;
+        case BACK_TOO_SOON: /* its target went while the store was asked */
+            resume_later(caller);
+            break;
+        }
+    }
     caller->busy--;
     caller_settle(caller);
 }
