@@ -13,7 +13,6 @@
 #include <limits.h>
 
 #include "base/crash.h"
-#include "base/mem.h"
 
 struct answer_set {
     struct engine_work work;

@@ -14,7 +14,6 @@
  */
 #include "core/flow.h"
 
-#include "base/log.h"
 #include "core/hook_inside.h"
 
 static bool stage_find(const struct flow_table *table, const char *name, uint8_t *out)

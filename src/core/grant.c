@@ -17,7 +17,6 @@
 #include "core/grant_inside.h"
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "crypto/digest.h"
 #include "json/write.h"
 

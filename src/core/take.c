@@ -20,7 +20,6 @@
 
 #include "base/crash.h"
 #include "base/log.h"
-#include "base/mem.h"
 
 enum {
     TAKE_AGAIN_MS = 1000,

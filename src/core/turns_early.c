@@ -17,7 +17,6 @@
 #include "core/inside.h"
 
 #include "base/log.h"
-#include "base/mem.h"
 
 static void turn_claim(struct engine *engine, struct str token, const struct claim_item *item,
                        store_done *done, void *data)

@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "mcp/shared/live.h"
 #include "mcp/shared/endpoint.h"
 #include "mcp/wire/headers.h"

@@ -8,7 +8,6 @@
 
 #include <time.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 
 const struct http_limits http_limits_default = {

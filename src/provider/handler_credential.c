@@ -8,7 +8,6 @@
  * revoked. A handler may want the token as often as it likes. Other scopes are another question.
  */
 #include "base/log.h"
-#include "core/need.h"
 #include "crypto/digest.h"
 #include "json/write.h"
 #include "provider/local_inside.h"

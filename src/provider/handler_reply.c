@@ -9,7 +9,6 @@
  * step would be lost on a replay, so it is a mistake. Only nod_reply_error is allowed there: it is
  * the step's own failure.
  */
-#include <stdio.h>
 
 #include "base/mem.h"
 #include "core/note.h"

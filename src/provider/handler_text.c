@@ -5,7 +5,6 @@
  * UTF-8. This file converts between them. Invalid bytes become U+FFFD and do not end the call: a
  * file in an old encoding is still worth reading.
  */
-#include <stdio.h>
 
 #include "json/utf8.h"
 #include "provider/local_inside.h"

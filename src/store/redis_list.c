@@ -11,7 +11,6 @@
  */
 #include "store/redis_inside.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/cursor.h"

@@ -10,7 +10,6 @@
  */
 #include "store/sqlite_inside.h"
 
-#include <stdio.h>
 
 /* The oldest and the newest of each kind that counts: id, scope, record. */
 static const struct {

@@ -22,7 +22,6 @@
 
 #include "base/crash.h"
 #include "base/log.h"
-#include "base/mem.h"
 
 enum { NS_OF_SECOND = 1000000000 };
 
