@@ -496,13 +496,3 @@ void memory_store_lose(struct store *store, struct str call_id, bool is_gone)
     if (call && call->state == CALL_STORED_RUNNING)
         call->gone = is_gone;
 }
-
-size_t memory_store_calls(const struct store *store)
-{
-    return ((const struct memory_store *)store)->calls.count;
-}
-
-size_t memory_store_asks(const struct store *store)
-{
-    return ((const struct memory_store *)store)->asks.count;
-}

@@ -47,8 +47,4 @@ void memory_store_orphan(struct store *store);
  * longer does. */
 void memory_store_lose(struct store *store, struct str call_id, bool gone);
 
-/* For tests and figures. */
-size_t memory_store_calls(const struct store *store);
-size_t memory_store_asks(const struct store *store);
-
 #endif

@@ -488,14 +488,3 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
     sweep_due(store);
     return &store->store;
 }
-
-struct redis_figures redis_store_figures(const struct store *store)
-{
-    const struct redis_store *redis = (const struct redis_store *)(const void *)store;
-
-    struct redis_figures figures = { .commands = redis->commands_sent };
-
-    for (unsigned i = 0; i < REDIS_LANES; i++)
-        figures.writes += redis->lanes[i]->writes;
-    return figures;
-}

@@ -71,14 +71,7 @@ bool redis_store_reseal(const struct redis_opts *opts, bool plain, struct reseal
 /* The address without its password. False, and a message: it is not an address. */
 bool redis_address_shown(const char *url, char shown[REDIS_WHY_MAX], char why[REDIS_WHY_MAX]);
 
-/* For measurements: commands sent, and writes in which they were sent. */
-struct redis_figures {
-    uint64_t commands;
-    uint64_t writes;
-};
 /* For tests: sweeps the indexes of every shard. Normally one shard is swept every few seconds. */
 void redis_store_sweep(struct store *store);
-
-struct redis_figures redis_store_figures(const struct store *store);
 
 #endif

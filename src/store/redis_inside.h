@@ -203,7 +203,6 @@ struct redis_link {
     char facts[3][64];        /* appendonly, appendfsync, maxmemory-policy */
     char told[REDIS_WHY_MAX]; /* what was last logged about the settings */
     char why[REDIS_WHY_MAX];  /* why it is not ready */
-    uint64_t writes;
 };
 
 struct redis_link *redis_link_create(struct loop *loop, const struct redis_url *url,

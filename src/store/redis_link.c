@@ -196,7 +196,6 @@ static void flush(void *data)
 
     if (!link->stream || !link->out.len)
         return;
-    link->writes++;
     stream_write(link->stream, &(struct str){ link->out.at, link->out.len }, 1);
     buf_clear(&link->out);
     if (link->ready)

@@ -583,8 +583,3 @@ struct sqlite_store *sqlite_store_offline(const struct sqlite_opts *opts, char *
     lite_destroy(&store->store);
     return NULL;
 }
-
-uint64_t sqlite_store_commits(const struct store *store)
-{
-    return atomic_load(&((struct sqlite_store *)(void *)store)->commits);
-}

@@ -62,7 +62,4 @@ struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WH
 bool sqlite_store_reseal(const struct sqlite_opts *opts, bool plain, struct reseal_counts *counts,
                          char why[LITE_WHY_MAX]);
 
-/* For measurements: transactions committed so far. */
-uint64_t sqlite_store_commits(const struct store *store);
-
 #endif

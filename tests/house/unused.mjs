@@ -11,12 +11,8 @@ const NOT_IN_SRC = {
     tokens_parse: "a token file without a file",
     pipe_queued: "how much is unsent",
     local_workers: "what the pool of workers does",
-    memory_store_calls: "how much a store holds",
-    memory_store_asks: "how much a store holds",
     memory_store_lose: "a node that is gone",
-    redis_store_figures: "how many commands were sent",
     redis_store_sweep: "a whole sweep at once",
-    sqlite_store_commits: "how many transactions there were",
     meta_can: "capabilities without a whole _meta",
     hkdf_sha256: "is compared with the published keys; sealing has it inside",
     // For what comes next.

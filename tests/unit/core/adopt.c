@@ -4,7 +4,13 @@
 #include "loaded.h"
 
 #include "base/log.h"
+#include "store/memory_inside.h"
 #include "../runner.h"
+
+static size_t memory_store_asks(const struct store *store)
+{
+    return ((const struct memory_store *)(const void *)store)->asks.count;
+}
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,18 @@
 #include "world.h"
 
 #include "base/log.h"
+#include "store/memory_inside.h"
 #include "../runner.h"
+
+static size_t memory_store_asks(const struct store *store)
+{
+    return ((const struct memory_store *)(const void *)store)->asks.count;
+}
+
+static size_t memory_store_calls(const struct store *store)
+{
+    return ((const struct memory_store *)(const void *)store)->calls.count;
+}
 
 #include <stdio.h>
 #include <string.h>

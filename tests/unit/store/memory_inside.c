@@ -12,6 +12,16 @@
 #include "store/memory_inside.h"
 #include "../runner.h"
 
+static size_t memory_store_calls(const struct store *store)
+{
+    return ((const struct memory_store *)(const void *)store)->calls.count;
+}
+
+static size_t memory_store_asks(const struct store *store)
+{
+    return ((const struct memory_store *)(const void *)store)->asks.count;
+}
+
 enum { QUEUE_MAX = 64, KEEP_MS = 1000 };
 
 static struct fake_clock fake;
