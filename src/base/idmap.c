@@ -146,11 +146,15 @@ bool idmap_set(struct idmap *map, void *object)
     return true;
 }
 
-/* Slot i is empty now: objects that passed it on the way from their own slot move up. */
-static void close_up(struct idmap *map, size_t i)
+void idmap_remove(struct idmap *map, const void *object)
 {
-    size_t mask = map->room - 1;
-
+    if (map->count == 0)
+        return;
+    size_t mask = map->room - 1, i = hash_of(id_in(map, object)) & mask;
+    for (; map->slots[i].object != object; i = (i + 1) & mask)
+        if (!map->slots[i].object)
+            return;
+    /* Slot i is empty now: objects that passed it on the way from their own slot move up. */
     for (size_t j = (i + 1) & mask; map->slots[j].object; j = (j + 1) & mask) {
         if (((j - map->slots[j].hash) & mask) < ((j - i) & mask))
             continue; /* its own slot is after i */
@@ -158,17 +162,6 @@ static void close_up(struct idmap *map, size_t i)
         i = j;
     }
     map->slots[i].object = NULL;
-}
-
-void idmap_remove(struct idmap *map, const void *object)
-{
-    if (map->count == 0)
-        return;
-    size_t i = hash_of(id_in(map, object)) & (map->room - 1);
-    for (; map->slots[i].object != object; i = (i + 1) & (map->room - 1))
-        if (!map->slots[i].object)
-            return;
-    close_up(map, i);
     map->count--;
     if (map->count == 0 && map->room > ROOM_KEPT)
         idmap_finish(map);

@@ -92,17 +92,6 @@ static void screen_give_back(struct live *live)
     tcsetattr(STDIN_FILENO, TCSADRAIN, &live->before);
 }
 
-static void window(size_t *rows, size_t *columns)
-{
-    struct winsize size = { 0 };
-    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col;
-
-    *rows = known ? size.ws_row : LIVE_ROWS_DEFAULT;
-    *columns = known ? size.ws_col : LIVE_COLUMNS_DEFAULT;
-    if (*columns < LIVE_COLUMNS_MIN)
-        *columns = LIVE_COLUMNS_MIN;
-}
-
 static void end_line(void)
 {
     fputs("\033[K\n", stdout);
@@ -152,9 +141,13 @@ static void draw_foot(const struct live *live, size_t columns)
 
 static void draw(const struct live *live)
 {
-    size_t rows, columns, at = 0;
+    struct winsize size = { 0 };
+    bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col;
+    size_t rows = known ? size.ws_row : LIVE_ROWS_DEFAULT;
+    size_t columns = known ? size.ws_col : LIVE_COLUMNS_DEFAULT, at = 0;
 
-    window(&rows, &columns);
+    if (columns < LIVE_COLUMNS_MIN)
+        columns = LIVE_COLUMNS_MIN;
     size_t room = rows > LIVE_FRAME_ROWS + 1 ? rows - LIVE_FRAME_ROWS : 1;
     size_t first = live->chosen >= room ? live->chosen - room + 1 : 0;
     fputs("\033[H", stdout);

@@ -77,17 +77,6 @@ static void saving_fill(struct call *call)
         call->saving[at++] = LIST_OF(link, struct ask, link)->record;
 }
 
-static void saved(struct call *call)
-{
-    call_saving_free(call);
-    call_run_free(call);
-    if (!call->stored) {
-        call->epoch = 1;
-        recovery_stored(call->engine);
-    }
-    call->stored = true;
-}
-
 struct str engine_quota_message(struct arena *arena, struct str principal, enum store_quota quota,
                                 uint64_t most)
 {
@@ -382,7 +371,13 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
         if (call->saving_asks || call->saving_count)
             suspect_over(call);
     }
-    saved(call); /* even if it failed, the store may know the call */
+    call_saving_free(call);
+    call_run_free(call);
+    if (!call->stored) {
+        call->epoch = 1;
+        recovery_stored(call->engine);
+    }
+    call->stored = true; /* even if it failed, the store may know the call */
     if (status != NOD_OK && !known && (!lost || call->cancel_wanted))
         call_asks_drop(call);
     if (known)

@@ -69,30 +69,24 @@ static void passed(struct call *call)
     look_on(call);
 }
 
-/* The question says what may be remembered, and whether that is for other arguments than the
- * call's, which people see beside it. */
-static void offer(struct call *call)
-{
-    const struct granting *granting = call->granting;
-    struct run *run = call->run;
-    struct ask_spec *spec = &granting->item->spec;
-    bool own = !str_eq(spec->path_digest, grant_digest(&run->arena, run->args));
-
-    spec->remember = grant_offer_write(&run->arena, &granting->rule, spec->path, spec->path_digest,
-                                       own, granting->target_version);
-}
-
 /* No grant answers it. */
 static void not_passed(struct call *call)
 {
     struct granting *granting = call->granting;
     struct run_item *item = granting->item;
-    unsigned able = run_supports(call->run, &item->spec);
+    struct ask_spec *spec = &item->spec;
+    struct run *run = call->run;
+    unsigned able = run_supports(run, spec);
 
-    if (!(able & 1u << item->spec.kind))
+    if (!(able & 1u << spec->kind)) {
         answered(call, ASK_UNSUPPORTED, STR("nod"), STR_NONE, STR_NONE);
-    else if (granting->rule.allows || !str_eq(item->spec.path, call->target->name))
-        offer(call); /* people are told which tool it is for, also if nothing may be remembered */
+    } else if (granting->rule.allows || !str_eq(spec->path, call->target->name)) {
+        /* People are told which tool it is for, also if nothing may be remembered; and whether that
+         * is for other arguments than the call's, which people see beside it. */
+        bool own = !str_eq(spec->path_digest, grant_digest(&run->arena, run->args));
+        spec->remember = grant_offer_write(&run->arena, &granting->rule, spec->path,
+                                           spec->path_digest, own, granting->target_version);
+    }
     look_on(call);
 }
 

@@ -17,17 +17,6 @@ struct str surface_word(const struct surface *surface)
     return surface->ops->client ? STR("client") : str_of(surface->ops->name);
 }
 
-/* The surfaces of that name: the client may be asked in several ways. */
-static uint8_t bits_named(const struct engine *engine, struct str name)
-{
-    unsigned bits = 0;
-
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (str_eq(surface_word(engine->surfaces[i]), name))
-            bits |= 1u << i;
-    return (uint8_t)bits;
-}
-
 static unsigned bits_of(const struct plan *plan)
 {
     unsigned bits = 0;
@@ -63,7 +52,10 @@ static bool plan_text(const struct engine *engine, struct str text, struct plan 
         if (i < text.len && text.at[i] != ',' && text.at[i] != '>')
             continue;
         struct str name = trimmed(str_n(text.at + from, i - from));
-        uint8_t bits = bits_named(engine, name);
+        unsigned bits = 0; /* the client may be asked in several ways: surfaces of one name */
+        for (size_t on = 0; on < engine->surface_count; on++)
+            if (str_eq(surface_word(engine->surfaces[on]), name))
+                bits |= 1u << on;
         out->turns[out->count] |= (uint8_t)(bits & ~bits_of(out));
         if (!bits) {
             *unknown = name;

@@ -29,14 +29,6 @@ static const struct json *find_field(struct arena *arena, const struct json *sch
     return at.at ? json_pointer(schema, at) : NULL;
 }
 
-/* What the form calls the field: its title, or else its name. */
-static struct str title_of(const struct json *field)
-{
-    struct str title = field ? str_trim(json_get_str(field, STR("title"))) : STR_NONE;
-
-    return title.len || !field ? title : field->key;
-}
-
 /* The choices by their titles, as the form shows them. Empty: they have none. */
 static struct str choices_of(struct arena *arena, const struct json *field)
 {
@@ -125,7 +117,10 @@ struct str problems_list(struct arena *arena, const struct schema_problems *prob
     jw_array(&w);
     for (size_t i = 0; i < problems->count; i++) {
         const struct json *field = find_field(arena, schema, problems->at[i].path);
-        struct str title = title_of(field);
+        /* What the form calls the field: its title, or else its name. */
+        struct str title = str_trim(json_get_str(field, STR("title")));
+        if (field && !title.len)
+            title = field->key;
         jw_object(&w);
         jw_key_str(&w, STR("path"), problems->at[i].path);
         if (title.len)

@@ -40,14 +40,6 @@ static void forget_client(struct ask *ask)
     ask->tried &= ~(unsigned)ask->call->engine->held_bits;
 }
 
-static bool may_rest(const struct call *call)
-{
-    const struct engine *engine = call->engine;
-
-    return call_waits_elsewhere(call) && !call_is_foreign(call) && !engine->stopping &&
-           call->stored && call->handed && engine->resting < engine->opts.limits.calls / REST_PART;
-}
-
 void call_rest(struct call *call)
 {
     struct engine *engine = call->engine;
@@ -60,7 +52,8 @@ void call_rest(struct call *call)
     call->told_waiting = false;
     LIST_EACH (at, &call->asks)
         forget_client(LIST_OF(at, struct ask, link));
-    if (!may_rest(call)) {
+    if (!call_waits_elsewhere(call) || call_is_foreign(call) || engine->stopping || !call->stored ||
+        !call->handed || engine->resting >= engine->opts.limits.calls / REST_PART) {
         call_unload(call);
         return;
     }

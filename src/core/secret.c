@@ -302,18 +302,6 @@ static void give_again(struct secret_work *work)
     op_start(work->secrets->engine, &work->job.work.op, secret_get_send, give_get_done);
 }
 
-static nod_status seal_given(struct secret_work *work, struct str value)
-{
-    struct buf sealed;
-
-    buf_init(&sealed, RECORD_MAX);
-    nod_status status =
-        inner_seal(work->secrets->opts.ring, STR(SECRET_KIND), work->id, value, &sealed);
-    work->secret.sealed = arena_str(&work->job.arena, buf_str(&sealed));
-    buf_finish(&sealed);
-    return work->job.arena.exhausted ? NOD_E_LIMIT : status;
-}
-
 void secret_give(struct engine *engine, const struct secret_given *given,
                  void (*done)(void *data, nod_status status), void *data)
 {
@@ -335,7 +323,14 @@ void secret_give(struct engine *engine, const struct secret_given *given,
     work->secret.row.name = arena_str(&work->job.arena, given->name);
     work->secret.ask_id = arena_str(&work->job.arena, given->ask_id);
     work->secret.row.tool = arena_str(&work->job.arena, given->tool);
-    status = seal_given(work, given->value);
+    struct buf sealed;
+    buf_init(&sealed, RECORD_MAX);
+    status =
+        inner_seal(work->secrets->opts.ring, STR(SECRET_KIND), work->id, given->value, &sealed);
+    work->secret.sealed = arena_str(&work->job.arena, buf_str(&sealed));
+    buf_finish(&sealed);
+    if (work->job.arena.exhausted)
+        status = NOD_E_LIMIT;
     if (status == NOD_OK)
         give_again(work);
     else

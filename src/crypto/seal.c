@@ -139,26 +139,20 @@ static void expand(const struct secret *secret, struct str info, uint8_t *out, s
 
 /* --- the ring --- */
 
-static const char *secret_fault(struct str secret)
-{
-    if (secret.len < KEYRING_SECRET_MIN)
-        return "a secret must have at least 32 characters; make one with: openssl rand -base64 48";
-    if (secret.len > KEYRING_SECRET_MAX)
-        return "a secret must have at most 4096 bytes";
-    return NULL;
-}
-
 static const char *secrets_fault(const struct str *secrets, size_t count)
 {
-    const char *why = NULL;
-
     if (count == 0)
         return "there is no secret to derive keys from";
     if (count > KEYRING_SECRETS_MAX)
         return "at most 8 secrets: take out the oldest";
-    for (size_t i = 0; i < count && !why; i++)
-        why = secret_fault(secrets[i]);
-    return why;
+    for (size_t i = 0; i < count; i++) {
+        if (secrets[i].len < KEYRING_SECRET_MIN)
+            return "a secret must have at least 32 characters; make one with: "
+                   "openssl rand -base64 48";
+        if (secrets[i].len > KEYRING_SECRET_MAX)
+            return "a secret must have at most 4096 bytes";
+    }
+    return NULL;
 }
 _Static_assert(KEYRING_SECRET_MIN == 32 && KEYRING_SECRET_MAX == 4096 && KEYRING_SECRETS_MAX == 8,
                "the messages above name the limits");

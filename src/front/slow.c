@@ -166,17 +166,6 @@ static void held_over(void *data)
     held_free(held);
 }
 
-static void too_many(struct front *front, struct http_exchange *exchange,
-                     const struct http_request *http)
-{
-    struct http_ruling ruling = { .headers = { { STR("Retry-After"), STR(HTTP_RETRY_AFTER) } },
-                                  .header_count = 1 };
-
-    admit_refuse(front, http, http->mark.what, &ruling, 429,
-                 STR("There were too many failed attempts to get in; try again later."));
-    answer(exchange, &ruling);
-}
-
 void slow_answer(struct front *front, struct http_exchange *exchange,
                  const struct http_request *http, const struct http_ruling *ruling, int64_t wait_ms)
 {
@@ -190,7 +179,12 @@ void slow_answer(struct front *front, struct http_exchange *exchange,
     key_of(front, http, key);
     struct address *address = map_get(&slow->by_key, str_n(key, SLOW_KEY_LEN));
     if (!address || address->held >= SLOW_HELD_EACH_MAX || slow->held_count >= SLOW_HELD_MAX) {
-        too_many(front, exchange, http);
+        struct http_ruling too_many = {
+            .headers = { { STR("Retry-After"), STR(HTTP_RETRY_AFTER) } }, .header_count = 1
+        };
+        admit_refuse(front, http, http->mark.what, &too_many, 429,
+                     STR("There were too many failed attempts to get in; try again later."));
+        answer(exchange, &too_many);
         return;
     }
     struct held *held = MEM_NEW(struct held);

@@ -434,22 +434,16 @@ static void sentence_cut(struct sentence *s, struct str text, enum fold_how how)
     s->count = kept;
 }
 
-/* Has the text letters beyond ASCII, or digits and signs that may stand for letters? */
-static void look_over(struct str text, bool *foreign, bool *signs)
-{
-    *foreign = *signs = false;
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.at[i];
-        *foreign |= c >= 0x80;
-        *signs |= (c >= '0' && c <= '9') || c == '@' || c == '$' || c == '!';
-    }
-}
-
 static bool sentence_asks(struct sentence *s, struct str text)
 {
-    bool foreign, signs;
+    bool foreign = false; /* letters beyond ASCII */
+    bool signs = false;   /* digits and signs that may stand for letters */
 
-    look_over(text, &foreign, &signs);
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        foreign |= c >= 0x80;
+        signs |= (c >= '0' && c <= '9') || c == '@' || c == '$' || c == '!';
+    }
     for (enum fold_how how = FOLD_PLAIN; how <= FOLD_DIGITS; how++) {
         if ((how == FOLD_LATIN && !foreign) || (how == FOLD_DIGITS && !signs))
             continue;

@@ -351,14 +351,6 @@ static bool translate_next(struct translation *t)
     }
 }
 
-static bool translate(struct translation *t)
-{
-    while (t->at < t->in.len)
-        if (!translate_next(t))
-            return false;
-    return true;
-}
-
 /* --- compiling --- */
 
 enum {
@@ -406,7 +398,10 @@ struct pattern *pattern_compile(struct str text, struct arena *arena, struct str
         return NULL;
     }
     buf_init(&t.out, 16 * PATTERN_TEXT_MOST);
-    if (!translate(&t))
+    bool fine = true;
+    while (fine && t.at < t.in.len)
+        fine = translate_next(&t);
+    if (!fine)
         *why = arena_fmt(arena, "is not a regular expression: it %s", t.why);
     else
         code = code_of(buf_str(&t.out), arena, why);

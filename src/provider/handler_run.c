@@ -60,18 +60,6 @@ static nod_status out_of_memory(nod_call *call)
     return NOD_E_LIMIT;
 }
 
-static nod_status judge_ok(nod_call *call, struct str *body)
-{
-    struct run *run = call->run;
-
-    if (run->wanted && !call->awaited) {
-        run_bug(run, "The %s " STR_FMT " calls nod_want, but returned without nod_await",
-                call_what(call), STR_ARG(call_name(call)));
-        return NOD_E_USAGE;
-    }
-    return reply_close(call, body);
-}
-
 static nod_status judge(nod_call *call, nod_status status, struct str *body)
 {
     struct run *run = call->run;
@@ -107,7 +95,12 @@ static nod_status judge(nod_call *call, nod_status status, struct str *body)
         status = NOD_OK; /* nod_reply_error has given the failure */
     if (status != NOD_OK)
         return say_why(call, status);
-    status = judge_ok(call, body);
+    if (run->wanted && !call->awaited) {
+        run_bug(run, "The %s " STR_FMT " calls nod_want, but returned without nod_await",
+                call_what(call), STR_ARG(call_name(call)));
+        return NOD_E_USAGE;
+    }
+    status = reply_close(call, body);
     return status == NOD_OK && run->arena.exhausted ? out_of_memory(call) : status;
 }
 

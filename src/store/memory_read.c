@@ -89,17 +89,6 @@ static size_t scan_heap(struct reply *reply, const struct heap *heap, int64_t be
     return most;
 }
 
-static void memory_scan_due(struct reply *reply, size_t most)
-{
-    struct memory_store *memory = reply->memory;
-    int64_t before = reply->scanning->scan.before;
-
-    if (!before)
-        before = memory_now(memory);
-    most = scan_heap(reply, &memory->lapsed, before, most);
-    scan_heap(reply, &memory->due, before, most);
-}
-
 static bool is_runnable(const struct stored_call *call)
 {
     return call->handed && (call->state == CALL_STORED_RUNNABLE ||
@@ -181,15 +170,18 @@ void memory_scan_rows(struct reply *reply)
 {
     const struct store_scan *scan = &reply->scanning->scan;
     size_t most = scan->limit && scan->limit < SCAN_MOST ? scan->limit : SCAN_MOST;
+    struct memory_store *memory = reply->memory;
 
-    memory_begin(reply->memory);
+    memory_begin(memory);
+    int64_t before = scan->before ? scan->before : memory_now(memory);
     switch (scan->index) {
     case STORE_RUNNABLE:
     case STORE_CALLS:
         scan_calls(reply, most);
         break;
     case STORE_ASKS_DUE:
-        memory_scan_due(reply, most);
+        most = scan_heap(reply, &memory->lapsed, before, most);
+        scan_heap(reply, &memory->due, before, most);
         break;
     case STORE_ASKS_OF_CALL:
         memory_scan_of_call(reply, most);

@@ -47,18 +47,6 @@ void redis_say_back(struct redis_op *op, struct str node, uint64_t epoch)
     redis_op_script(op, SCRIPT_BACK, keys, 2, words, sizeof(words) / sizeof(words[0]));
 }
 
-/* It was taken, and cannot be read here: perhaps on another node. */
-static void take_back(struct redis_op *op, const struct redis_value *pairs)
-{
-    struct taking *taking = (struct taking *)(uintptr_t)op->with;
-
-    taking->unread = op->status;
-    op->status = NOD_OK;
-    redis_op_more(op);
-    op->phase = TAKE_BACK;
-    redis_say_back(op, taking->node, redis_epoch_of(pairs));
-}
-
 /* The call runs on some node: is that node alive? Nodes are in other shards than calls. If the node
  * comes back right after this look, it finds that its epoch is over. */
 static void take_runs(struct redis_op *op, const struct redis_value *value)
@@ -112,8 +100,13 @@ static void take_reply(struct redis_op *op, size_t at, const struct redis_value 
     }
     op->status = redis_read_call(&op->store->codec, id_str(&op->call), redis_item(value, 2), true,
                                  &op->arena, call);
-    if (op->status != NOD_OK) {
-        take_back(op, redis_item(value, 2));
+    if (op->status != NOD_OK) { /* it was taken, and cannot be read here: perhaps on another node */
+        struct taking *taking = (struct taking *)(uintptr_t)op->with;
+        taking->unread = op->status;
+        op->status = NOD_OK;
+        redis_op_more(op);
+        op->phase = TAKE_BACK;
+        redis_say_back(op, taking->node, redis_epoch_of(redis_item(value, 2)));
         return;
     }
     op->reply.call = call;
