@@ -516,8 +516,9 @@ typedef struct nod_page {
     int64_t expires_ms;  /* wall time */
 } nod_page;
 /*
- * NOD_OK. NOD_E_REFUSED: it is not a token of this server, or not for this principal, and `page` is
- * NULL. NOD_E_TIMEOUT: it has expired. NOD_E_STALE: it was used before. NOD_E_STORE: ask again.
+ * NOD_OK. NOD_E_USAGE: there is no server. NOD_E_REFUSED: it is not a token of this server, or not
+ * for this principal. In both `page` is NULL. NOD_E_TIMEOUT: it has expired. NOD_E_STALE: it was
+ * used before. NOD_E_STORE: ask again.
  */
 typedef void nod_page_fn(void *data, nod_status status, const nod_page *page);
 /*

@@ -8,6 +8,7 @@
  *
  * Holds always: done() is called once for each check, also when the server ends.
  */
+#include "base/log.h"
 #include "base/mem.h"
 #include "cli/host.h"
 #include "crypto/digest.h"
@@ -90,6 +91,12 @@ static void arrives(void *data)
 void nod_page_check(nod_server *server, const char *token, const char *principal, bool use,
                     nod_page_fn *done, void *data)
 {
+    if (!server) { /* there is no thread to say it on */
+        LOG_ERROR("there is no server: it is NULL", LOG_CSTR("function", "nod_page_check"));
+        if (done)
+            done(data, NOD_E_USAGE, NULL);
+        return;
+    }
     struct page_check *check = MEM_NEW(struct page_check);
 
     check->server = server;

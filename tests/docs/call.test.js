@@ -3,6 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { environment, freePort, pause, program, startHttp, within, PATIENCE_MS } from '../wire/harness.js';
@@ -59,6 +60,43 @@ test('what a server says drives no terminal: marks are drawn for what moves, tur
   const { said } = await call(server, ['ask', 'message=Pay\x1b[2J\x07 100\u202e001'], { typed: ['decline'] });
   assert.match(said, /^\? Pay<U\+001B>\[2J<U\+0007> 100<U\+202E>001$/m);
   assert.doesNotMatch(said, /[\x07\x1b\u202e]/);
+});
+
+test('blanks and fillers are drawn as marks, too; a picture is left alone', async (t) => {
+  const server = await startHttp(t, 'probe');
+  const { said } = await call(server, ['ask', 'message=a\u115fb\u2800c\u3164d\u00a0e\u034ff \u2764\ufe0f'], { typed: ['decline'] });
+  assert.match(said, /^\? a<U\+115F>b<U\+2800>c<U\+3164>d<U\+00A0>e<U\+034F>f \u2764\ufe0f$/m);
+});
+
+test('a choice is typed by its value or by its title', async (t) => {
+  const server = await startHttp(t, 'shipping');
+  const file = path.join(scratchFolder(t), 'question.json');
+  const { said: shown } = await call(server, ['--later', file, 'ship_order', 'order=17']);
+  const title = / +express +(.+)\n/.exec(shown)[1];
+  const { said } = await call(server, ['--from', file, 'name=Ada', 'email=ada@example.org', 'postcode=12345', `speed=${title.toLowerCase()}`]);
+  assert.match(said, /Order 17 goes to Ada \(12345\), express;/);
+});
+
+test('a call whose connection breaks before the reply is not made a second time', async (t) => {
+  let calls = 0;
+  const server = createServer(async (request, response) => {
+    let text = '';
+    for await (const some of request.setEncoding('utf8')) text += some;
+    const { id, method } = JSON.parse(text);
+    if (method === 'tools/list') {
+      response.setHeader('Content-Type', 'application/json');
+      return response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { tools: [{ name: 'pay', inputSchema: { type: 'object' } }] } }));
+    }
+    calls++;
+    request.socket.destroy();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const { code, said } = await call({ url: `http://127.0.0.1:${server.address().port}/mcp` }, ['pay']);
+  assert.equal(code, 1, said);
+  assert.match(said, /broke before the reply came: the call may have been made/);
+  assert.equal(calls, 1);
 });
 
 test('a certificate that is not trusted is said at once, with the remedy', async (t) => {

@@ -1,4 +1,4 @@
-// The characters that are drawn as marks are the same in C (src/json/unseen.c) and on the page (web/dom.js), but for the end of a line; and so
+// The characters that are drawn as marks are the same in C (src/json/unseen.c) and on the page (web/dom.js), but for the end of a line, and in scripts/call; and so
 // are their names, and the accents that pile up (src/json/piles.c).
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,6 +29,9 @@ for (let code = 0, at = 0; code <= 0x10ffff; code++) {
     if (piles[at] && code > piles[at][1]) at++;
     if (accent !== (code >= piles[at]?.[0])) wrong.push(`U+${code.toString(16)}: ${accent ? "an accent for the page alone" : "an accent in C alone"}`);
 }
+const script = readFileSync(join(import.meta.dirname, "../../scripts/call"), "utf8");
+const drawn = [...script.slice(script.indexOf("UNSEEN = ("), script.indexOf("def is_unseen")).matchAll(/\((0x[0-9a-f]+), (0x[0-9a-f]+)\)/g)].map(([, from, to]) => [Number(from), Number(to)]);
+if (JSON.stringify(drawn) !== JSON.stringify(ranges)) wrong.push("scripts/call has another table");
 const page = readFileSync(join(import.meta.dirname, "../../web/dom.js"), "utf8");
 const names = source.match(/"[A-Z0-9]+"/g).map((name) => name.slice(1, -1)).join(" ");
 if (!page.includes(`'${names}'.split`)) wrong.push(`names of control characters: ${names}`);

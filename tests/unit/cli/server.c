@@ -656,6 +656,12 @@ static void options_of_a_server_that_make_no_sense_are_refused(void **state)
     nod_server_destroy(NULL);
 }
 
+static void note_status(void *data, nod_status status, const nod_page *page)
+{
+    assert_null(page);
+    *(nod_status *)data = status;
+}
+
 static void without_a_server_nothing_is_registered_and_nothing_crashes(void **state)
 {
     static const nod_resource resources[] = { { .uri = "x://y", .name = "y", .read = ask } };
@@ -671,6 +677,9 @@ static void without_a_server_nothing_is_registered_and_nothing_crashes(void **st
     assert_int_equal(nod_main(NULL, 0, NULL), 1);
     nod_resource_updated(NULL, "x://y");
     nod_url_done(NULL, "id");
+    nod_status told = NOD_OK;
+    nod_page_check(NULL, "token", "ann", true, note_status, &told);
+    assert_int_equal(told, NOD_E_USAGE);
     nod_stop(NULL);
 }
 
