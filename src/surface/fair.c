@@ -62,6 +62,13 @@ struct fair_turn *fair_next(struct fair *fair)
     return NULL;
 }
 
+struct fair_turn *fair_behind(const struct fair_turn *turn)
+{
+    struct list *first = turn->under_way ? list_first(&turn->user->waiting) : NULL;
+
+    return first ? LIST_OF(first, struct fair_turn, link) : NULL;
+}
+
 void fair_end(struct fair_turn *turn)
 {
     struct fair_user *user = turn->user;

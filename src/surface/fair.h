@@ -30,6 +30,8 @@ void fair_init(struct fair *fair, size_t each);
 void fair_wait(struct fair *fair, struct fair_turn *turn, struct str who);
 /* The one that has its turn, which is under way from now on; NULL: nobody can have one now. */
 struct fair_turn *fair_next(struct fair *fair);
+/* The first that waits of the same user, if `turn` is under way; NULL: none does. */
+struct fair_turn *fair_behind(const struct fair_turn *turn);
 /* It neither waits nor is under way any more, if it did. */
 void fair_end(struct fair_turn *turn);
 

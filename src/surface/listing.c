@@ -8,7 +8,8 @@
  *
  * Lists take turns: in one turn of the loop one is begun, then I/O is served, and the next is
  * another user's, if one waits. Of one user only one is under way (fair.h). So whoever asks for
- * long lists, however often, costs others one list at a time.
+ * long lists, however often, costs others one list at a time. If the store cannot be reached, the
+ * lists of that user which wait fail with the one that found it out.
  *
  * Filters of tool, principal, state and time go over everything that is kept. The text `q` is
  * looked for in the first INBOX_TEXT_SEARCH_MAX asks of the list: in the message, the tool, the
@@ -42,6 +43,7 @@ struct listing {
     struct str from, cursor; /* where this page began, and where the next begins */
     size_t scans, looked;
     bool over; /* nothing that follows can fit the filters */
+    bool away; /* the store cannot be reached */
 };
 
 static struct listing *listing_of(struct shown *shown)
@@ -92,6 +94,7 @@ static void scanned(void *data, nod_status status, const struct store_reply *rep
         return;
     }
     shown->failed |= status != NOD_OK;
+    listing->away = status == NOD_E_STORE;
     listing->cursor = arena_str(&shown->arena, reply ? reply->cursor : STR_NONE);
     if (listing->params[PARAM_Q].given && listing->looked >= INBOX_TEXT_SEARCH_MAX)
         listing->over = true;
@@ -198,6 +201,20 @@ static size_t fitting(const struct shown *shown)
     return count ? count : 1;
 }
 
+/* The store could not be reached: those of the same user that wait would each find that out again,
+ * after as long a time. */
+static void listing_fail_behind(struct listing *listing)
+{
+    struct fair_turn *turn;
+
+    while ((turn = fair_behind(&listing->shown.turn))) {
+        struct shown *behind = LIST_OF(turn, struct shown, turn);
+        if (behind->exchange)
+            api_problem(behind->exchange, 503, STR(STORE_AWAY "."));
+        shown_end(behind);
+    }
+}
+
 /* The calls of what was found are here. */
 static void listing_done(struct shown *shown)
 {
@@ -207,6 +224,8 @@ static void listing_done(struct shown *shown)
     if (!shown->exchange || shown->failed) {
         if (shown->exchange)
             api_problem(shown->exchange, 503, STR(STORE_AWAY "."));
+        if (listing->away)
+            listing_fail_behind(listing);
     } else if (fitting(shown) < shown->count) {
         listing_again(listing, fitting(shown));
         return;

@@ -7,7 +7,7 @@
 #include "desk_core.h"
 #include "front/tokens.h"
 #include "surface/hosted.h"
-#include "surface/inbox.h"
+#include "surface/inbox_inside.h"
 #include "../runner.h"
 
 static struct loop *loop;
@@ -171,4 +171,40 @@ const char *desk_at(const char *path)
     struct str text = arena_str(&reply, buf_str(&out));
     buf_finish(&out);
     return text.at;
+}
+
+/* --- while the store is away --- */
+
+static int ended_well, ended;
+
+static void came_one(void *data, const struct fetch_result *result)
+{
+    ended++;
+    ended_well += result->end == FETCH_DONE && result->status == *(const int *)data;
+}
+
+int desk_get_while_away(const char *token, const char *path, int times, int want)
+{
+    char url[256], bearer[128];
+    int64_t until = loop_now(loop) + PATIENCE_MS;
+
+    ended = ended_well = 0;
+    desk_core_lists_hang();
+    snprintf(url, sizeof(url), "%s%s", base, path);
+    snprintf(bearer, sizeof(bearer), "Bearer %s", token);
+    struct http_header header = { STR("Authorization"), str_of(bearer) };
+    for (int i = 0; i < times; i++)
+        assert_non_null(fetch_begin(
+            fetcher,
+            &(struct fetch_opts){
+                .method = STR("GET"), .url = str_of(url), .headers = &header, .header_count = 1 },
+            came_one, &want));
+    while (inbox->reads.count < (size_t)times && loop_now(loop) < until)
+        loop_turn(loop, 1);
+    while (ended < times && loop_now(loop) < until) {
+        desk_core_list_fails();
+        loop_turn(loop, 1);
+    }
+    assert_int_equal(ended_well, times);
+    return desk_core_lists_hang();
 }

@@ -43,6 +43,10 @@ void desk_elsewhere(const char *id, const char *by, enum ask_state action, const
 int desk_get(const char *token, const char *path, ...) __attribute__((format(printf, 2, 3)));
 int desk_post(const char *token, const char *body, const char *path, ...)
     __attribute__((format(printf, 3, 4)));
+/* Sends the request so many times at once, while the store takes lists and does not answer; when
+ * the requests are there, the first look fails. How often the store was asked, once all have ended
+ * with `want`. */
+int desk_get_while_away(const char *token, const char *path, int times, int want);
 const struct json *desk_body(void);
 /* A member of the body, by its path with dots: "items.0.message". As JSON. */
 const char *desk_at(const char *path);

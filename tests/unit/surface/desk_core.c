@@ -118,3 +118,37 @@ void desk_elsewhere(const char *id, const char *by, enum ask_state action, const
     assert_int_equal(world.last.status, NOD_OK);
     arena_finish(&arena);
 }
+
+static struct store_ops hanging_ops;
+static store_done *hanging;
+static void *hanging_data;
+static int lists;
+
+static void scan_hangs(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                       store_done *done, void *data)
+{
+    (void)store, (void)scan, (void)row;
+    assert_null(hanging);
+    hanging = done;
+    hanging_data = data;
+    lists++;
+}
+
+int desk_core_lists_hang(void)
+{
+    if (hanging_ops.scan != scan_hangs) {
+        hanging_ops = *world.store->ops;
+        hanging_ops.scan = scan_hangs;
+        world.store->ops = &hanging_ops;
+    }
+    return lists;
+}
+
+void desk_core_list_fails(void)
+{
+    store_done *done = hanging;
+
+    hanging = NULL;
+    if (done)
+        done(hanging_data, NOD_E_STORE, NULL);
+}

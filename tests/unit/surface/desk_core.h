@@ -11,5 +11,8 @@ struct catalog;
 struct engine *desk_core_open(struct catalog *catalog);
 void desk_core_close(void);
 void desk_core_settle(void);
+/* From now on lists of the store hang, and are counted; or the one that hangs fails. */
+int desk_core_lists_hang(void);
+void desk_core_list_fails(void);
 
 #endif

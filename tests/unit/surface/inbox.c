@@ -252,6 +252,12 @@ static void a_query_that_cannot_be_meant_is_refused(void **state)
     assert_int_equal(desk_get(NULL, "/api/elicitation"), 401);
 }
 
+static void lists_of_one_user_fail_together_while_the_store_is_away(void **state)
+{
+    (void)state;
+    assert_int_equal(desk_get_while_away(ADA, "/api/elicitation", 8, 503), 1);
+}
+
 SUBJECT(inbox)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, desk_setup, desk_teardown)
@@ -268,6 +274,7 @@ SUBJECT(inbox)
         CASE(a_list_goes_on_where_its_page_ended),
         CASE(filters_leave_out_what_does_not_fit),
         CASE(a_query_that_cannot_be_meant_is_refused),
+        CASE(lists_of_one_user_fail_together_while_the_store_is_away),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
