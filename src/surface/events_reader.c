@@ -4,7 +4,7 @@
  * A reader is first told where it is: `reset` if it is new, or if what it has missed is not known;
  * otherwise what has changed since the event that it names (Last-Event-ID). From then on it is sent
  * what events.c gathers. While its connection takes no more it is left alone, and it is told what
- * it has missed when that is drained.
+ * it has missed when that is drained. What was missed is read like a list, and waits in line.
  *
  * It ends with `bye` when its credential does, or when the server stops.
  */
@@ -22,7 +22,9 @@ static void reader_catch_up(struct events_reader *reader);
 
 static void reader_free(struct events_reader *reader)
 {
-    if (reader->catch)
+    if (reader->catch && line_waits(&reader->catch->shown.turn))
+        shown_end(&reader->catch->shown);
+    else if (reader->catch)
         reader->catch->reader = NULL;
     front_unwatch(&reader->watch);
     events_leave(reader->events, reader);
@@ -101,6 +103,7 @@ static void caught(struct shown *shown)
     struct buf data;
     bool nothing = true, fits = !shown->failed && !shown->arena.exhausted;
 
+    line_went(shown->line, !shown->failed);
     if (!reader) {
         shown_end(shown);
         return;
@@ -122,25 +125,36 @@ static void caught(struct shown *shown)
     reader_look(reader);
 }
 
-static void reader_catch_up(struct events_reader *reader)
+static void catch_begun(struct line_turn *turn)
 {
+    struct shown *shown = SHOWN_OF(turn);
+    struct reader_catch *catch = (struct reader_catch *)(void *)shown;
+    struct events_reader *reader = catch->reader;
     struct events *events = reader->events;
-    struct inbox *inbox = events->inbox;
     struct id *ids = mem_alloc(EVENTS_READ_MAX * sizeof(*ids));
     size_t count;
 
-    if (inbox->reads.count >= INBOX_READS_MAX || !events_since(events, reader->at, ids, &count)) {
-        reader_reset(reader);
-    } else if (count == 0) {
-        reader->at = events->number;
+    catch->number = events->number;
+    if (events_since(events, reader->at, ids, &count)) {
+        shown_find_all(shown, ids, count);
     } else {
-        reader->catch = (struct reader_catch *)(void *)shown_open(inbox, sizeof(*reader->catch));
-        reader->catch->reader = reader;
-        reader->catch->number = events->number;
-        reader->catch->shown.done = caught;
-        shown_find_all(&reader->catch->shown, ids, count);
+        reader->catch = NULL;
+        shown_end(shown);
+        reader_reset(reader);
     }
     mem_free(ids);
+}
+
+static void reader_catch_up(struct events_reader *reader)
+{
+    struct inbox *inbox = reader->events->inbox;
+
+    if (reader->at == reader->events->number)
+        return;
+    reader->catch = (struct reader_catch *)(void *)shown_open(inbox, sizeof(*reader->catch));
+    reader->catch->reader = reader;
+    reader->catch->shown.done = caught;
+    shown_wait(&reader->catch->shown, &inbox->catches, reader->viewer.principal, catch_begun);
 }
 
 void reader_look(struct events_reader *reader)

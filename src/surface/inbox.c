@@ -135,11 +135,10 @@ static bool add_routes(struct inbox *inbox)
     return owned_routes(inbox) && page_routes(inbox);
 }
 
-static void shown_group_init(struct shown_group *group, size_t most, size_t user_most)
+static void shown_group_init(struct shown_group *group, size_t most)
 {
     list_init(&group->all);
     group->most = most;
-    group->user_most = user_most;
 }
 
 static void shown_end_all(struct shown_group *group)
@@ -157,9 +156,11 @@ struct inbox *inbox_create(const struct inbox_opts *opts)
     inbox->surface.ops = &inbox_ops;
     inbox->opts = *opts;
     inbox->store = engine_store(opts->engine);
-    shown_group_init(&inbox->reads, INBOX_READS_MAX, INBOX_READS_USER_MAX);
-    shown_group_init(&inbox->answers, INBOX_ANSWERS_MAX, INBOX_ANSWERS_USER_MAX);
-    fair_init(&inbox->lists, 1);
+    shown_group_init(&inbox->reads, INBOX_READS_MAX);
+    shown_group_init(&inbox->answers, INBOX_ANSWERS_MAX);
+    line_init(&inbox->lists, opts->loop, 1, TURN_LISTS);
+    line_init(&inbox->catches, opts->loop, 1, TURN_LISTS);
+    line_init(&inbox->ones, opts->loop, INBOX_ONES_AT_ONCE, TURN_LISTS);
     list_init(&inbox->searches);
     list_init(&inbox->search_turns);
     list_init(&inbox->tries);
@@ -185,7 +186,9 @@ void inbox_destroy(struct inbox *inbox)
     events_destroy(inbox->events);
     shown_end_all(&inbox->reads);
     shown_end_all(&inbox->answers);
-    loop_last_stop(&inbox->list_turn);
+    line_finish(&inbox->lists);
+    line_finish(&inbox->catches);
+    line_finish(&inbox->ones);
     loop_last_stop(&inbox->search_turn);
     page_try_close(inbox);
     MEM_DELETE(inbox);

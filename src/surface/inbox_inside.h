@@ -21,16 +21,14 @@
 
 #include "base/list.h"
 #include "json/write.h"
-#include "net/loop.h"
+#include "net/line.h"
 #include "surface/api.h"
 #include "surface/inbox.h"
-#include "surface/fair.h"
 
 enum {
-    INBOX_READS_MAX = 256,           /* requests that wait for the store, but for answers: 503 */
-    INBOX_READS_USER_MAX = 64,       /* of them, of one user; past that: 429 */
-    INBOX_ANSWERS_MAX = 2048,        /* answers that wait for the store; past that: 503 */
-    INBOX_ANSWERS_USER_MAX = 256,    /* of them, of one user; past that: 429 */
+    INBOX_READS_MAX = 64,            /* requests of one user that wait; past that: 429 */
+    INBOX_ANSWERS_MAX = 256,         /* answers of one user that wait; past that: 429 */
+    INBOX_ONES_AT_ONCE = 4,          /* questions that are read by their ids for one user */
     INBOX_ARENA_MAX = 24 << 20,      /* memory of one of them */
     INBOX_REPLY_MAX = 24 << 20,      /* bytes of its reply */
     INBOX_PAGE_BYTES = 8 << 20,      /* bytes of one, if it has more than one ask */
@@ -51,11 +49,12 @@ struct owned_place {
 };
 
 /* Requests that wait for the store. Answers are not counted with the others: whoever asks for
- * lists, however many, keeps nobody from answering. */
+ * lists, however many, keeps nobody from answering. Each user has a share, so nobody is refused
+ * for what others want. */
 struct shown_group {
     struct list all; /* struct shown */
     size_t count;
-    size_t most, user_most; /* of all users, and of one */
+    size_t most; /* of one user */
 };
 
 struct inbox {
@@ -64,8 +63,9 @@ struct inbox {
     struct store *store;
     struct events *events;
     struct shown_group reads, answers;
-    struct fair lists;            /* struct shown: listing.c */
-    struct loop_last list_turn;   /* the next of them */
+    struct line lists;            /* struct shown: lists */
+    struct line catches;          /* the same: what streams have missed */
+    struct line ones;             /* the same, one question each */
     struct list searches;         /* struct search, under way or waiting: search.c */
     struct list search_turns;     /* those that have their turn next */
     struct loop_last search_turn; /* the next turn */
@@ -106,7 +106,8 @@ struct shown {
     struct inbox *inbox;
     struct shown_group *group;
     struct list link;      /* in the group */
-    struct fair_turn turn; /* in inbox->lists, if it is a list */
+    struct line *line;     /* where it waits for its turn; NULL: it does not */
+    struct line_turn turn; /* in it */
     struct http_exchange *exchange;
     struct arena arena;
     struct viewer viewer;
@@ -121,12 +122,16 @@ struct shown {
     void (*done)(struct shown *shown);
 };
 
-/* Prepares a request whose struct begins with a struct shown. NULL: there are too many, and it was
- * answered with 429, if they are this user's, or with 503. */
+/* Prepares a request whose struct begins with a struct shown. NULL: this user has too many, and it
+ * was answered with 429. */
 struct shown *shown_begin(struct inbox *inbox, struct shown_group *group,
                           const struct front_request *request, size_t size);
 /* The same for nobody's request: there is no exchange, and everything is read. */
 struct shown *shown_open(struct inbox *inbox, size_t size);
+/* It waits in this line, as what `who` wants, and then begins. */
+void shown_wait(struct shown *shown, struct line *line, struct str who,
+                void (*begin)(struct line_turn *turn));
+#define SHOWN_OF(turn_) LIST_OF(turn_, struct shown, turn)
 /* Frees it; answer the exchange before. */
 void shown_end(struct shown *shown);
 /* Makes room for so many asks, and forgets those that were there. */
@@ -171,11 +176,6 @@ void events_await(struct events *events, const struct ask_record *ask);
 void events_stop(struct events *events);
 /* After the front door is gone. */
 void events_destroy(struct events *events);
-
-/* --- listing.c --- */
-
-/* A list is over, and another may have its turn. */
-void lists_go_on(struct inbox *inbox);
 
 /* --- the handlers of routes --- */
 

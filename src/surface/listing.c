@@ -6,10 +6,10 @@
  * has room for, so the store's cursor always ends where the page does. A request looks through at
  * most INBOX_SCANS_MAX pages of the store, and then replies with what it has and where to go on.
  *
- * Lists take turns: in one turn of the loop one is begun, then I/O is served, and the next is
- * another user's, if one waits. Of one user only one is under way (fair.h). So whoever asks for
- * long lists, however often, costs others one list at a time. If the store cannot be reached, the
- * lists of that user which wait fail with the one that found it out.
+ * Lists wait in line (net/line.h), and of one user only one is under way. If the store cannot be
+ * reached, the lists of that user which wait fail with the one that found it out. Questions that
+ * are read by their ids wait too, INBOX_ONES_AT_ONCE of a user under way: such a request is small,
+ * and its reply may not be.
  *
  * Filters of tool, principal, state and time go over everything that is kept. The text `q` is
  * looked for in the first INBOX_TEXT_SEARCH_MAX asks of the list: in the message, the tool, the
@@ -205,10 +205,10 @@ static size_t fitting(const struct shown *shown)
  * after as long a time. */
 static void listing_fail_behind(struct listing *listing)
 {
-    struct fair_turn *turn;
+    struct line_turn *turn;
 
-    while ((turn = fair_behind(&listing->shown.turn))) {
-        struct shown *behind = LIST_OF(turn, struct shown, turn);
+    while ((turn = line_behind(&listing->shown.turn))) {
+        struct shown *behind = SHOWN_OF(turn);
         if (behind->exchange)
             api_problem(behind->exchange, 503, STR(STORE_AWAY "."));
         shown_end(behind);
@@ -245,26 +245,6 @@ static void listing_done(struct shown *shown)
         listing_reply(listing);
     }
     shown_end(shown);
-}
-
-/* --- turns --- */
-
-static void begin_next(void *data)
-{
-    struct inbox *inbox = data;
-    struct fair_turn *turn = fair_next(&inbox->lists);
-
-    if (!turn)
-        return;
-    lists_go_on(inbox);
-    enum turn_work before = loop_spend(inbox->opts.loop, TURN_LISTS);
-    listing_begin(listing_of(LIST_OF(turn, struct shown, turn)));
-    loop_spend(inbox->opts.loop, before);
-}
-
-void lists_go_on(struct inbox *inbox)
-{
-    loop_last(inbox->opts.loop, &inbox->list_turn, begin_next, inbox);
 }
 
 /* --- the request --- */
@@ -310,6 +290,11 @@ static struct str read_params(struct listing *listing)
     return STR_NONE;
 }
 
+static void list_begun(struct line_turn *turn)
+{
+    listing_begin(listing_of(SHOWN_OF(turn)));
+}
+
 static void search_begun(struct shown *shown)
 {
     if (shown->exchange)
@@ -347,8 +332,7 @@ void listing_serve(const struct front_request *request, void *data)
     shown->done = listing_done;
     http_release(request->exchange);
     if (!listing->params[PARAM_Q].given) {
-        fair_wait(&inbox->lists, &shown->turn, shown->viewer.principal);
-        lists_go_on(inbox);
+        shown_wait(shown, &inbox->lists, shown->viewer.principal, list_begun);
         return;
     }
     shown->search = search_begin(shown, listing->params[PARAM_Q].value, search_begun);
@@ -365,6 +349,7 @@ static void one_done(struct shown *shown)
     struct json_writer w;
     struct buf body;
 
+    line_went(shown->line, !shown->failed);
     if (!shown->exchange) {
         shown_end(shown);
         return;
@@ -383,15 +368,27 @@ static void one_done(struct shown *shown)
     shown_end(shown);
 }
 
+struct one {
+    struct shown shown; /* first */
+    struct str id;
+};
+
+static void one_begun(struct line_turn *turn)
+{
+    struct shown *shown = SHOWN_OF(turn);
+
+    shown_find(shown, ((struct one *)(void *)shown)->id);
+}
+
 void listing_serve_one(const struct front_request *request, void *data)
 {
     struct inbox *inbox = data;
-    struct shown *shown = shown_begin(inbox, &inbox->reads, request, sizeof(*shown));
+    struct shown *shown = shown_begin(inbox, &inbox->reads, request, sizeof(struct one));
 
     if (!shown)
         return;
     shown->done = one_done;
-    struct str id = arena_str(&shown->arena, front_var(request, STR("id")));
+    ((struct one *)(void *)shown)->id = arena_str(&shown->arena, front_var(request, STR("id")));
     http_release(request->exchange);
-    shown_find(shown, id);
+    shown_wait(shown, &inbox->ones, shown->viewer.principal, one_begun);
 }

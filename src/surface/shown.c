@@ -27,7 +27,7 @@ static void client_gone(void *data)
     shown->exchange = NULL;
     if (shown->search)
         search_gone(shown->search);
-    else if (shown->turn.user && !shown->turn.under_way)
+    else if (line_waits(&shown->turn))
         shown_end(shown); /* it has asked the store for nothing */
 }
 
@@ -54,11 +54,11 @@ static bool has_share(const struct shown_group *group, struct str principal)
 {
     size_t count = 0;
 
-    if (group->count < group->user_most)
+    if (group->count < group->most)
         return false;
     LIST_EACH (at, &group->all)
         count += str_eq(LIST_OF(at, struct shown, link)->viewer.principal, principal);
-    return count >= group->user_most;
+    return count >= group->most;
 }
 
 struct shown *shown_begin(struct inbox *inbox, struct shown_group *group,
@@ -69,10 +69,6 @@ struct shown *shown_begin(struct inbox *inbox, struct shown_group *group,
                     STR("Too many of your requests wait for the store; try again later."));
         return NULL;
     }
-    if (group->count >= group->most) {
-        api_problem(request->exchange, 503, STR("Too many requests wait for the store."));
-        return NULL;
-    }
     struct shown *shown = open_in(inbox, group, size);
     shown->exchange = request->exchange;
     shown->viewer = viewer_of(inbox, request);
@@ -81,13 +77,18 @@ struct shown *shown_begin(struct inbox *inbox, struct shown_group *group,
     return shown;
 }
 
+void shown_wait(struct shown *shown, struct line *line, struct str who,
+                void (*begin)(struct line_turn *turn))
+{
+    shown->line = line;
+    line_wait(line, &shown->turn, who, begin);
+}
+
 void shown_end(struct shown *shown)
 {
     search_end(shown->search);
-    if (shown->turn.user) {
-        fair_end(&shown->turn);
-        lists_go_on(shown->inbox);
-    }
+    if (shown->line)
+        line_end(shown->line, &shown->turn);
     list_remove(&shown->link);
     shown->group->count--;
     arena_finish(&shown->arena);

@@ -12,7 +12,7 @@
 
 #include "base/list.h"
 #include "base/map.h"
-#include "surface/fair.h"
+#include "base/fair.h"
 #include "surface/webhook.h"
 
 enum {

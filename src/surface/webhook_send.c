@@ -96,7 +96,7 @@ static void item_drop(struct item *item)
 
     map_remove(&webhook->items_by_key, str_of(item->key));
     list_remove(&item->link);
-    fair_end(&item->turn);
+    fair_end(&item->webhook->ready, &item->turn);
     timer_stop(webhook->all->opts.loop, &item->timer);
     webhook->count--;
     webhook->bytes -= item->body.len;
@@ -376,7 +376,7 @@ static void sent(void *data, const struct fetch_result *result)
     struct webhook *webhook = item->webhook;
 
     item->fetch = NULL;
-    fair_end(&item->turn);
+    fair_end(&item->webhook->ready, &item->turn);
     webhook->sending--;
     if (result->status >= 200 && result->status < 300) {
         delivered(webhook);
@@ -436,7 +436,7 @@ void webhook_pump(struct webhook *webhook)
             webhook->sending++;
             continue;
         }
-        fair_end(turn);
+        fair_end(&webhook->ready, turn);
         pause_for(item, WEBHOOK_STORE_MS, item_ready); /* too many requests are under way */
     }
 }

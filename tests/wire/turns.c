@@ -24,6 +24,12 @@ static nod_status ask(nod_call *call)
     return nod_reply_text(call, "asked");
 }
 
+/* As a task, where the client has tasks. */
+static nod_status echo(nod_call *call)
+{
+    return nod_reply_text(call, nod_arg_str_or(call, "text", ""));
+}
+
 #define ANYTHING "{\"type\":\"object\"}"
 #define CHECKED                                                                                    \
     "{\"type\":\"object\",\"properties\":{"                                                        \
@@ -36,6 +42,7 @@ static nod_status ask(nod_call *call)
 
 static const nod_tool tools[] = {
     { .name = "take", .handler = take, .input_schema = ANYTHING },
+    { .name = "echo", .handler = echo, .input_schema = ANYTHING, .task = NOD_TASK_OPTIONAL },
     { .name = "checked", .handler = take, .input_schema = CHECKED },
     { .name = "ask", .handler = ask, .input_schema = ANYTHING },
     { .name = "gated", .handler = take, .input_schema = ANYTHING, .requires_confirmation = true },

@@ -39,6 +39,7 @@ static const char store_away[] =
 /* A request that waits for the store. */
 struct waiting {
     struct server_work work;        /* first */
+    struct line_turn turn;          /* in server->line, if it comes for a stream */
     struct comer comer;             /* comes for the call of the stream */
     struct http_exchange *exchange; /* NULL: the client has gone, or was answered */
     const struct http_request *http;
@@ -86,6 +87,8 @@ static void waiting_fails(struct waiting *waiting, int status, int64_t code, con
 
 static void waiting_free(struct waiting *waiting)
 {
+    if (waiting->work.server)
+        line_end(&waiting->work.server->line, &waiting->turn);
     server_work_done(&waiting->work);
     arena_finish(&waiting->arena);
     mem_free(waiting);
@@ -239,6 +242,8 @@ static bool waiting_there(const struct comer *comer)
 static enum found waiting_found(struct comer *comer, const struct call_record *record)
 {
     struct waiting *waiting = waiting_of(comer);
+
+    line_went(&waiting->work.server->line, true);
     struct session *session = waiting_session(waiting);
 
     if (session &&
@@ -278,6 +283,7 @@ static void waiting_back(struct comer *comer, const struct back *back)
     case BACK_WAITS:
         break;
     case BACK_UNREAD:
+        line_went(&server->line, false);
         waiting_fails(waiting, 503, RPC_INTERNAL_ERROR, store_away);
         break;
     case BACK_UNKNOWN: {
@@ -314,6 +320,26 @@ static const struct comer_ops waiting_comes = {
     .there = waiting_there, .found = waiting_found, .waits = waiting_waits, .done = waiting_back
 };
 
+static void waiting_drop(struct server_work *work)
+{
+    struct waiting *waiting = (struct waiting *)(void *)work;
+
+    line_end(&work->server->line, &waiting->turn);
+    work->server = NULL;
+    waiting_free(waiting);
+}
+
+static void waiting_turn(struct line_turn *turn)
+{
+    struct waiting *waiting = LIST_OF(turn, struct waiting, turn);
+
+    waiting->work.drop = NULL; /* the engine tells it */
+    if (waiting->exchange)
+        engine_return(waiting->work.server->opts.engine, &waiting->comer);
+    else
+        waiting_free(waiting);
+}
+
 void resume2025_stream(struct session *session, struct http_exchange *exchange, struct visitor who,
                        struct str call_id, uint32_t seq)
 {
@@ -325,7 +351,8 @@ void resume2025_stream(struct session *session, struct http_exchange *exchange, 
     waiting->who = who;
     waiting->comer =
         (struct comer){ .ops = &waiting_comes, .call = id_of(call_id), .principal = who.principal };
-    engine_return(server->opts.engine, &waiting->comer);
+    waiting->work.drop = waiting_drop;
+    line_wait(&server->line, &waiting->turn, who.principal, waiting_turn);
 }
 
 /* --- cancelling a call that is not here --- */

@@ -15,8 +15,8 @@
  * this is in the records, so the list is narrowed before it is cut to what a view is given. The
  * nonces of questions that the view shows are `known`. The request is held until there is something
  * that the view does not know, a new question or the end of a known one, for at most VIEW_HOLD_MS;
- * with `now` it is not held. A known question that waits and is not given again, because it is of
- * another call or there is no room, is said to wait: somebody may be typing in it.
+ * with `now` it is not held. A known question that waits is said to wait: somebody may be typing in
+ * it.
  *
  * The records in the store are the truth (view_record.c). One look lists those of the principal,
  * and reads the asks of those that may be shown; then their calls, one after the other, those first
@@ -24,9 +24,12 @@
  * this node, and every VIEW_LOOK_MS for what happens on others. The more requests of a principal
  * are held, the longer each of them waits for its next look: all of them together cost no more.
  *
- * Holds always: a question is given with the arguments of its call, or not at all. If not all fit
- * into a reply, it has those that do, and says that there are more. Of a known question that waits,
- * the view is told so.
+ * Looks wait in line, and a reply has one large question at most: however small the request, the
+ * reply takes no long turn of the loop. If not all fit into a reply, it says that there are more:
+ * the next request, which knows those, is given others.
+ *
+ * Holds always: a question is given with the arguments of its call, or not at all. Of a known
+ * question that waits, the view is told so, and it is not given again.
  *
  * Each question is written as the inbox has it, in one text, so no number changes on the way.
  */
@@ -35,23 +38,25 @@
 #include "mcp/wire/failure.h"
 
 enum {
-    VIEW_HOLD_MS = 20000,       /* how long a request of nodQuestions is held */
-    VIEW_LOOK_MS = 1000,        /* between two looks at what other nodes do */
-    VIEW_SHOWN_MAX = 64,        /* questions that a view is given; as many may be `known` */
-    VIEW_KEPT_MAX = 128,        /* of one look: those that are known, and as many others */
-    VIEW_ROW_ARENA = 64 << 10,  /* memory of a record while it is read */
-    VIEW_LISTED_MAX = 100,      /* records that are read at a time */
-    VIEW_PAGES_MAX = 20,        /* times that so many are read */
-    VIEW_LOOK_BYTES = 24 << 20, /* memory of one look */
-    VIEW_READ_BYTES = 32 << 20, /* bytes of arguments that one look reads */
-    VIEW_REPLY_MAX = 8 << 20,   /* bytes of the questions of a reply */
-    VIEW_REST_MAX = 1 << 20,    /* bytes of what else is in it */
-    VIEW_HELD_MAX = 64,         /* requests of one principal that are held */
-    VIEW_GAP_MS = 20,           /* between two looks of one of them, for each that is held */
+    VIEW_HOLD_MS = 20000,         /* how long a request of nodQuestions is held */
+    VIEW_LOOK_MS = 1000,          /* between two looks at what other nodes do */
+    VIEW_SHOWN_MAX = 64,          /* questions that a view is given; as many may be `known` */
+    VIEW_KEPT_MAX = 128,          /* of one look: those that are known, and as many others */
+    VIEW_ROW_ARENA = 64 << 10,    /* memory of a record while it is read */
+    VIEW_LISTED_MAX = 100,        /* records that are read at a time */
+    VIEW_PAGES_MAX = 20,          /* times that so many are read */
+    VIEW_LOOK_BYTES = 24 << 20,   /* memory of one look */
+    VIEW_READ_BYTES = 8 << 20,    /* bytes of arguments that one look reads */
+    VIEW_REPLY_BYTES = 512 << 10, /* bytes of a reply's questions, but for a single large one */
+    VIEW_REPLY_MAX = 8 << 20,     /* bytes of that one */
+    VIEW_REST_MAX = 1 << 20,      /* bytes of what else is in it */
+    VIEW_HELD_MAX = 64,           /* requests of one principal that are held */
+    VIEW_GAP_MS = 20,             /* between two looks of one of them, for each that is held */
 };
 
 struct wait {
     struct server_work work; /* first; in the server's list while a look is under way */
+    struct line_turn turn;   /* in server->line, while a look waits or is under way */
     struct list link;
     struct views *views;
     struct run *run; /* NULL: it is over */
@@ -93,6 +98,8 @@ static void wait_end(struct wait *wait, nod_status status, struct str body)
 
     wait->run = NULL;
     list_remove(&wait->link);
+    if (line_waits(&wait->turn))
+        line_end(&wait->views->server->line, &wait->turn);
     timer_stop(wait->views->server->opts.loop, &wait->timer);
     run->handle = NULL;
     run_done(run, status, body);
@@ -143,9 +150,12 @@ static bool fits(const struct wait *wait, const struct view_record *record)
 /* If some are of the host's request, only those of that request are. */
 static bool is_narrowed(const struct wait *wait, const struct view_shown *shown)
 {
-    for (size_t i = 0; shown->rank != VIEW_RANK_REQUEST && i < wait->count; i++)
-        if (wait->shown[i].rank == VIEW_RANK_REQUEST && !wait->shown[i].hidden)
+    for (size_t i = 0; shown->rank != VIEW_RANK_REQUEST && i < wait->count; i++) {
+        const struct view_shown *one = &wait->shown[i];
+        if (one->rank == VIEW_RANK_REQUEST &&
+            (!one->hidden || (one->known && is_pending(wait, one))))
             return true;
+    }
     return shown->rank == VIEW_RANK_ASIDE;
 }
 
@@ -155,7 +165,7 @@ static void show(struct wait *wait, struct view_shown *shown, const struct call_
     size_t size = view_question_size(&shown->ask, call);
 
     wait->read += call->args.len;
-    if (size <= VIEW_REPLY_MAX - wait->bytes) {
+    if (size <= (wait->given ? VIEW_REPLY_BYTES - wait->bytes : VIEW_REPLY_MAX)) {
         wait->arena.exhausted = false; /* a smaller one may fit after a large one */
         shown->args = arena_str(&wait->arena, call->args);
         shown->client = arena_str(&wait->arena, call->client);
@@ -164,7 +174,8 @@ static void show(struct wait *wait, struct view_shown *shown, const struct call_
     if (shown->hidden) {
         wait->more = true;
     } else {
-        wait->bytes += size;
+        wait->bytes +=
+            size < VIEW_REPLY_BYTES - wait->bytes ? size : VIEW_REPLY_BYTES - wait->bytes;
         wait->given++;
     }
 }
@@ -313,8 +324,11 @@ static void looked(struct wait *wait)
 
 static void look_done(struct wait *wait)
 {
-    if (wait->work.server)
+    if (wait->work.server) {
+        line_went(&wait->work.server->line, !wait->failed);
+        line_end(&wait->work.server->line, &wait->turn);
         server_work_done(&wait->work);
+    }
     looked(wait);
 }
 
@@ -336,9 +350,10 @@ static void next_call(struct wait *wait)
 
     while (wait->run && wait->work.server && !wait->failed && wait->next < wait->count) {
         const struct view_shown *shown = &wait->shown[wait->order[wait->next++]];
-        if (!is_pending(wait, shown) || is_narrowed(wait, shown))
+        if (shown->known || !is_pending(wait, shown) || is_narrowed(wait, shown))
             continue;
-        if (wait->read > VIEW_READ_BYTES || wait->given == VIEW_SHOWN_MAX) {
+        if (wait->read > VIEW_READ_BYTES || wait->given == VIEW_SHOWN_MAX ||
+            wait->bytes == VIEW_REPLY_BYTES) {
             wait->more = true;
             break;
         }
@@ -508,14 +523,10 @@ static void list_page(struct wait *wait, struct str cursor)
                      row, page_listed, wait);
 }
 
-static void look(struct wait *wait)
+static void look_begin(struct line_turn *turn)
 {
-    timer_stop(wait->views->server->opts.loop, &wait->timer);
-    wait->again = false;
-    if (wait->looking) {
-        wait->again = true;
-        return;
-    }
+    struct wait *wait = LIST_OF(turn, struct wait, turn);
+
     arena_finish(&wait->arena);
     arena_init(&wait->arena, VIEW_LOOK_BYTES);
     wait->looking = true;
@@ -526,6 +537,14 @@ static void look(struct wait *wait)
     wait->shown = arena_zalloc(&wait->arena, VIEW_KEPT_MAX * sizeof(*wait->shown));
     server_work_add(wait->views->server, &wait->work);
     list_page(wait, STR_NONE);
+}
+
+static void look(struct wait *wait)
+{
+    timer_stop(wait->views->server->opts.loop, &wait->timer);
+    wait->again = wait->looking;
+    if (!line_has(&wait->turn))
+        line_wait(&wait->views->server->line, &wait->turn, str_of(wait->owner), look_begin);
 }
 
 /* --- requests --- */

@@ -18,12 +18,14 @@
 #include "mcp/server.h"
 #include "mcp/shared/live.h"
 #include "mcp/wire/limits.h"
+#include "net/line.h"
 
 /* Limits that several files use. Every other limit is beside what it bounds. */
 enum {
     MCP_URI_MAX = 8192,                  /* bytes of a uri that is subscribed to */
     MCP_SUBSCRIPTIONS_STORED = 64 << 10, /* bytes of subscribed URIs in a session's record */
     MCP_FLUSH_MS = 2000,                 /* time for the last bytes at the end */
+    MCP_LARGE_AT_ONCE = 4,               /* requests of a principal that read what may be large */
 };
 
 /* Whoever sent a request, as the front door has verified it. */
@@ -47,6 +49,7 @@ struct mcp_server {
     struct timer sweep;
 
     struct list works;           /* mcp/shared/work: what is under way in the store */
+    struct line line;            /* small requests for what may be large */
     struct live live;            /* mcp/shared/live: the live calls */
     struct drain *drain;         /* mcp/drain: the end */
     struct shares *shares;       /* mcp/shared/shares: what each principal has */

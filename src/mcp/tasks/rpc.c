@@ -3,7 +3,8 @@
  *
  * A task that is worked on here, or has ended here, is shown at once. All others are looked up
  * in the store each time, because another node may be working on them. Either way the request is
- * taken over, and goes on with the task.
+ * taken over, and goes on with the task. Requests of tasks/get wait in line: they are small, and a
+ * task may be large.
  */
 #include "base/mem.h"
 #include "core/catalog.h"
@@ -17,6 +18,8 @@ enum { WAIT_ARENA_MAX = 32 << 20 };
 void task_wait_free(struct task_wait *wait)
 {
     pipe_remove(&wait->in_flight);
+    if (wait->work.server)
+        line_end(&wait->work.server->line, &wait->turn);
     server_work_done(&wait->work);
     if (wait->target)
         target_release(wait->target);
@@ -102,6 +105,8 @@ static void wait_loaded(void *data, struct task *task, nod_status status)
 {
     struct task_wait *wait = data;
 
+    if (wait->work.server)
+        line_went(&wait->work.server->line, status != NOD_E_STORE);
     if (task && !task->owner)
         wait->view = task;
     if (!wait->work.server)
@@ -115,7 +120,46 @@ static void wait_loaded(void *data, struct task *task, nod_status status)
                        STR_NONE);
 }
 
-void task_of_request(struct request *request, const struct json *responses,
+static void wait_begin(struct task_wait *wait)
+{
+    struct mcp_server *server = wait->work.server;
+    struct str id = id_str(&wait->task);
+    struct task *task = task_find(server, id, wait->principal);
+    /* Does this node know everything there is to know of the task? */
+    bool known = task && (!engine_store(server->opts.engine)->ops->shared || task_over(task) ||
+                          (task->caller.call && call_working(task->caller.call)));
+
+    wait->work.drop = NULL;
+    if (task)
+        task_visited(task, wait->roles);
+    if (known)
+        wait->go_on(wait, task);
+    else if (server_survives(server))
+        task_load(server, id, wait->principal, wait->roles, TASK_TO_WORK, wait_loaded, wait);
+    else
+        task_wait_fail(wait, 200, RPC_INVALID_PARAMS, task_unknown, STR_NONE);
+}
+
+static void wait_turn(struct line_turn *turn)
+{
+    struct task_wait *wait = LIST_OF(turn, struct task_wait, turn);
+
+    if (wait->response.over)
+        task_wait_free(wait); /* while it waited, its client has gone */
+    else
+        wait_begin(wait);
+}
+
+static void wait_drop(struct server_work *work)
+{
+    struct task_wait *wait = (struct task_wait *)(void *)work;
+
+    line_end(&work->server->line, &wait->turn);
+    work->server = NULL;
+    task_wait_free(wait);
+}
+
+void task_of_request(struct request *request, const struct json *responses, bool in_line,
                      void (*go_on)(struct task_wait *wait, struct task *task))
 {
     struct mcp_server *server = request->server;
@@ -123,13 +167,8 @@ void task_of_request(struct request *request, const struct json *responses,
 
     if (!request_text(request, STR("taskId"), &id))
         return;
-    struct task *task = task_find(server, id, request->principal);
-    if (task)
-        task_visited(task, request->roles);
-    /* Does this node know everything there is to know of the task? */
-    bool known = task && (!engine_store(server->opts.engine)->ops->shared || task_over(task) ||
-                          (task->caller.call && call_working(task->caller.call)));
-    if (!known && (!server_survives(server) || id.len != ID_LEN)) {
+    if (id.len != ID_LEN ||
+        (!server_survives(server) && !task_find(server, id, request->principal))) {
         reply_error(request, RPC_INVALID_PARAMS, task_unknown);
         return;
     }
@@ -137,11 +176,13 @@ void task_of_request(struct request *request, const struct json *responses,
     if (!wait)
         return;
     wait->go_on = go_on;
+    wait->task = id_of(id);
     wait->responses = responses ? json_copy(&wait->arena, responses) : NULL;
-    if (known)
-        go_on(wait, task);
+    wait->work.drop = in_line ? wait_drop : NULL;
+    if (in_line)
+        line_wait(&server->line, &wait->turn, wait->principal, wait_turn);
     else
-        task_load(server, id, wait->principal, wait->roles, TASK_TO_WORK, wait_loaded, wait);
+        wait_begin(wait);
 }
 
 /* --- tasks/get --- */
@@ -163,7 +204,7 @@ void tasks_get(struct request *request)
     if (!request->meta->tasks)
         tasks_missing(request);
     else
-        task_of_request(request, NULL, get_loaded);
+        task_of_request(request, NULL, true, get_loaded);
 }
 
 /* --- tasks/cancel --- */
@@ -197,5 +238,5 @@ void tasks_cancel(struct request *request)
     if (!request->meta->tasks)
         tasks_missing(request);
     else
-        task_of_request(request, NULL, cancel_loaded);
+        task_of_request(request, NULL, false, cancel_loaded);
 }

@@ -250,6 +250,7 @@ void task_load(struct mcp_server *server, struct str id, struct str principal, r
 /* A request that waits for a task to be loaded, for its record to be stored, or for its answers. */
 struct task_wait {
     struct server_work work; /* first */
+    struct line_turn turn;   /* tasks/get: in server->line */
     struct response response;
     struct in_flight in_flight;
     void (*go_on)(struct task_wait *wait, struct task *task);
@@ -275,7 +276,7 @@ void task_wait_fail(struct task_wait *wait, int status, int64_t code, struct str
 void task_wait_free(struct task_wait *wait);
 /* Calls go_on() with the task of the request: at once if the task is worked on here, or has ended
  * here, otherwise when it has been loaded. If there is no such task, an error is replied. */
-void task_of_request(struct request *request, const struct json *responses,
+void task_of_request(struct request *request, const struct json *responses, bool in_line,
                      void (*go_on)(struct task_wait *wait, struct task *task));
 extern const struct str task_unknown;
 

@@ -253,7 +253,7 @@ void tasks_update(struct request *request)
     if (!request->meta->tasks) {
         tasks_missing(request);
     } else if (fine) {
-        task_of_request(request, responses, update_loaded);
+        task_of_request(request, responses, false, update_loaded);
     } else {
         reply_error(request, RPC_INVALID_PARAMS,
                     STR("params.inputResponses must be an object of objects."));

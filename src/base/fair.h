@@ -1,20 +1,22 @@
 /*
- * surface/fair: whose turn it is, of users who all want something from us.
+ * base/fair: whose turn it is, of users who all want something from us.
  *
  * What waits is taken from one user after the other, and of one user in the order in which it came:
  * who wants a thousand things is no more in the way of others than who wants one. Of one user at
  * most `each` are under way.
  *
- * Holds always: a user is known while something of theirs waits or is under way, and no longer.
+ * Holds always: a user is known while something of theirs waits or is under way, and no longer. A
+ * user is ready while something of theirs waits and may begin.
  */
-#ifndef NOD_SURFACE_FAIR_H
-#define NOD_SURFACE_FAIR_H
+#ifndef NOD_BASE_FAIR_H
+#define NOD_BASE_FAIR_H
 
 #include "base/list.h"
-#include "base/str.h"
+#include "base/map.h"
 
 struct fair {
-    struct list users; /* struct fair_user; the first has the next turn */
+    struct map users;  /* by name: struct fair_user */
+    struct list ready; /* those whose turn may come; the first has the next */
     size_t each;
 };
 
@@ -26,13 +28,19 @@ struct fair_turn {
 };
 
 void fair_init(struct fair *fair, size_t each);
+/* Nothing waits any more. What is under way must not be ended after this. */
+void fair_finish(struct fair *fair);
+/* From now on so many of one user may be under way. */
+void fair_set_each(struct fair *fair, size_t each);
 /* It waits for its turn. It did not, and was not under way. */
 void fair_wait(struct fair *fair, struct fair_turn *turn, struct str who);
 /* The one that has its turn, which is under way from now on; NULL: nobody can have one now. */
 struct fair_turn *fair_next(struct fair *fair);
 /* The first that waits of the same user, if `turn` is under way; NULL: none does. */
 struct fair_turn *fair_behind(const struct fair_turn *turn);
+/* The first that waits of the same user, if `turn` is under way; NULL: none does. */
+struct fair_turn *fair_behind(const struct fair_turn *turn);
 /* It neither waits nor is under way any more, if it did. */
-void fair_end(struct fair_turn *turn);
+void fair_end(struct fair *fair, struct fair_turn *turn);
 
 #endif

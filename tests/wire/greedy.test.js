@@ -1,0 +1,127 @@
+// One greedy client asks for what is large, by requests that are small, over many connections at once: whoever comes after all of them is not
+// behind all of them. What counts is the order of replies, so it does not matter how busy the machine is.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import net from 'node:net';
+import { once } from 'node:events';
+import { within, PATIENCE_MS } from './harness.js';
+import { Api, Watcher, houses, mute, openHouse, token } from './inbox.js';
+import { Modern, VERSION, metaOf } from './modern.js';
+
+const MANY = 32;
+const TIMES = 4;
+const BIG = 'x'.repeat(3e5);
+const people = { ada: 'ask answer', bob: 'ask answer', ...Object.fromEntries(Array.from({ length: 5 }, (_, i) => [`user${i}`, 'ask answer'])) };
+const [memory, sqlite, redis] = houses;
+
+async function connections(t, server, count) {
+  const { hostname, port } = new URL(server.url);
+  const sockets = Array.from({ length: count }, () => net.connect(port, hostname));
+  t.after(() => sockets.forEach((socket) => socket.destroy()));
+  await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+  return sockets;
+}
+
+// Sends a request; resolves to its reply, or to what has come of a stream once `over` says that it is enough.
+function send(socket, who, method, target, { body = '', headers = {}, over } = {}) {
+  const lines = [`${method} ${target} HTTP/1.1`, `Host: ${socket.remoteAddress}:${socket.remotePort}`, `Authorization: Bearer ${token(who)}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), ...(body ? ['Content-Type: application/json', `Content-Length: ${body.length}`] : [])];
+  return within(PATIENCE_MS, `${method} ${target}`, new Promise((resolve, reject) => {
+    let text = '', size = 0, length; // of what is large only the beginning is kept: this process must not be what is waited for
+    const closed = () => reject(new Error('closed'));
+    const come = (bytes) => {
+      size += bytes.length;
+      if (text.length < 4096) text += bytes.toString('latin1', 0, 4096);
+      const head = length === undefined ? text.indexOf('\r\n\r\n') : -1;
+      if (head >= 0) length = head + 4 + Number(/content-length: (\d+)/i.exec(text)?.[1] ?? Infinity);
+      if (!(over ? over(text) : size >= length)) return;
+      socket.off('data', come).off('close', closed);
+      resolve(text);
+    };
+    socket.on('data', come).on('close', closed);
+    socket.write(`${lines.join('\r\n')}\r\n\r\n${body}`);
+  }));
+}
+
+// How many replies the greedy one gets, over many connections and again and again, while the honest one waits for one.
+async function behind(t, server, greedy, honest) {
+  const sockets = await connections(t, server, MANY + 1);
+  let come = 0, over = false, warm;
+  const warmed = new Promise((resolve) => (warm = resolve));
+  const loops = sockets.slice(1).map(async (socket, n) => {
+    while (!over) {
+      await greedy(socket, n);
+      if (++come === MANY) warm();
+    }
+  });
+  await within(PATIENCE_MS, 'each of them has had a reply', warmed);
+  const before = come;
+  for (let i = 0; i < TIMES; i++) await honest(sockets[0]);
+  const each = (come - before) / TIMES;
+  over = true;
+  await Promise.all(loops);
+  t.diagnostic(`behind ${each} of ${MANY}`);
+  return each;
+}
+const fair = (each) => assert.ok(each <= MANY / 3, `it came behind ${each} of ${MANY}`);
+
+for (const house of [memory, sqlite, redis])
+  test(`${house.name}: a large question that is read by its id again and again`, async (t) => {
+    const { first } = await openHouse(t, house, { people });
+    const [ada, bob] = [await mute(t, first, 'ada'), await mute(t, first, 'bob')];
+    ada.call('ask', { message: 'large', big: BIG }).catch(() => {});
+    bob.call('ask', { message: 'small' }).catch(() => {});
+    const [[large], [small]] = [await new Api(first, 'ada').pending(), await new Api(first, 'bob').pending()];
+    fair(await behind(t, first, (socket) => send(socket, 'ada', 'GET', `/api/elicitation/${large.id}`), (socket) => send(socket, 'bob', 'GET', `/api/elicitation/${small.id}`)));
+  });
+
+test('two nodes of redis: a large task that is looked at again and again', async (t) => {
+  const { first, last } = await openHouse(t, redis, { program: 'turns-server', people });
+  const capabilities = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
+  const taskOf = async (who, args) => (await new Modern(first.url, { token: token(who), capabilities }).call('echo', args)).result.taskId;
+  const [large, small] = [await taskOf('ada', { text: BIG }), await taskOf('bob', { text: 'small' })];
+  const get = (who, taskId) => (socket) => send(socket, who, 'POST', new URL(last.url).pathname, {
+    headers: { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': VERSION, 'Mcp-Method': 'tasks/get', 'Mcp-Name': taskId },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { taskId, _meta: metaOf(capabilities) } }),
+  }).then((text) => assert.match(text, /"status":"completed"/));
+  fair(await behind(t, last, get('ada', large), get('bob', small)));
+});
+
+for (const house of [memory, sqlite])
+  test(`${house.name}: streams of events that come back, and have missed much`, async (t) => {
+    const { first } = await openHouse(t, house, { people });
+    const [ada, bob] = [await mute(t, first, 'ada'), await mute(t, first, 'bob')];
+    const [api, other] = [new Api(first, 'ada'), new Api(first, 'bob')];
+    const watcher = await Watcher.open(t, api);
+    await watcher.ready();
+    const last = watcher.last;
+    for (let i = 0; i < 4; i++) ada.call('ask', { message: `${i}`, big: BIG }).catch(() => {});
+    await api.pending(4);
+    await watcher.next('reset'); // they are larger than an event
+    bob.call('ask', { message: 'small' }).catch(() => {});
+    const [small] = await other.pending();
+    const back = async () => {
+      const [socket] = await connections(t, first, 1);
+      await send(socket, 'ada', 'GET', '/api/events', { headers: { 'Last-Event-ID': last }, over: (text) => /event: (reset|changes)/.test(text) });
+      socket.destroy();
+    };
+    fair(await behind(t, first, back, (socket) => send(socket, 'bob', 'GET', `/api/elicitation/${small.id}`)));
+  });
+
+test('nobody is refused because four others list by the hundred', async (t) => {
+  const { first } = await openHouse(t, memory, { people });
+  const greedy = [0, 1, 2, 3].map((i) => `user${i}`);
+  for (const who of greedy) {
+    const client = await mute(t, first, who);
+    for (let i = 0; i < 10; i++) client.call('ask', { message: `${i}`, big: 'x'.repeat(1e5) }).catch(() => {});
+    await new Api(first, who).pending(10);
+  }
+  const sockets = await connections(t, first, 4 * 80 + 1);
+  let over = false;
+  const loops = sockets.slice(1).map(async (socket, n) => {
+    while (!over) assert.match(await send(socket, greedy[n % 4], 'GET', '/api/elicitation?limit=200'), /^HTTP\/1\.1 (200|429) /);
+  });
+  for (let i = 0; i < 20; i++) assert.match(await send(sockets[0], 'user4', 'GET', '/api/elicitation'), /^HTTP\/1\.1 200 /);
+  over = true;
+  await Promise.all(loops);
+});
