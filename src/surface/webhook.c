@@ -26,8 +26,8 @@ static void on_hint(void *data, const struct ask_hint *hint)
         if (!webhook->leads)
             continue;
         if (hint)
-            webhook_take(webhook, hint->ask_id, hint->ended ? WEBHOOK_ENDED : WEBHOOK_CREATED,
-                         webhook_now(webhook));
+            webhook_take(webhook, hint->ask_id, hint->owner,
+                         hint->ended ? WEBHOOK_ENDED : WEBHOOK_CREATED, webhook_now(webhook));
         else
             scan_begin(webhook, false);
     }
@@ -95,6 +95,7 @@ static bool add_webhook(struct webhooks *all, const char *url)
     webhook->origin = str_dup(origin_of(str_of(url)));
     map_init(&webhook->items_by_key, WEBHOOK_QUEUE_MAX + WEBHOOK_PAGE * 2);
     list_init(&webhook->items);
+    map_init(&webhook->shares, WEBHOOK_QUEUE_MAX + WEBHOOK_PAGE * 2);
     fair_init(&webhook->ready, WEBHOOK_AT_ONCE);
     all->count++;
     return true;
@@ -149,6 +150,8 @@ void webhooks_destroy(struct webhooks *all)
         scan_stop(webhook);
         webhook_drop_all(webhook);
         map_finish(&webhook->items_by_key);
+        map_finish(&webhook->shares);
+        fair_finish(&webhook->ready);
         mem_free(webhook->url);
         mem_free(webhook->origin);
     }

@@ -17,6 +17,8 @@
 
 enum {
     WEBHOOK_QUEUE_MAX = 1024, /* events of a webhook in memory; others wait as records of asks */
+    WEBHOOK_USER_SURE = 64,   /* of them, that each user may have, also if others have all */
+    WEBHOOK_KEPT_MS = 30000,  /* between two looks at what is kept and not in memory */
     WEBHOOK_QUEUE_BYTES = 16 << 20, /* bytes of their bodies */
     WEBHOOK_BODY_MAX = 64 << 10, /* of one; a longer question is left out, and the body says so */
     WEBHOOK_AT_ONCE = 8,         /* requests to one webhook at the same time */
@@ -59,15 +61,19 @@ struct webhook {
 
     /* webhook_scan.c */
     enum scan_stage stage;
-    bool reading; /* a page is on its way */
-    bool past;    /* it has come to what is known to be done */
-    bool again;   /* something was not taken: scan once more */
+    bool reading;    /* a page is on its way */
+    bool past;       /* it has come to what is known to be done */
+    bool again;      /* something was not taken: scan once more */
+    bool away;       /* something is kept, and not in memory: look at it later */
+    bool whole;      /* this scan takes all that is kept, also if its next try is later */
+    int64_t kept_ms; /* when what is kept was looked at last */
     char *cursor;
     size_t cursor_len;
 
     /* webhook_send.c */
     struct map items_by_key;
-    struct list items; /* struct item */
+    struct list items; /* struct item, the oldest first */
+    struct map shares; /* by owner: struct share, how many of them each user has */
     struct fair ready; /* the same, those to be sent and those on their way */
     size_t count, bytes, sending;
     int failures; /* in a row */
@@ -107,9 +113,12 @@ void scan_stop(struct webhook *webhook);
 
 /* Room for so many more events. */
 bool webhook_has_room(const struct webhook *webhook, size_t more);
-/* An event that may have to be sent; at_ms: not later than it happened. */
-void webhook_take(struct webhook *webhook, struct str ask_id, enum webhook_event event,
-                  int64_t at_ms);
+/* The same, and if there is none, events that pause go from memory: their records are kept. */
+bool webhook_make_room(struct webhook *webhook, size_t more);
+/* An event that may have to be sent; owner: store_owner of whose it is; at_ms: not later than it
+ * happened. */
+void webhook_take(struct webhook *webhook, struct str ask_id, uint64_t owner,
+                  enum webhook_event event, int64_t at_ms);
 /* One that was kept, as its record says. */
 void webhook_take_kept(struct webhook *webhook, const struct store_value *kept);
 /* The time of the oldest event that is neither delivered nor kept; INT64_MAX: there is none. */

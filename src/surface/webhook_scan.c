@@ -6,6 +6,9 @@
  * latest first, back to a little before webhook->since_ms. It reads a page when there is room for
  * all that the page may bring, so it takes as long as the receiver does, and holds no more than the
  * queue. What it finds is checked like every event: if there is a mark, it was delivered.
+ *
+ * Of what is kept and went from memory, a scan takes what is due, every WEBHOOK_KEPT_MS. It reads
+ * each record once.
  */
 #include "base/mem.h"
 #include "surface/webhook_inside.h"
@@ -40,11 +43,13 @@ static void on_row(void *data, const struct store_row *row)
         return;
     }
     if (is_news(webhook, row->ask->asked_ms))
-        webhook_take(webhook, row->ask->id, WEBHOOK_CREATED, row->ask->asked_ms);
+        webhook_take(webhook, row->ask->id, store_owner(row->ask->principal), WEBHOOK_CREATED,
+                     row->ask->asked_ms);
     if (webhook->stage != SCAN_ENDED)
         return;
     if (is_news(webhook, row->ask->ended_ms))
-        webhook_take(webhook, row->ask->id, WEBHOOK_ENDED, row->ask->ended_ms);
+        webhook_take(webhook, row->ask->id, store_owner(row->ask->principal), WEBHOOK_ENDED,
+                     row->ask->ended_ms);
     else
         webhook->past = true;
 }
@@ -96,11 +101,14 @@ void scan_go_on(struct webhook *webhook)
 {
     if (!webhook->leads || webhook->reading)
         return;
-    if (webhook->stage == SCAN_NONE && webhook->again &&
-        webhook_has_room(webhook, WEBHOOK_QUEUE_MAX / 2))
+    if (webhook->stage != SCAN_NONE) {
+        if (webhook_make_room(webhook, WEBHOOK_PAGE * 2))
+            read_page(webhook);
+    } else if (webhook->away && webhook_now(webhook) - webhook->kept_ms >= WEBHOOK_KEPT_MS) {
+        scan_begin(webhook, true);
+    } else if (webhook->again && webhook_make_room(webhook, WEBHOOK_QUEUE_MAX / 2)) {
         scan_begin(webhook, false);
-    else if (webhook->stage != SCAN_NONE && webhook_has_room(webhook, WEBHOOK_PAGE * 2))
-        read_page(webhook);
+    }
 }
 
 void scan_begin(struct webhook *webhook, bool kept)
@@ -110,12 +118,18 @@ void scan_begin(struct webhook *webhook, bool kept)
         return;
     }
     webhook->again = false;
+    if (kept) {
+        webhook->whole = webhook->kept_ms == 0;
+        webhook->away = false;
+        webhook->kept_ms = webhook_now(webhook);
+    }
     enter(webhook, kept ? SCAN_KEPT : SCAN_PENDING);
     scan_go_on(webhook);
 }
 
 void scan_stop(struct webhook *webhook)
 {
-    webhook->again = false;
+    webhook->again = webhook->away = false;
+    webhook->kept_ms = 0;
     enter(webhook, SCAN_NONE);
 }

@@ -9,7 +9,11 @@
  * Each arrow is an operation of the store or a request, and may fail: then it is done again. An
  * event that failed for WEBHOOK_TRY_MS is given up, which the log says, and marked.
  *
- * What is ready is sent in turns: an event of one user, then one of the next (fair.h).
+ * What is ready is sent in turns: an event of one user, then one of the next (base/fair.h).
+ *
+ * What one user has in memory does not keep out another. If there is no room, events that pause go:
+ * they are kept, and found again by a scan. A user with fewer than WEBHOOK_USER_SURE events also
+ * takes the place of one that waits for its turn, of a user with more.
  *
  * Holds always: an event is in the map of its webhook by its key, once. It leaves it when it is
  * marked, or was found to be marked, or has nothing to tell. What does not fit is not taken, and
@@ -35,6 +39,11 @@ struct question { /* an ask whose call is being read */
     struct ask_record ask;
 };
 
+struct share { /* of a user, while they have any */
+    uint64_t owner;
+    size_t count;
+};
+
 struct item {
     struct webhook *webhook;
     struct list link;      /* in webhook->items */
@@ -44,10 +53,12 @@ struct item {
     struct str ask_id; /* in the key */
     int64_t at_ms;     /* not later than it happened */
     int attempts;
-    bool busy;    /* the store works on it */
-    bool dropped; /* not in the webhook any more; freed when the store is done with it */
-    bool kept;    /* there is a record of it */
-    bool pausing; /* before its next try */
+    bool busy;       /* the store works on it */
+    bool dropped;    /* not in the webhook any more; freed when the store is done with it */
+    bool kept;       /* there is a record of it */
+    bool pausing;    /* before its next try */
+    int64_t next_ms; /* when that is */
+    struct share *share;
     struct timer timer;
     struct fetch *fetch;
     struct question *question;
@@ -73,6 +84,41 @@ bool webhook_has_room(const struct webhook *webhook, size_t more)
     return webhook->count + more <= WEBHOOK_QUEUE_MAX && webhook->bytes < WEBHOOK_QUEUE_BYTES;
 }
 
+static struct str share_key(const uint64_t *owner)
+{
+    return str_n((const char *)owner, sizeof(*owner));
+}
+
+static size_t share_count(const struct webhook *webhook, uint64_t owner)
+{
+    const struct share *share = map_get(&webhook->shares, share_key(&owner));
+
+    return share ? share->count : 0;
+}
+
+static void share_add(struct item *item, uint64_t owner)
+{
+    struct map *shares = &item->webhook->shares;
+
+    item->share = map_get(shares, share_key(&owner));
+    if (!item->share) {
+        item->share = MEM_NEW(struct share);
+        item->share->owner = owner;
+        map_add(shares, share_key(&item->share->owner), item->share);
+    }
+    item->share->count++;
+}
+
+static void share_leave(struct item *item)
+{
+    struct share *share = item->share;
+
+    if (--share->count)
+        return;
+    map_remove(&item->webhook->shares, share_key(&share->owner));
+    mem_free(share);
+}
+
 static void question_free(struct item *item)
 {
     if (item->question)
@@ -95,6 +141,7 @@ static void item_drop(struct item *item)
     struct webhook *webhook = item->webhook;
 
     map_remove(&webhook->items_by_key, str_of(item->key));
+    share_leave(item);
     list_remove(&item->link);
     fair_end(&item->webhook->ready, &item->turn);
     timer_stop(webhook->all->opts.loop, &item->timer);
@@ -146,7 +193,43 @@ int64_t webhook_oldest(const struct webhook *webhook)
     return oldest;
 }
 
-static struct item *item_new(struct webhook *webhook, struct str ask_id, enum webhook_event event)
+bool webhook_make_room(struct webhook *webhook, size_t more)
+{
+    LIST_EACH (at, &webhook->items) {
+        struct item *item = LIST_OF(at, struct item, link);
+        if (webhook_has_room(webhook, more))
+            return true;
+        if (item->pausing && item->kept) {
+            webhook->away = true;
+            item_drop(item);
+        }
+    }
+    return webhook_has_room(webhook, more);
+}
+
+/* Room for an event of this user: at the cost of one that waits for its turn, if others have more
+ * than the user has. It is found again by a scan. */
+static bool room_for(struct webhook *webhook, uint64_t owner)
+{
+    if (webhook_make_room(webhook, 1))
+        return true;
+    webhook->again = true;
+    if (share_count(webhook, owner) >= WEBHOOK_USER_SURE)
+        return false;
+    LIST_EACH (at, &webhook->items) {
+        struct item *item = LIST_OF(at, struct item, link);
+        if (item->share->count <= WEBHOOK_USER_SURE || !item->turn.user || item->turn.under_way)
+            continue;
+        webhook->away |= item->kept;
+        item_drop(item);
+        if (webhook_has_room(webhook, 1))
+            return true;
+    }
+    return false;
+}
+
+static struct item *item_new(struct webhook *webhook, struct str ask_id, uint64_t owner,
+                             enum webhook_event event)
 {
     struct item *item = MEM_NEW(struct item);
 
@@ -162,21 +245,20 @@ static struct item *item_new(struct webhook *webhook, struct str ask_id, enum we
     map_add(&webhook->items_by_key, str_of(item->key), item);
     list_append(&webhook->items, &item->link);
     webhook->count++;
+    share_add(item, owner);
     return item;
 }
 
-void webhook_take(struct webhook *webhook, struct str ask_id, enum webhook_event event,
-                  int64_t at_ms)
+void webhook_take(struct webhook *webhook, struct str ask_id, uint64_t owner,
+                  enum webhook_event event, int64_t at_ms)
 {
     struct item *item;
 
     if (ask_id.len != ID_LEN)
         return;
-    if (!webhook_has_room(webhook, 1)) {
-        webhook->again = true;
+    if (!room_for(webhook, owner))
         return;
-    }
-    item = item_new(webhook, ask_id, event);
+    item = item_new(webhook, ask_id, owner, event);
     if (!item)
         return; /* it is here already */
     item->at_ms = at_ms;
@@ -354,20 +436,28 @@ static void item_mark(void *data)
 
 /* --- sending --- */
 
-/* The receiver is there again: what waits for its next try need not wait any longer. */
-static void delivered(struct webhook *webhook)
+/* The receiver is there again: what waits for its next try need not wait any longer. It may be
+ * there for this user only, so of others one event each is tried. */
+static void delivered(const struct item *done)
 {
+    struct webhook *webhook = done->webhook;
     bool was_down = webhook->failures >= WEBHOOK_DOWN_AFTER;
+    struct map tried;
 
     webhook->failures = 0;
     if (!was_down)
         return;
     LOG_INFO("webhooks are delivered again", LOG_CSTR("to", webhook->origin));
+    map_init(&tried, WEBHOOK_QUEUE_MAX + WEBHOOK_PAGE * 2);
     LIST_EACH (at, &webhook->items) {
         struct item *item = LIST_OF(at, struct item, link);
-        if (item->pausing)
-            pause_for(item, 0, item_ready);
+        struct str whose = share_key(&item->share->owner);
+        if (!item->pausing || (item->share != done->share && map_get(&tried, whose)))
+            continue;
+        map_set(&tried, whose, item);
+        pause_for(item, 0, item_ready);
     }
+    map_finish(&tried);
 }
 
 static void sent(void *data, const struct fetch_result *result)
@@ -379,7 +469,7 @@ static void sent(void *data, const struct fetch_result *result)
     fair_end(&item->webhook->ready, &item->turn);
     webhook->sending--;
     if (result->status >= 200 && result->status < 300) {
-        delivered(webhook);
+        delivered(item);
         item_mark(item);
     } else {
         if (++webhook->failures == 1)
@@ -446,21 +536,28 @@ void webhook_pump(struct webhook *webhook)
 static void is_kept(void *data, nod_status status, const struct store_reply *reply)
 {
     struct item *item = data;
-    int64_t ms = WEBHOOK_PAUSE_MS, part;
-    uint16_t random;
+    int64_t wait = item->next_ms - webhook_now(item->webhook);
 
     (void)reply;
     if (!settled(item, status, item_keep))
         return;
     item->kept |= status == NOD_OK;
+    item->pausing = true;
+    pause_for(item, wait > 0 ? wait : 0, item_ready);
+}
+
+/* How long after the last try the next one is. */
+static int64_t pause_of(const struct item *item)
+{
+    int64_t ms = WEBHOOK_PAUSE_MS;
+    uint16_t random;
+
     for (int i = 1; i < item->attempts && ms < WEBHOOK_PAUSE_MOST_MS; i++)
         ms *= 2;
     if (ms > WEBHOOK_PAUSE_MOST_MS)
         ms = WEBHOOK_PAUSE_MOST_MS;
     random_bytes(&random, sizeof(random));
-    part = ms / 4 * random / UINT16_MAX; /* not all at the same time */
-    item->pausing = true;
-    pause_for(item, ms - part, item_ready);
+    return ms - ms / 4 * random / UINT16_MAX; /* not all at the same time */
 }
 
 static void item_keep(void *data)
@@ -469,11 +566,14 @@ static void item_keep(void *data)
     struct json_writer w;
     struct buf value;
 
+    item->next_ms = webhook_now(item->webhook) + pause_of(item);
     buf_init(&value, KEPT_MAX);
     json_writer_init(&w, &value);
     jw_object(&w);
     jw_key_i64(&w, STR("at"), item->at_ms);
     jw_key_i64(&w, STR("attempts"), item->attempts);
+    jw_key_i64(&w, STR("next"), item->next_ms);
+    jw_key_str(&w, STR("principal"), item->principal);
     jw_key_str(&w, STR("body"), item->body);
     jw_end(&w);
     item->busy = true;
@@ -498,14 +598,19 @@ void webhook_take_kept(struct webhook *webhook, const struct store_value *kept)
     enum webhook_event event;
     struct str ask_id, body;
     struct arena arena;
-    int64_t attempts = 0;
+    int64_t attempts = 0, next = 0;
 
     arena_init(&arena, WEBHOOK_ARENA_MAX);
     const struct json *value = json_parse(&arena, kept->value, NULL, NULL);
+    struct str whose = json_get_str(value, STR("principal"));
     body = json_get_str(value, STR("body"));
-    if (body.len && read_key(kept->key, &ask_id, &event)) {
-        struct item *item = item_new(webhook, ask_id, event);
+    json_i64(json_get(value, STR("next")), &next);
+    if (body.len && !webhook->whole && next > webhook_now(webhook)) {
+        webhook->away = true; /* unless it is in memory, which does no harm */
+    } else if (body.len && read_key(kept->key, &ask_id, &event)) {
+        struct item *item = item_new(webhook, ask_id, store_owner(whose), event);
         if (item) {
+            item->principal = str_n(str_dup(whose), whose.len);
             json_i64(json_get(value, STR("at")), &item->at_ms);
             json_i64(json_get(value, STR("attempts")), &attempts);
             item->attempts = (int)attempts;

@@ -71,7 +71,7 @@ export class Receiver {
   async #take(request, response) {
     let body = '';
     for await (const chunk of request.setEncoding('utf8')) body += chunk;
-    const { status, headers = {} } = await this.answer(request);
+    const { status, headers = {} } = await this.answer(request, body);
     this.deliveries.push({ headers: request.headers, body, status, path: request.url });
     if (status < 300) this.accept(request.headers, body);
     response.writeHead(status, headers).end();

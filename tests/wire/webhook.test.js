@@ -163,6 +163,40 @@ test('users take turns: one event is not behind all of another user', async (t) 
   assert.ok(place <= 24, `it came as number ${place + 1}`); // behind the 8 that were on their way, and next to them
 });
 
+const isOf = (name) => ({ body }) => JSON.parse(body).data.principal === name;
+const askOnce = async (t, server, who, message) => (await mute(t, server, who)).call('ask', { message }, { timeout: 600000, signal: endOf(t).signal }).catch(() => {});
+
+for (const house of houses.slice(0, 2))
+  test(`${house.name}: a receiver that refuses the events of one user is sent those of others, however many were refused`, async (t) => {
+    const receiver = await Receiver.start(t, newSecret());
+    receiver.answer = (_, body) => ({ status: isOf('ada')({ body }) ? 400 : 204 });
+    const { first } = await openHouse(t, house, { args: hookArgs(receiver, '--pending-per-principal', '3000', '--calls-per-principal', '3000'), env: hookEnv(receiver) });
+    for (let i = 0; i < 3; i++) await ask(t, first, 400); // a session has room for so many
+    const refused = () => new Set(receiver.deliveries.filter(isOf('ada')).map(({ headers }) => headers['webhook-id'])).size;
+    await within(PATIENCE_MS, 'as many are refused as there is room for', (async () => {
+      while (refused() < 1024) await pause(20);
+    })());
+    askOnce(t, first, 'bob', 'the only one');
+    await receiver.seen(1, 0);
+  });
+
+test('one event that is taken brings no storm of those that were refused for another user', async (t) => {
+  const receiver = await Receiver.start(t, newSecret());
+  receiver.answer = (_, body) => ({ status: isOf('ada')({ body }) ? 400 : 204 });
+  const { first } = await openHouse(t, houses[0], { args: hookArgs(receiver), env: hookEnv(receiver) });
+  await ask(t, first, 40);
+  const tries = () => receiver.deliveries.filter(isOf('ada')).length;
+  await within(PATIENCE_MS, 'each was tried four times', (async () => {
+    while (tries() < 160) await pause(20);
+  })());
+  const before = tries(); // the next tries are seconds away
+  for (let i = 1; i <= 3; i++) {
+    askOnce(t, first, 'bob', `${i}`);
+    await receiver.seen(i, 0);
+  }
+  assert.ok(tries() - before <= 20, `${tries() - before} tries`);
+});
+
 test('over https the certificate is checked', async (t) => {
   const folder = scratchFolder(t);
   const tls = certificate(folder, 'receiver');
