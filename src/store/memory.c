@@ -399,6 +399,7 @@ static void memory_destroy(struct store *store)
     idmap_finish(&memory->spent);
     heap_finish(&memory->spent_due);
     heap_finish(&memory->ended);
+    heap_finish(&memory->fetched);
     heap_finish(&memory->idle);
     heap_finish(&memory->left);
     idmap_finish(&memory->calls);
@@ -467,7 +468,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
     heap_init(&memory->spent_due);
     idmap_init(&memory->spent, SIZE_MAX / 2, offsetof(struct spent, id));
     list_init(&memory->replies);
-    list_init(&memory->fetched);
+    heap_init(&memory->fetched);
     heap_init(&memory->due);
     heap_init(&memory->lapsed);
     map_init(&memory->tallies, SIZE_MAX / 2);

@@ -32,7 +32,7 @@ struct memory_opts {
 
 enum {
     MEMORY_KEEP_MS = 600000, /* how long an ended call is kept, for clients that come late */
-    MEMORY_KEEP_MOST = 4096, /* ended calls that are kept; the oldest go first */
+    MEMORY_KEEP_MOST = 4096, /* ended calls that are kept; the oldest of who has most go first */
 };
 
 struct store *memory_store_create(const struct memory_opts *opts);

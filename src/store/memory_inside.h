@@ -49,7 +49,7 @@ struct memory_store {
     struct heap due;     /* pending asks by expiry; these are counted */
     struct heap lapsed;  /* pending asks that ran out, by when nobody is expected to end them */
     struct map tallies;  /* principal -> struct tally */
-    struct list fetched; /* struct call_end: those whose results were handed out, oldest first */
+    struct heap fetched; /* tallies with calls whose results were handed out, who has most first */
     uint64_t bytes;      /* of all records */
     uint64_t spare;      /* of these, what could go at once: see memory_quota.c */
     uint64_t refused, dropped; /* see struct store_held */
@@ -79,9 +79,11 @@ struct tally { /* of a principal */
     size_t pending;        /* its asks in memory->due */
     size_t holders;        /* its calls, marks and small records, and operations under way */
     uint64_t bytes, spare; /* as in struct memory_store */
-    struct list fetched;
-    struct tree in_order; /* its asks, as in struct memory_store */
-    uint64_t owner;       /* store_owner of it; 0: not needed yet */
+    struct list fetched;   /* struct call_end: those whose results were handed out, oldest first */
+    int64_t fetched_count;
+    struct heap_node most; /* in memory->fetched, by how many they are */
+    struct tree in_order;  /* its asks, as in struct memory_store */
+    uint64_t owner;        /* store_owner of it; 0: not needed yet */
     char text[];
 };
 
@@ -124,8 +126,8 @@ struct stored_call {
 
 struct call_end {
     struct stored_call *call;
-    struct list in_all, of_tally; /* in the lists `fetched`; unlinked if the result was not */
-    bool fetched;                 /* its result was handed out */
+    struct list of_tally; /* in its `fetched`; unlinked if the result was not */
+    bool fetched;         /* its result was handed out */
     struct str result;
 };
 
@@ -373,6 +375,8 @@ void memory_quota_lapse(struct memory_store *memory, size_t most);
 
 /* The result of an ended call was handed out; and the call is dropped. */
 void memory_fetched_add(struct memory_store *memory, struct stored_call *call);
+/* Who goes first to make room: the oldest of the principal with most. NULL: nobody can. */
+struct stored_call *memory_fetched_first(const struct memory_store *memory);
 void memory_fetched_remove(struct memory_store *memory, struct stored_call *call);
 /* Drops results that were handed out until so many more bytes fit, or none is left. */
 void memory_make_room(struct memory_store *memory, struct tally *tally, uint64_t more);

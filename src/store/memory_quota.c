@@ -99,13 +99,32 @@ static uint64_t spare_of(const struct stored_call *call)
     return call->bytes > MEMORY_MARK_BYTES ? call->bytes - MEMORY_MARK_BYTES : 0;
 }
 
+static void fetched_count(struct memory_store *memory, struct tally *tally, int64_t more)
+{
+    tally->fetched_count += more;
+    if (tally->fetched_count)
+        heap_set(&memory->fetched, &tally->most, -tally->fetched_count);
+    else
+        heap_remove(&memory->fetched, &tally->most);
+}
+
+struct stored_call *memory_fetched_first(const struct memory_store *memory)
+{
+    const struct heap_node *first = heap_first(&memory->fetched);
+
+    if (!first)
+        return NULL;
+    struct tally *most = HEAP_OF(first, struct tally, most);
+    return LIST_OF(list_first(&most->fetched), struct call_end, of_tally)->call;
+}
+
 void memory_fetched_add(struct memory_store *memory, struct stored_call *call)
 {
     if (call->end->fetched)
         return;
     call->end->fetched = true;
-    list_append(&memory->fetched, &call->end->in_all);
     list_append(&call->tally->fetched, &call->end->of_tally);
+    fetched_count(memory, call->tally, 1);
     memory->spare += spare_of(call);
     call->tally->spare += spare_of(call);
 }
@@ -115,8 +134,8 @@ void memory_fetched_remove(struct memory_store *memory, struct stored_call *call
     if (!call->end || !call->end->fetched)
         return;
     call->end->fetched = false;
-    list_remove(&call->end->in_all);
     list_remove(&call->end->of_tally);
+    fetched_count(memory, call->tally, -1);
     memory->spare -= spare_of(call);
     call->tally->spare -= spare_of(call);
 }
@@ -129,6 +148,7 @@ static bool memory_fits(uint64_t count, uint64_t more, uint64_t most)
 void memory_make_room(struct memory_store *memory, struct tally *tally, uint64_t more)
 {
     const struct memory_opts *opts = &memory->opts;
+    struct stored_call *ended;
     struct list *first;
 
     tally->holders++; /* its last record may go */
@@ -138,8 +158,8 @@ void memory_make_room(struct memory_store *memory, struct tally *tally, uint64_t
         memory->dropped++;
     }
     while (!memory_fits(memory->bytes, more, opts->kept_bytes) &&
-           (first = list_first(&memory->fetched))) {
-        memory_ended_drop(memory, LIST_OF(first, struct call_end, in_all)->call);
+           (ended = memory_fetched_first(memory))) {
+        memory_ended_drop(memory, ended);
         memory->dropped++;
     }
     memory_tally_release(memory, tally);

@@ -121,7 +121,6 @@ struct call_end *memory_call_end_make(struct memory_store *memory, struct stored
     char *at = (char *)(end + 1);
 
     *end = (struct call_end){ .call = call, .result = str_place(&at, result) };
-    list_init(&end->in_all);
     list_init(&end->of_tally);
     return end;
 }

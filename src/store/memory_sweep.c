@@ -36,20 +36,21 @@ void memory_ended_drop(struct memory_store *memory, struct stored_call *call)
     memory_call_drop(memory, call);
 }
 
-/* Past the bound on how many are kept, who would go first goes; but a result that nobody has
- * fetched makes no room. */
+/* Past the bound on how many are kept, who would go first of the principal with most goes, so
+ * nobody pushes out what is another's; but a result that nobody has fetched makes no room. */
 static void ended_sweep(struct memory_store *memory, int64_t now, int most)
 {
     struct heap_node *first;
 
     for (int i = 0; i < most && (first = heap_first(&memory->ended)); i++) {
         struct stored_call *call = HEAP_OF(first, struct stored_call, due);
-        struct list *oldest = list_first(&memory->fetched);
         if (first->at > now) {
-            if (memory->ended.count <= memory->opts.keep_most || !oldest)
+            struct stored_call *oldest =
+                memory->ended.count > memory->opts.keep_most ? memory_fetched_first(memory) : NULL;
+            if (!oldest)
                 break;
-            if (!call->end->fetched)
-                call = LIST_OF(oldest, struct call_end, in_all)->call;
+            if (!call->end->fetched || call->tally != oldest->tally)
+                call = oldest;
         }
         memory_ended_drop(memory, call);
     }

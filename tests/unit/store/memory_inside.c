@@ -102,10 +102,12 @@ static struct str token(char out[ID_LEN + 1])
     return name(out, text);
 }
 
+static const char *whose = "ann"; /* the next call is */
+
 static struct call_record record_of(struct str id)
 {
     return (struct call_record){ .id = id,
-                                 .principal = STR("ann"),
+                                 .principal = str_of(whose),
                                  .scope = STR("s"),
                                  .target = STR("tool"),
                                  .args = STR("{}") };
@@ -318,6 +320,32 @@ static void of_many_that_have_ended_the_newest_are_there(void **state)
         snprintf(call, sizeof(call), "call%d", i);
         assert_int_equal(load(call), NOD_OK);
         assert_int_equal(reply_seen.call->forgotten, i < MANY - KEPT);
+    }
+}
+
+static void who_ends_very_many_calls_pushes_out_nobody_else_s(void **state)
+{
+    enum { MANY = 300, KEPT = 100, FEW = 3 };
+    char call[32];
+
+    (void)state;
+    store->ops->destroy(store);
+    store = memory_store_create(&(struct memory_opts){
+        .clock = &fake.clock, .defer = defer, .keep_ms = KEEP_MS, .keep_most = KEPT });
+    own_keep = 10 * KEEP_MS;
+    for (int i = 0; i < MANY + FEW; i++) { /* bob's are the oldest */
+        snprintf(call, sizeof(call), "call%d", i);
+        whose = i < FEW ? "bob" : "ann";
+        park(call, NULL, NULL, 0);
+        assert_int_equal(finish(call), NOD_OK);
+    }
+    whose = "ann";
+    own_keep = 0;
+    assert_int_equal(memory_store_calls(store), KEPT);
+    for (int i = 0; i < MANY + FEW; i++) {
+        snprintf(call, sizeof(call), "call%d", i);
+        assert_int_equal(load(call), NOD_OK);
+        assert_int_equal(reply_seen.call->forgotten, i >= FEW && i < MANY + 2 * FEW - KEPT);
     }
 }
 
@@ -939,6 +967,7 @@ SUBJECT(memory_inside)
         TEST(who_would_go_first_makes_room),
         TEST(calls_of_many_times_each_go_in_their_own),
         TEST(of_many_that_have_ended_the_newest_are_there),
+        TEST(who_ends_very_many_calls_pushes_out_nobody_else_s),
         TEST(line01_an_end_that_made_room_is_remembered_until_nothing_brings_it_back),
         TEST(line16_what_is_kept_of_ended_calls_is_bounded),
         TEST(a_call_that_ran_out_goes_when_nothing_can_bring_it_back),
