@@ -153,7 +153,10 @@ static void made_forget(struct signins *signins)
 bool signin_may_make(struct front *front, const struct holder *holder)
 {
     struct signins *signins = front->signins;
-    struct str name = holder_name(holder);
+    /* By token: an agent that has one of its person's name does not use up hers. */
+    struct str name = holder->kind == HOLDER_TOKEN
+                          ? str_n((const char *)holder->token.bytes, sizeof(holder->token.bytes))
+                          : holder_name(holder);
     int64_t now = loop_now(front->opts.loop);
 
     if (now - signins->made_from > SIGNIN_MINUTE_MS) {

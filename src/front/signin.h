@@ -34,8 +34,8 @@ enum {
     SIGNIN_FRESH_MS = 400,     /* how old may be what is known of a record in a shared store */
     SIGNIN_CACHED_MAX = 10000, /* sign-ins that are known without asking the store */
     SIGNIN_RECORD_MAX = 1024,  /* bytes of a record */
-    SIGNIN_MADE_MAX = 60,      /* sign-ins and links of one principal in a minute, on a node */
-    SIGNIN_MAKERS_MAX = 10000, /* principals that have made some in this minute */
+    SIGNIN_MADE_MAX = 60,      /* sign-ins and links of one token in a minute, on a node */
+    SIGNIN_MAKERS_MAX = 10000, /* tokens that have made some in this minute */
     SIGNIN_WRITTEN_PART = 60,  /* a use is written when a 60th of the idle time has passed */
     SIGNIN_WATCH_MS = 250,     /* between two looks at the credentials of open streams */
 };
@@ -85,7 +85,7 @@ struct signins {
     struct map by_digest; /* struct signin */
     struct list by_use;
     struct list ops; /* struct signin_op: operations of the store that are under way */
-    struct map made; /* name -> struct maker: who has made how many in this minute */
+    struct map made; /* token or name -> struct maker: who has made how many in this minute */
     int64_t made_from;
     struct timer look;   /* at what is watched */
     struct list watches; /* struct front_watch */

@@ -419,6 +419,24 @@ static void what_is_known_here_is_bounded(void **state)
     close_front();
 }
 
+static void an_agent_with_a_token_of_its_person_s_name_uses_up_its_own_sign_ins(void **state)
+{
+    struct digest token;
+    struct holder holder;
+
+    (void)state;
+    open_front(NULL);
+    digest_of(STR("agent-token-0123456789"), &token);
+    holder_set(&holder, HOLDER_TOKEN, &token, STR("ada"));
+    for (int i = 0; i < SIGNIN_MADE_MAX; i++)
+        assert_true(signin_may_make(front, &holder));
+    assert_false(signin_may_make(front, &holder));
+    digest_of(STR(ADA), &token);
+    holder_set(&holder, HOLDER_TOKEN, &token, STR("ada"));
+    assert_true(signin_may_make(front, &holder));
+    close_front();
+}
+
 /* --- tokens that go --- */
 
 static void list_fails(struct store *self, const struct store_list *list, store_row_fn *row,
@@ -688,6 +706,7 @@ SUBJECT(signin)
         cmocka_unit_test(other_nodes_are_asked_where_there_are_some),
         cmocka_unit_test(the_local_user_s_link_of_the_start_counts_without_tokens_only),
         cmocka_unit_test(what_is_known_here_is_bounded),
+        cmocka_unit_test(an_agent_with_a_token_of_its_person_s_name_uses_up_its_own_sign_ins),
         cmocka_unit_test(a_sign_in_whose_token_was_gone_stays_ended),
         cmocka_unit_test(a_watch_ends_with_its_sign_in_once),
         cmocka_unit_test(a_watch_ends_when_its_token_gets_another_owner),
