@@ -383,8 +383,9 @@ static void data_serve(const struct front_request *request, void *data)
 static void submitted(struct hosted_visit *visit)
 {
     const struct hosted_kind *kind = hosted_kind_of(&visit->ask);
-    const struct json *body = json_parse(&visit->arena, visit->http->body,
-                                         &(struct json_opts){ .refuse_duplicates = true }, NULL);
+    const struct json *body = json_parse(
+        &visit->arena, visit->http->body,
+        &(struct json_opts){ .max_values = HOSTED_VALUES_MAX, .refuse_duplicates = true }, NULL);
     struct str action = json_get_str(body, STR("action"));
     const struct json *content = json_get(body, STR("content"));
 

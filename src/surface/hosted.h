@@ -28,6 +28,7 @@ enum {
     HOSTED_VISITS_MAX = 256,       /* requests for pages whose browsers wait */
     HOSTED_VISITS_OF_ONE = 32,     /* requests of one person that are under way */
     HOSTED_ARENA_MAX = 16 << 20,   /* memory of one of them */
+    HOSTED_VALUES_MAX = 20000,     /* JSON values of a body */
     HOSTED_REPLY_MAX = 1 << 20,    /* bytes of what a page is told */
     HOSTED_MESSAGE_MAX = 32 << 10, /* bytes of a message that are shown; no question has more */
     HOSTED_QUERY_MAX = 32,         /* members of a query that a foreign page sends back */

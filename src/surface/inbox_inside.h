@@ -35,6 +35,7 @@ enum {
     INBOX_SCANS_MAX = 400,           /* pages of the store that one request looks through */
     INBOX_TEXT_SEARCH_MAX = 1000,    /* asks, from the first of a list, that are searched for `q` */
     INBOX_TEXT_SCAN_MAX = 8,         /* of them, that are read from the store at once */
+    INBOX_ANSWER_VALUES_MAX = 20000, /* JSON values of the body of an answer */
     INBOX_ANSWER_TREE_MAX = 8 << 20, /* memory of the body of an answer, as a tree */
     OWNED_KINDS = 3,                 /* kinds of owned records */
 };

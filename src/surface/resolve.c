@@ -290,8 +290,10 @@ static const struct json *parse_body(struct shown *shown, struct str text)
 {
     struct json_error error;
     struct str body = arena_str(&shown->arena, text);
-    const struct json *tree =
-        json_parse(&shown->arena, body, &(struct json_opts){ .refuse_duplicates = true }, &error);
+    const struct json *tree = json_parse(
+        &shown->arena, body,
+        &(struct json_opts){ .max_values = INBOX_ANSWER_VALUES_MAX, .refuse_duplicates = true },
+        &error);
 
     if (!tree) {
         char detail[RESOLVE_DETAIL_MAX];

@@ -163,6 +163,18 @@ test('who asks for long lists and does not read them is refused past a share, ot
   for (const call of calls) assert.equal(textOf(await call), 'decline');
 });
 
+test('an answer with very many values is refused before it is looked at, and the question waits', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const call = (await mute(t, first, 'ada')).call('ask', { message: 'one' });
+  const ada = new Api(first, 'ada');
+  const [{ id }] = await ada.pending();
+  const reply = await ada.resolve(id, `{"approved":true,"data":{"name":"Ada","more":[${'1,'.repeat(250000)}1]}}`);
+  assert.equal(reply.status, 400);
+  assert.match(reply.json.detail, /more values than are allowed/);
+  assert.equal((await ada.resolve(id, { approved: false })).status, 200);
+  assert.equal(textOf(await call), 'decline');
+});
+
 // Sends one request over a connection that is open already. What has come once its head is there: the status, and the head.
 function sent(socket, who, method, target, body = '') {
   const lines = [`${method} ${target} HTTP/1.1`, `Host: ${socket.remoteAddress}:${socket.remotePort}`, `Authorization: Bearer ${token(who)}`, ...(body ? ['Content-Type: application/json', `Content-Length: ${body.length}`] : [])];
