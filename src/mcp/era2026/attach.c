@@ -130,6 +130,8 @@ static void soft_over(void *data)
     bool pages = caller->pages && server->pages && front_is_linked(server->pages);
     if (!call_waiting(call)) {
         hold_for(caller, ATTACH_AGAIN_MS); /* it runs, or ends by itself */
+    } else if (round_ends_with_process(caller, call)) {
+        return;
     } else if (round_brings_late(caller, call)) {
         hold_for(caller, ATTACH_AGAIN_MS); /* as soon as it is taken, it runs */
     } else if (caller->attach) {           /* the record is there */

@@ -186,5 +186,8 @@ void round_leave(struct caller2026 *caller, struct call *call);
 void round_respond(struct caller2026 *caller, struct str requests, struct str state);
 /* The server is shutting down: if its call waits, what is asked goes out soon. */
 void round_drain(struct caller2026 *caller);
+/* A server that stops, whose calls are in memory only: the call is cancelled, and its client is
+ * given nothing to come back with. */
+bool round_ends_with_process(struct caller2026 *caller, struct call *call);
 
 #endif

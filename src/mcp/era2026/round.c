@@ -321,6 +321,16 @@ void round_leave(struct caller2026 *caller, struct call *call)
     }
 }
 
+bool round_ends_with_process(struct caller2026 *caller, struct call *call)
+{
+    struct mcp_server *server = caller->server;
+
+    if (!server_draining(server) || server_survives(server) || server->opts.portable_states)
+        return false;
+    call_cancel(call, STR("the server is shutting down"));
+    return true;
+}
+
 static void hold_over(void *data)
 {
     struct caller2026 *caller = data;
@@ -330,7 +340,7 @@ static void hold_over(void *data)
         return;
     if (!call_waiting(call))
         round_drain(caller);
-    else
+    else if (!round_ends_with_process(caller, call))
         round_leave(caller, call);
 }
 
@@ -529,6 +539,8 @@ enum caller_way round_asked(struct caller *base, struct call *call)
     struct mcp_server *server = caller->server;
 
     if (server && !caller->over) {
+        if (round_ends_with_process(caller, call))
+            return CALLER_HOLDS;
         struct view view = look(caller, call);
         if (!view.left && !caller->attach) { /* a page or the clock decides */
             timer_set(server->opts.loop, &caller->timer,

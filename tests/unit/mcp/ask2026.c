@@ -396,7 +396,9 @@ static void shutting_down_answers_those_who_wait(void **state)
                     .name = "url", .args = "{\"wait\":true}", .state = one, .responses = OPENED });
     WORLD_AWAIT(&world, engine_pending(world.engine) == 1);
     world_drain(&world, PATIENCE_MS);
-    talk_await(&talk, "input_required");
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "the server is shutting down"));
+    assert_false(talk_has(&talk, "requestState")); /* in memory nothing is left to come back for */
     talk_close(&talk);
 }
 
