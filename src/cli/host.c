@@ -47,9 +47,9 @@ static bool opts_fit(const struct nod_server_opts *opts)
     enum consent_from consent;
 
     if (!opts->name || !*opts->name)
-        wrong = "a server needs a name";
+        wrong = "a server needs a .name";
     else if (!opts->version || !*opts->version)
-        wrong = "a server needs a version";
+        wrong = "a server needs a .version";
     else if (opts->ask_ttl_ms < 0)
         wrong = "ask_ttl_ms is negative";
     else if (opts->workers < 0 || opts->workers > WORKERS_MAX)

@@ -67,8 +67,8 @@ int nod_main(nod_server *server, int argc, char **argv)
         log_setup(&options.log);
         wrong = engine_journal_wrong(options.journal_entries, options.journal_bytes);
         if (wrong)
-            fprintf(stderr, "%s: --journal-entries, --journal-bytes: %s\nTry --help.\n",
-                    program_name(argc, argv), wrong);
+            fprintf(stderr, "%s: --journal-%s: %s\nTry --help.\n", program_name(argc, argv),
+                    str_starts(str_of(wrong), STR("journal_entries")) ? "entries" : "bytes", wrong);
         else if ((wrong = remember_use(server->engine, server->opts.remember, options.remember)) !=
                  NULL)
             fprintf(stderr, "%s: %s\nTry --help.\n", program_name(argc, argv), wrong);

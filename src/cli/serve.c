@@ -53,7 +53,8 @@ static bool portable_fits(nod_server *server)
     if (!server->opts.portable_states)
         return true;
     if (!server->ring)
-        wrong = "portable states need a secret that all servers have: set MCP_ELICITATION_SECRET";
+        wrong = "--portable-states (.portable_states): portable states need a secret that all "
+                "servers have: set MCP_ELICITATION_SECRET";
     else if (server->store->ops->shared || server->store->ops->durable)
         wrong = "portable states are for servers that share no store: take out --portable-states, "
                 "or keep calls in memory:";

@@ -58,7 +58,7 @@ test('the limit of the server can be raised on the command line, and one that is
 test('limits that cannot be are refused at the start', async () => {
   const env = { MCP_ELICITATION_SECRET: SECRET };
   for (const [args, said, exit] of [
-    [['--journal-entries', '4097'], /journal_entries is more than 4096/, 2],
+    [['--journal-entries', '4097'], /: --journal-entries: journal_entries is more than 4096/, 2],
     [['--journal-bytes', '4194305'], /journal_bytes is more than 4194304/, 2],
     [['--journal-bytes', '100'], /journal_bytes is less than 4096/, 2],
     [['--portable-states', '--journal-bytes', '600000'], /a portable state carries what a call has learned/, 1],
