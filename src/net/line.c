@@ -50,23 +50,6 @@ void line_end(struct line *line, struct line_turn *turn)
     line_go_on(line);
 }
 
-bool line_waits(const struct line_turn *turn)
-{
-    return turn->turn.user && !turn->turn.under_way;
-}
-
-struct line_turn *line_behind(const struct line_turn *turn)
-{
-    struct fair_turn *behind = turn->turn.user ? fair_behind(&turn->turn) : NULL;
-
-    return behind ? LIST_OF(behind, struct line_turn, turn) : NULL;
-}
-
-bool line_has(const struct line_turn *turn)
-{
-    return turn->turn.user;
-}
-
 void line_went(struct line *line, bool well)
 {
     fair_set_each(&line->fair, well ? line->each : SIZE_MAX);

@@ -36,11 +36,9 @@ void line_wait(struct line *line, struct line_turn *turn, struct str who,
 /* Neither waits nor is under way any more, if it did: the next may begin. */
 void line_end(struct line *line, struct line_turn *turn);
 /* It waits, and nothing was begun for it. */
-bool line_waits(const struct line_turn *turn);
-/* The first that waits of the same user, if `turn` is under way; NULL: none does. */
-struct line_turn *line_behind(const struct line_turn *turn);
+#define line_waits(turn_) ((turn_)->turn.user && !(turn_)->turn.under_way)
 /* It waits, or is under way. */
-bool line_has(const struct line_turn *turn);
+#define line_has(turn_) ((turn_)->turn.user != NULL)
 /* Whether what was begun has found the store. Nobody waits in line for a store that is away: all
  * would wait one after the other for what none of them gets. */
 void line_went(struct line *line, bool well);

@@ -112,6 +112,7 @@ struct shown {
     struct http_exchange *exchange;
     struct arena arena;
     struct viewer viewer;
+    struct str id;          /* of the only ask that is read */
     struct shown_ask *asks; /* room for `room` */
     size_t count, room;
     size_t loaded;         /* asks before this one have their calls */

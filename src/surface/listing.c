@@ -205,10 +205,10 @@ static size_t fitting(const struct shown *shown)
  * after as long a time. */
 static void listing_fail_behind(struct listing *listing)
 {
-    struct line_turn *turn;
+    struct fair_turn *turn;
 
-    while ((turn = line_behind(&listing->shown.turn))) {
-        struct shown *behind = SHOWN_OF(turn);
+    while ((turn = fair_behind(&listing->shown.turn.turn))) {
+        struct shown *behind = LIST_OF(turn, struct shown, turn.turn);
         if (behind->exchange)
             api_problem(behind->exchange, 503, STR(STORE_AWAY "."));
         shown_end(behind);
@@ -368,27 +368,20 @@ static void one_done(struct shown *shown)
     shown_end(shown);
 }
 
-struct one {
-    struct shown shown; /* first */
-    struct str id;
-};
-
 static void one_begun(struct line_turn *turn)
 {
-    struct shown *shown = SHOWN_OF(turn);
-
-    shown_find(shown, ((struct one *)(void *)shown)->id);
+    shown_find(SHOWN_OF(turn), SHOWN_OF(turn)->id);
 }
 
 void listing_serve_one(const struct front_request *request, void *data)
 {
     struct inbox *inbox = data;
-    struct shown *shown = shown_begin(inbox, &inbox->reads, request, sizeof(struct one));
+    struct shown *shown = shown_begin(inbox, &inbox->reads, request, sizeof(*shown));
 
     if (!shown)
         return;
     shown->done = one_done;
-    ((struct one *)(void *)shown)->id = arena_str(&shown->arena, front_var(request, STR("id")));
+    shown->id = arena_str(&shown->arena, front_var(request, STR("id")));
     http_release(request->exchange);
     shown_wait(shown, &inbox->ones, shown->viewer.principal, one_begun);
 }

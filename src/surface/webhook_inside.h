@@ -65,7 +65,7 @@ struct webhook {
     bool past;       /* it has come to what is known to be done */
     bool again;      /* something was not taken: scan once more */
     bool away;       /* something is kept, and not in memory: look at it later */
-    bool whole;      /* this scan takes all that is kept, also if its next try is later */
+    bool whole;      /* not only what is kept and due is looked at */
     int64_t kept_ms; /* when what is kept was looked at last */
     char *cursor;
     size_t cursor_len;

@@ -7,8 +7,8 @@
  * all that the page may bring, so it takes as long as the receiver does, and holds no more than the
  * queue. What it finds is checked like every event: if there is a mark, it was delivered.
  *
- * Of what is kept and went from memory, a scan takes what is due, every WEBHOOK_KEPT_MS. It reads
- * each record once.
+ * Of what is kept and went from memory, a scan of its own takes what is due, every WEBHOOK_KEPT_MS.
+ * It reads each record once.
  */
 #include "base/mem.h"
 #include "surface/webhook_inside.h"
@@ -66,7 +66,8 @@ static void on_page(void *data, nod_status status, const struct store_reply *rep
     else
         keep_cursor(webhook, reply->cursor);
     if (!webhook->cursor_len || webhook->past)
-        enter(webhook, webhook->stage == SCAN_ENDED ? SCAN_NONE : webhook->stage + 1);
+        enter(webhook,
+              webhook->stage == SCAN_ENDED || !webhook->whole ? SCAN_NONE : webhook->stage + 1);
     scan_go_on(webhook);
 }
 
@@ -117,9 +118,9 @@ void scan_begin(struct webhook *webhook, bool kept)
         webhook->again = true; /* once more after this one */
         return;
     }
-    webhook->again = false;
+    webhook->whole = !kept || webhook->kept_ms == 0;
+    webhook->again &= !webhook->whole; /* what was not taken is not among what is kept */
     if (kept) {
-        webhook->whole = webhook->kept_ms == 0;
         webhook->away = false;
         webhook->kept_ms = webhook_now(webhook);
     }
