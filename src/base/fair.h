@@ -38,8 +38,6 @@ void fair_wait(struct fair *fair, struct fair_turn *turn, struct str who);
 struct fair_turn *fair_next(struct fair *fair);
 /* The first that waits of the same user, if `turn` is under way; NULL: none does. */
 struct fair_turn *fair_behind(const struct fair_turn *turn);
-/* The first that waits of the same user, if `turn` is under way; NULL: none does. */
-struct fair_turn *fair_behind(const struct fair_turn *turn);
 /* It neither waits nor is under way any more, if it did. */
 void fair_end(struct fair *fair, struct fair_turn *turn);
 

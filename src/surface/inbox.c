@@ -161,7 +161,7 @@ struct inbox *inbox_create(const struct inbox_opts *opts)
     line_init(&inbox->lists, opts->loop, 1, TURN_LISTS);
     line_init(&inbox->catches, opts->loop, 1, TURN_LISTS);
     line_init(&inbox->ones, opts->loop, INBOX_ONES_AT_ONCE, TURN_LISTS);
-    list_init(&inbox->searches);
+    line_init(&inbox->searches, opts->loop, 1, TURN_LISTS);
     list_init(&inbox->search_turns);
     list_init(&inbox->tries);
     inbox->events = events_create(inbox);
@@ -189,6 +189,7 @@ void inbox_destroy(struct inbox *inbox)
     line_finish(&inbox->lists);
     line_finish(&inbox->catches);
     line_finish(&inbox->ones);
+    line_finish(&inbox->searches);
     loop_last_stop(&inbox->search_turn);
     page_try_close(inbox);
     MEM_DELETE(inbox);

@@ -67,8 +67,8 @@ struct inbox {
     struct line lists;            /* struct shown: lists */
     struct line catches;          /* the same: what streams have missed */
     struct line ones;             /* the same, one question each */
-    struct list searches;         /* struct search, under way or waiting: search.c */
-    struct list search_turns;     /* those that have their turn next */
+    struct line searches;         /* the same: lists with a text that is looked for */
+    struct list search_turns;     /* struct search, under way: those that have their turn next */
     struct loop_last search_turn; /* the next turn */
     struct owned_place owned[OWNED_KINDS];
     struct list tries; /* struct try_call: page_try.c */
@@ -156,8 +156,6 @@ void shown_find_all(struct shown *shown, const struct id *ids, size_t count);
 
 /* --- search.c --- */
 
-/* Its reader has gone. */
-void search_gone(struct search *search);
 /* NULL is fine. */
 void search_end(struct search *search);
 

@@ -6,8 +6,9 @@
  * has room for, so the store's cursor always ends where the page does. A request looks through at
  * most INBOX_SCANS_MAX pages of the store, and then replies with what it has and where to go on.
  *
- * Lists wait in line (net/line.h), and of one user only one is under way. If the store cannot be
- * reached, the lists of that user which wait fail with the one that found it out. Questions that
+ * Lists wait in line (net/line.h), and of one user only one is under way; those with a text that is
+ * looked for have a line of their own. If the store cannot be reached, what waits behind the one
+ * that found it out, of the same user, fails with it. Questions that
  * are read by their ids wait too, INBOX_ONES_AT_ONCE of a user under way: such a request is small,
  * and its reply may not be.
  *
@@ -292,15 +293,12 @@ static struct str read_params(struct listing *listing)
 
 static void list_begun(struct line_turn *turn)
 {
-    listing_begin(listing_of(SHOWN_OF(turn)));
-}
+    struct listing *listing = listing_of(SHOWN_OF(turn));
+    const struct api_param *text = &listing->params[PARAM_Q];
 
-static void search_begun(struct shown *shown)
-{
-    if (shown->exchange)
-        listing_begin(listing_of(shown));
-    else
-        shown_end(shown); /* while it waited, its reader has gone */
+    if (text->given)
+        listing->shown.search = search_create(&listing->shown, text->value);
+    listing_begin(listing);
 }
 
 void listing_serve(const struct front_request *request, void *data)
@@ -331,15 +329,8 @@ void listing_serve(const struct front_request *request, void *data)
     }
     shown->done = listing_done;
     http_release(request->exchange);
-    if (!listing->params[PARAM_Q].given) {
-        shown_wait(shown, &inbox->lists, shown->viewer.principal, list_begun);
-        return;
-    }
-    shown->search = search_begin(shown, listing->params[PARAM_Q].value, search_begun);
-    if (shown->search)
-        return;
-    api_problem(shown->exchange, 429, STR("You have too many searches; wait for one to end."));
-    shown_end(shown);
+    shown_wait(shown, listing->params[PARAM_Q].given ? &inbox->searches : &inbox->lists,
+               shown->viewer.principal, list_begun);
 }
 
 /* --- one ask --- */

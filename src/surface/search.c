@@ -3,15 +3,15 @@
  *
  * Texts are large if somebody wants them to be, so a search is made of slices. In one turn of the
  * loop SEARCH_SLICE bytes are looked through, by all searches together, and then I/O is served. The
- * searches have their slices one after the other. Of one user only one search is under way: others
- * wait until it is over, and past SEARCH_USER_MAX they are refused. So what a user looks for costs
- * the others a slice at a time and half of the slices at most, however often it is looked for.
+ * searches have their slices one after the other. Searches wait in line, and of one user only one
+ * is under way (listing.c). So what a user looks for costs the others a slice at a time and half of
+ * the slices at most, however often it is looked for.
  *
  * A slice takes time in proportion to its length, whatever is looked for (the algorithm of Knuth,
  * Morris and Pratt): no byte of a text is looked at again, however much of `q` it repeats.
  *
- * Holds always: a search that waits holds nothing but itself. One that is under way holds the
- * arguments of one call, which count in its reader's share.
+ * Holds always: a search is under way. It holds the arguments of one call, which count in its
+ * reader's share.
  */
 #include "surface/search.h"
 
@@ -26,8 +26,7 @@ static char lower(char c)
 
 static void search_turn(void *data);
 
-/* fn NULL: it goes on looking. */
-static void take_turn(struct search *search, void (*fn)(struct shown *shown))
+void search_later(struct search *search, void (*fn)(struct shown *shown))
 {
     struct inbox *inbox = search->shown->inbox;
 
@@ -37,28 +36,11 @@ static void take_turn(struct search *search, void (*fn)(struct shown *shown))
     loop_last(inbox->opts.loop, &inbox->search_turn, search_turn, inbox);
 }
 
-void search_later(struct search *search, void (*fn)(struct shown *shown))
+struct search *search_create(struct shown *shown, struct str wanted)
 {
-    take_turn(search, fn);
-}
-
-/* --- whose search is under way --- */
-
-static bool same_user(const struct search *a, const struct search *b)
-{
-    return a != b && str_eq(a->shown->viewer.principal, b->shown->viewer.principal);
-}
-
-struct search *search_begin(struct shown *shown, struct str wanted,
-                            void (*begin)(struct shown *shown))
-{
-    struct inbox *inbox = shown->inbox;
     struct search *search = MEM_NEW(struct search);
-    size_t others = 0;
-    bool busy = false;
 
     search->shown = shown;
-    list_init(&search->link);
     list_init(&search->turn);
     buf_init(&search->args, INBOX_ARENA_MAX);
     search->len = wanted.len;
@@ -70,45 +52,14 @@ struct search *search_begin(struct shown *shown, struct str wanted,
         same += search->text[i] == search->text[same];
         search->again[i] = same;
     }
-    LIST_EACH (at, &inbox->searches) {
-        const struct search *other = LIST_OF(at, struct search, link);
-        if (!same_user(search, other))
-            continue;
-        others += other->shown->exchange != NULL; /* who has hung up does not count */
-        busy |= other->running;
-    }
-    if (others >= SEARCH_USER_MAX) {
-        mem_free(search);
-        return NULL;
-    }
-    list_append(&inbox->searches, &search->link);
-    search->begin = begin;
-    search->running = !busy;
-    if (!busy)
-        take_turn(search, begin);
     return search;
-}
-
-void search_gone(struct search *search)
-{
-    if (!search->running)
-        take_turn(search, search->begin); /* it ends there */
 }
 
 void search_end(struct search *search)
 {
     if (!search)
         return;
-    list_remove(&search->link);
     list_remove(&search->turn);
-    LIST_EACH (at, &search->shown->inbox->searches) {
-        struct search *next = LIST_OF(at, struct search, link);
-        if (!search->running || !same_user(search, next))
-            continue;
-        search->running = false;
-        next->running = true;
-        take_turn(next, next->begin);
-    }
     buf_finish(&search->args);
     mem_free(search);
 }
@@ -180,7 +131,7 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     if (status == NOD_OK && search->shown->exchange)
         buf_add(&search->args, reply->call->args);
     shown_hold(search->shown, search->args.len);
-    take_turn(search, NULL);
+    search_later(search, NULL);
 }
 
 /* The next of the asks that were found. */
@@ -215,7 +166,7 @@ static void step(struct search *search, size_t *budget)
     }
     enum found found = shown->exchange ? look(search, budget) : FOUND_NOT;
     if (found == FOUND_NOT_YET) {
-        take_turn(search, NULL);
+        search_later(search, NULL);
         return;
     }
     shown->asks[search->ask++].kept = found == FOUND;

@@ -25,9 +25,7 @@ static void client_gone(void *data)
     struct shown *shown = data;
 
     shown->exchange = NULL;
-    if (shown->search)
-        search_gone(shown->search);
-    else if (line_waits(&shown->turn))
+    if (line_waits(&shown->turn))
         shown_end(shown); /* it has asked the store for nothing */
 }
 

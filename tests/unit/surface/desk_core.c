@@ -136,7 +136,8 @@ static void scan_hangs(struct store *store, const struct store_scan *scan, store
 
 int desk_core_lists_hang(void)
 {
-    if (hanging_ops.scan != scan_hangs) {
+    if (world.store->ops != &hanging_ops) {
+        lists = 0;
         hanging_ops = *world.store->ops;
         hanging_ops.scan = scan_hangs;
         world.store->ops = &hanging_ops;

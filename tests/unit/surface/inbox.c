@@ -258,6 +258,12 @@ static void lists_of_one_user_fail_together_while_the_store_is_away(void **state
     assert_int_equal(desk_get_while_away(ADA, "/api/elicitation", 8, 503), 1);
 }
 
+static void searches_of_one_user_fail_together_while_the_store_is_away(void **state)
+{
+    (void)state;
+    assert_int_equal(desk_get_while_away(ADA, "/api/elicitation?q=fish", 8, 503), 1);
+}
+
 SUBJECT(inbox)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, desk_setup, desk_teardown)
@@ -275,6 +281,7 @@ SUBJECT(inbox)
         CASE(filters_leave_out_what_does_not_fit),
         CASE(a_query_that_cannot_be_meant_is_refused),
         CASE(lists_of_one_user_fail_together_while_the_store_is_away),
+        CASE(searches_of_one_user_fail_together_while_the_store_is_away),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
