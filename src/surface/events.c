@@ -4,6 +4,7 @@
 #include "surface/events.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/mem.h"
 
@@ -171,85 +172,142 @@ static void forget_changes(struct events *events)
     map_init(&events->by_id, EVENTS_CHANGED_MAX);
 }
 
-/* Everybody is to look at everything, and nothing older can be told. */
-static void reset_all(struct events *events)
-{
-    events->number++;
-    events->oldest = events->number;
-    events->past_count = 0;
-    forget_changes(events);
-    LIST_EACH (at, &events->streams)
-        reader_reset(LIST_OF(at, struct events_reader, link));
-}
-
 struct same_event { /* for all readers who may see the same */
-    const struct viewer *viewer;
+    char *principal;
+    role_set roles;
     struct buf data;
     bool fits, nothing;
 };
 
-/* The event as this reader sees it, made for the first who sees it so. */
-static const struct same_event *event_for(const struct events *events, const struct drawn *drawn,
-                                          const struct events_reader *reader,
-                                          struct same_event *made, size_t *count)
+struct telling {           /* an event on its way to the readers */
+    struct making *making; /* NULL: they are to look at everything */
+    struct drawn drawn;
+    struct same_event *made;
+    size_t count;
+    uint64_t before;    /* the event that they have */
+    struct list untold; /* struct events_reader, by `turn` */
+    struct loop_last next;
+};
+
+static void telling_end(struct events *events)
 {
-    for (size_t i = 0; i < *count; i++)
-        if (made[i].viewer->roles == reader->viewer.roles &&
-            str_eq(made[i].viewer->principal, reader->viewer.principal))
-            return &made[i];
-    struct same_event *event = &made[(*count)++];
-    event->viewer = &reader->viewer;
+    struct telling *telling = events->telling;
+
+    if (!telling)
+        return;
+    events->telling = NULL;
+    loop_last_stop(&telling->next);
+    for (size_t i = 0; i < telling->count; i++) {
+        free(telling->made[i].principal);
+        buf_finish(&telling->made[i].data);
+    }
+    mem_free(telling->made);
+    drawn_finish(&telling->drawn);
+    if (telling->making)
+        shown_end(&telling->making->shown);
+    mem_free(telling);
+}
+
+/* The event as this reader sees it, made for the first who sees it so. */
+static const struct same_event *event_for(struct telling *telling,
+                                          const struct events_reader *reader)
+{
+    const struct viewer *viewer = &reader->viewer;
+
+    for (size_t i = 0; i < telling->count; i++)
+        if (telling->made[i].roles == viewer->roles &&
+            str_eq(str_of(telling->made[i].principal), viewer->principal))
+            return &telling->made[i];
+    struct same_event *event = &telling->made[telling->count++];
+    event->principal = str_dup(viewer->principal);
+    event->roles = viewer->roles;
     buf_init(&event->data, EVENTS_BYTES_MAX);
-    event->fits = drawn_write(events->inbox, drawn, &reader->viewer, reader->owner, &event->data,
+    event->fits = drawn_write(viewer->inbox, &telling->drawn, viewer, reader->owner, &event->data,
                               &event->nothing);
     return event;
 }
 
-/* Streams may end while they are sent something; those that come meanwhile are told to look. */
-static void tell_all(struct events *events, struct drawn *drawn)
+static void tell_one(struct telling *telling, struct events_reader *reader)
 {
-    struct same_event *made = mem_zalloc((events->stream_count + 1) * sizeof(*made));
-    uint64_t before = events->number++;
-    size_t count = 0;
-
-    LIST_EACH (at, &events->streams) {
-        struct events_reader *reader = LIST_OF(at, struct events_reader, link);
-        if (reader->at != before || reader->catch) {
-            reader_look(reader);
-            continue;
-        }
-        const struct same_event *event = event_for(events, drawn, reader, made, &count);
-        if (event->fits)
-            reader_send(reader, buf_str(&event->data), event->nothing);
-        else
-            reader_reset(reader);
+    if (reader->at == reader->events->number)
+        return; /* it has caught up meanwhile */
+    if (telling->making && (reader->at != telling->before || reader->catch)) {
+        reader_look(reader);
+        return;
     }
-    for (size_t i = 0; i < count; i++)
-        buf_finish(&made[i].data);
-    mem_free(made);
+    const struct same_event *event = telling->making ? event_for(telling, reader) : NULL;
+    if (event && event->fits)
+        reader_send(reader, buf_str(&event->data), event->nothing);
+    else
+        reader_reset(reader);
+}
+
+/* Streams may end while they are sent something. */
+static void tell_some(void *data)
+{
+    struct events *events = data;
+    struct telling *telling = events->telling;
+    struct loop *loop = events->inbox->opts.loop;
+    enum turn_work before = loop_spend(loop, TURN_LISTS);
+    struct list *at;
+
+    for (size_t i = 0; i < EVENTS_TOLD_AT_ONCE && (at = list_first(&telling->untold)); i++) {
+        list_remove(at);
+        tell_one(telling, LIST_OF(at, struct events_reader, turn));
+    }
+    if (!list_empty(&telling->untold)) {
+        loop_last(loop, &telling->next, tell_some, events);
+    } else {
+        telling_end(events);
+        events->reading = false;
+        events->ticked = loop_now(loop);
+        events_schedule(events);
+    }
+    loop_spend(loop, before);
+}
+
+/* Those that come meanwhile are told to look. */
+static void tell_all(struct events *events, struct making *making)
+{
+    struct telling *telling = MEM_NEW(struct telling);
+
+    events->telling = telling;
+    events->reading = true;
+    telling->making = making;
+    if (making) {
+        telling->drawn.gone = making->gone;
+        telling->drawn.gone_count = making->gone_count;
+        events_draw(events->inbox, &making->shown, &telling->drawn);
+        telling->made = mem_zalloc((events->stream_count + 1) * sizeof(*telling->made));
+    }
+    telling->before = events->number++;
+    list_init(&telling->untold);
+    LIST_EACH (at, &events->streams)
+        list_append(&telling->untold, &LIST_OF(at, struct events_reader, link)->turn);
+    loop_last(events->inbox->opts.loop, &telling->next, tell_some, events);
+}
+
+/* Everybody is to look at everything, and nothing older can be told. */
+static void reset_all(struct events *events)
+{
+    events->oldest = events->number + 1;
+    events->past_count = 0;
+    forget_changes(events);
+    tell_all(events, NULL);
 }
 
 static void event_read(struct shown *shown)
 {
-    struct making *making = (struct making *)(void *)shown;
     struct events *events = shown->inbox->events;
-    struct drawn drawn = { .gone = making->gone, .gone_count = making->gone_count };
 
-    events->reading = false;
-    events->ticked = loop_now(shown->inbox->opts.loop);
-    if (events->stopped || list_empty(&events->streams)) {
-        shown_end(shown);
+    events->reading = !events->stopped && !list_empty(&events->streams);
+    if (events->reading && !shown->failed && !shown->arena.exhausted) {
+        tell_all(events, (struct making *)(void *)shown);
         return;
     }
-    if (shown->failed || shown->arena.exhausted) {
-        reset_all(events);
-    } else {
-        events_draw(shown->inbox, shown, &drawn);
-        tell_all(events, &drawn);
-        drawn_finish(&drawn);
-    }
     shown_end(shown);
-    events_schedule(events);
+    if (events->reading)
+        reset_all(events);
 }
 
 /* Which of the changes are read, and which are only named. */
@@ -294,7 +352,6 @@ static void make_event(struct events *events)
     if (reads > EVENTS_READ_MAX) {
         shown_end(&making->shown);
         reset_all(events);
-        events->ticked = loop_now(events->inbox->opts.loop);
         return;
     }
     events->reading = true;
@@ -307,12 +364,10 @@ static void tick(void *data)
 
     if (events->stopped || events->reading || list_empty(&events->streams))
         return;
-    if (events->lost) {
+    if (events->lost)
         reset_all(events);
-        events->ticked = loop_now(events->inbox->opts.loop);
-    } else if (events->changed_count) {
+    else if (events->changed_count)
         make_event(events);
-    }
 }
 
 static void events_schedule(struct events *events)
@@ -482,6 +537,7 @@ void events_join(struct events *events, struct events_reader *reader)
 void events_leave(struct events *events, struct events_reader *reader)
 {
     list_remove(&reader->link);
+    list_remove(&reader->turn);
     events->stream_count--;
     events->approvers -= is_approver(reader);
     if (list_empty(&events->streams) && events->changed) {
@@ -526,6 +582,7 @@ void events_destroy(struct events *events)
 {
     if (!events)
         return;
+    telling_end(events);
     LIST_EACH (at, &events->later)
         later_free(events, LIST_OF(at, struct later, link));
     map_finish(&events->later_by_id);

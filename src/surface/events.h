@@ -4,7 +4,8 @@
  * The store hints that an ask has come up or ended. Hints are gathered for EVENTS_PAUSE_MS, and
  * then all streams are sent one event with what has changed. So a stream is sent at most four
  * events a second, however much happens. An ask is read and drawn once, and readers who may see the
- * same are sent the same bytes.
+ * same are sent the same bytes. In one turn of the loop EVENTS_TOLD_AT_ONCE streams are told, and
+ * the next event is made when all are.
  *
  * An ask that came and went in between is not read at all: only its id is named (`gone`), for
  * whoever has seen it in a list. So are asks that end in large numbers.
@@ -28,6 +29,7 @@ enum {
     EVENTS_PAUSE_MS = 250,         /* between two events of a stream */
     EVENTS_BUSY_PAUSE_MS = 1000,   /* the same, after an event about many asks */
     EVENTS_BUSY = 100,             /* asks that are many */
+    EVENTS_TOLD_AT_ONCE = 32,      /* streams that are sent an event before I/O is served */
     EVENTS_CHANGED_MAX = 8192,     /* asks that change between two events; past that: reset */
     EVENTS_READ_MAX = 400,         /* asks that are read for one event; past that: reset */
     EVENTS_ENDED_MAX = 50,         /* ends that are shown whole in one event; others by id */
@@ -83,8 +85,9 @@ struct events {
     struct timer tick, heartbeat;
     int64_t ticked; /* when the last event was sent */
     int64_t pause;
-    bool reading; /* an event is being made */
-    bool ready;   /* the store has said that it tells us */
+    bool reading;            /* an event is being made, or is on its way */
+    struct telling *telling; /* the event that is on its way; NULL: none is */
+    bool ready;              /* the store has said that it tells us */
     bool stopped;
 };
 
@@ -93,6 +96,7 @@ struct reader_catch;
 /* One reader. */
 struct events_reader {
     struct list link;
+    struct list turn; /* among those that are still to be told of an event */
     struct events *events;
     struct http_exchange *exchange;
     struct viewer viewer;     /* its name is behind the struct */

@@ -197,6 +197,7 @@ static struct events_reader *reader_create(struct events *events,
                                       .owner = store_owner(request->principal) };
     reader->viewer.principal = str_place(&text, request->principal);
     list_init(&reader->link);
+    list_init(&reader->turn);
     return reader;
 }
 

@@ -7,7 +7,7 @@
 #include "desk_core.h"
 #include "front/tokens.h"
 #include "surface/hosted.h"
-#include "surface/inbox_inside.h"
+#include "surface/events.h"
 #include "../runner.h"
 
 static struct loop *loop;
@@ -40,6 +40,7 @@ int desk_setup(void **state)
     engine = desk_core_open(catalog);
     front = front_create(&(struct front_opts){ .loop = loop, .engine = engine, .tokens = tokens });
     assert_non_null(front);
+    assert_true(front_sign_in(front, &(struct front_signin_opts){ 0 }));
     inbox = inbox_create(&(struct inbox_opts){ .loop = loop,
                                                .engine = engine,
                                                .catalog = catalog,
@@ -207,4 +208,60 @@ int desk_get_while_away(const char *token, const char *path, int times, int want
     }
     assert_int_equal(ended_well, times);
     return desk_core_lists_hang();
+}
+
+/* --- streams --- */
+
+static void watch_ended(void *data, const struct fetch_result *result)
+{
+    (void)data, (void)result;
+}
+
+static size_t told_of(uint64_t number)
+{
+    size_t count = 0;
+
+    LIST_EACH (at, &inbox->events->streams)
+        count += LIST_OF(at, struct events_reader, link)->at >= number;
+    return count;
+}
+
+void desk_watch(const char *token, size_t count)
+{
+    char url[256], bearer[128];
+    int64_t until = loop_now(loop) + PATIENCE_MS;
+
+    snprintf(url, sizeof(url), "%s/api/events", base);
+    snprintf(bearer, sizeof(bearer), "Bearer %s", token);
+    struct http_header header = { STR("Authorization"), str_of(bearer) };
+    for (size_t i = 0; i < count; i++)
+        assert_non_null(fetch_begin(
+            fetcher,
+            &(struct fetch_opts){
+                .method = STR("GET"), .url = str_of(url), .headers = &header, .header_count = 1 },
+            watch_ended, NULL));
+    const struct events *events = inbox->events;
+    while (loop_now(loop) < until &&
+           (!events->ready || events->lost || told_of(events->number) < count)) {
+        desk_core_settle();
+        loop_turn(loop, 1);
+    }
+    assert_int_equal(told_of(events->number), count);
+}
+
+size_t desk_told_at_once(void)
+{
+    int64_t until = loop_now(loop) + PATIENCE_MS;
+    uint64_t number = inbox->events->number + 1;
+    size_t most = 0, before = 0;
+
+    while (before < inbox->events->stream_count && loop_now(loop) < until) {
+        desk_core_settle();
+        loop_turn(loop, 1);
+        size_t told = told_of(number);
+        most = told - before > most ? told - before : most;
+        before = told;
+    }
+    assert_int_equal(before, inbox->events->stream_count);
+    return most;
 }

@@ -47,6 +47,10 @@ int desk_post(const char *token, const char *body, const char *path, ...)
  * the requests are there, the first look fails. How often the store was asked, once all have ended
  * with `want`. */
 int desk_get_while_away(const char *token, const char *path, int times, int want);
+/* So many streams are open, and all know what there is. */
+void desk_watch(const char *token, size_t count);
+/* How many of them were told in one turn of the loop, at most, when all have been. */
+size_t desk_told_at_once(void);
 const struct json *desk_body(void);
 /* A member of the body, by its path with dots: "items.0.message". As JSON. */
 const char *desk_at(const char *path);

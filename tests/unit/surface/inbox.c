@@ -264,6 +264,14 @@ static void searches_of_one_user_fail_together_while_the_store_is_away(void **st
     assert_int_equal(desk_get_while_away(ADA, "/api/elicitation?q=fish", 8, 503), 1);
 }
 
+static void of_an_event_some_streams_are_told_at_a_time(void **state)
+{
+    (void)state;
+    desk_watch(ADA, 200);
+    desk_ask("ada", "How many?", PAGE_NONE);
+    assert_in_range(desk_told_at_once(), 1, 50);
+}
+
 SUBJECT(inbox)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, desk_setup, desk_teardown)
@@ -282,6 +290,7 @@ SUBJECT(inbox)
         CASE(a_query_that_cannot_be_meant_is_refused),
         CASE(lists_of_one_user_fail_together_while_the_store_is_away),
         CASE(searches_of_one_user_fail_together_while_the_store_is_away),
+        CASE(of_an_event_some_streams_are_told_at_a_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
