@@ -60,6 +60,8 @@ enum {
     LITE_LOG_BYTES = 4 << 20,  /* bytes of the log that are kept when it begins anew */
     LITE_LOG_MOST_PAGES = 2000, /* pages of the log, at which the writer waits until it was moved */
     LITE_LOG_QUIET_PAGES = 64,  /* fewer new pages between two sweeps: the log is cut */
+    LITE_PAGE_BYTES = 4096,     /* bytes of a page */
+    LITE_STEP_BYTES = 64 << 10, /* bytes by which the file grows */
     LITE_BUSY_MS = 5000,        /* how long somebody else may hold the file */
 };
 
@@ -134,6 +136,7 @@ enum sql {
     SQL_BEGIN_READ,
     SQL_COMMIT,
     SQL_ROLLBACK,
+    SQL_PAGES,
     SQL_SAVE,
     SQL_SAVE_KEEP,
     SQL_SAVE_UNDO,
@@ -341,6 +344,7 @@ void sqlite_log_watch(struct sqlite_side *writer);         /* after a commit */
 void sqlite_log_move(struct sqlite_side *side);    /* does not wait, and does not cut the log */
 void sqlite_log_quiet(struct sqlite_side *writer); /* called now and then */
 void sqlite_log_cut(struct sqlite_side *writer);
+void sqlite_log_reserve(struct sqlite_side *writer); /* before a commit */
 /* False, with side->error: the log is too long, and cannot be moved. */
 bool sqlite_log_has_room(struct sqlite_side *writer);
 

@@ -10,7 +10,8 @@
  *
  * The log's file is kept, up to LITE_LOG_BYTES, because writing is faster if its space is already
  * allocated. If little happens, or writing has failed, it is cut to nothing: a disk that the log
- * has filled has room again.
+ * has filled has room again. That needs no room: before a commit the file is given the blocks that
+ * its pages will take.
  */
 #include "store/sqlite_inside.h"
 
@@ -54,6 +55,21 @@ static bool begin_anew(struct sqlite_side *side, int mode, int patience_ms)
     if (mode == SQLITE_CHECKPOINT_TRUNCATE)
         side->log_used = 0;
     return true;
+}
+
+void sqlite_log_reserve(struct sqlite_side *side)
+{
+    struct query q = query(side, SQL_PAGES);
+    sqlite3_int64 bytes = query_row(&q) ? query_get_int(&q) * LITE_PAGE_BYTES : 0;
+
+    query_end(&q);
+    if (side->error)
+        return;
+    if (atomic_load(&side->store->failing))
+        bytes += LITE_TRY_BYTES; /* see begin_batch */
+    int error = sqlite3_file_control(side->db, NULL, SQLITE_FCNTL_SIZE_HINT, &bytes);
+    if (error != SQLITE_OK && error != SQLITE_NOTFOUND)
+        query_fail(side, SQLITE_FULL);
 }
 
 void sqlite_log_grew(struct sqlite_side *side, int pages)

@@ -23,6 +23,7 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_BEGIN_READ] = "BEGIN",
     [SQL_COMMIT] = "COMMIT",
     [SQL_ROLLBACK] = "ROLLBACK",
+    [SQL_PAGES] = "PRAGMA page_count",
     [SQL_SAVE] = "SAVEPOINT transition",
     [SQL_SAVE_KEEP] = "RELEASE transition",
     [SQL_SAVE_UNDO] = "ROLLBACK TO transition",

@@ -201,6 +201,7 @@ bool sqlite_connect(struct sqlite_side *side, char *why)
         return false;
     /* Its files stay when it is closed: a full disk would have no room for new ones. */
     sqlite3_file_control(side->db, NULL, SQLITE_FCNTL_PERSIST_WAL, &(int){ 1 });
+    sqlite3_file_control(side->db, NULL, SQLITE_FCNTL_CHUNK_SIZE, &(int){ LITE_STEP_BYTES });
     sqlite3_wal_hook(side->db, wal_grew, side);
     return true;
 }

@@ -212,7 +212,13 @@ static void begin_batch(struct sqlite_side *side)
 /* Resets the operations to what they were before they ran. */
 static void begin_again(struct sqlite_side *side, struct list *ops)
 {
-    run_plain(side, SQL_ROLLBACK);
+    bool full = side->error == SQLITE_FULL;
+
+    side->error = SQLITE_OK;
+    if (!sqlite3_get_autocommit(side->db))
+        run_plain(side, SQL_ROLLBACK);
+    if (full)
+        sqlite_log_cut(side); /* the log may take all the room */
     sqlite_quota_forget(side);
     LIST_EACH (at, ops) {
         struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
@@ -228,6 +234,21 @@ static bool all_fine(const struct list *ops)
         if (LIST_OF(at, struct sqlite_op, link)->status == NOD_E_STORE)
             return false;
     return true;
+}
+
+static void batch_commit(struct sqlite_side *side)
+{
+    if (side->now >= side->swept_ms + LITE_SWEEP_EVERY_MS || side->sweep_on)
+        sqlite_sweep(side);
+    sqlite_make_room(side);
+    sqlite_quota_save(side);
+    sqlite_log_reserve(side);
+    CRASH_POINT(sqlite_commit_before);
+    if (!side->error && sqlite_file_is_there(side)) {
+        int64_t began = now_ns();
+        run_plain(side, SQL_COMMIT);
+        side->commit_ns = now_ns() - began;
+    }
 }
 
 static void write_batch(struct sqlite_side *side, struct list *ops)
@@ -254,15 +275,13 @@ static void write_batch(struct sqlite_side *side, struct list *ops)
     }
     if (end == BATCH_LOST)
         return;
-    if (side->now >= side->swept_ms + LITE_SWEEP_EVERY_MS || side->sweep_on)
-        sqlite_sweep(side);
-    sqlite_make_room(side);
-    sqlite_quota_save(side);
-    CRASH_POINT(sqlite_commit_before);
-    if (!side->error && sqlite_file_is_there(side)) {
-        int64_t began = now_ns();
-        run_plain(side, SQL_COMMIT);
-        side->commit_ns = now_ns() - began;
+    batch_commit(side);
+    if (side->error == SQLITE_FULL && side->wal_pages) {
+        begin_again(side, ops);
+        if (!side->error && run_batch(side, ops, true) == BATCH_LOST)
+            return;
+        if (!side->error)
+            batch_commit(side);
     }
     if (side->lost) {
         run_plain(side, SQL_ROLLBACK);

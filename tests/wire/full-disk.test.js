@@ -4,7 +4,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { PATIENCE_MS, callTool, pause, rawPeer, textOf, within } from './harness.js';
 import { Modern, deedsFile } from './modern.js';
-import { onSmallDisk } from './small-disk.js';
+import { LARGE, onSmallDisk } from './small-disk.js';
 
 const SECRET = 'a secret that is surely long enough for this';
 
@@ -15,8 +15,8 @@ async function fullDisk(t, body) {
   const modern = new Modern(small.url);
   const peer = await rawPeer(t, 'http', 'probe', { server: small });
   const eras = {
-    2026: async (tool) => (await within(PATIENCE_MS, 'a reply', modern.call(tool))).result,
-    2025: async (tool) => (await (await callTool(peer, tool)).reply()).result,
+    2026: async (tool) => (await within(PATIENCE_MS, 'a reply', modern.call(tool, LARGE))).result,
+    2025: async (tool) => (await (await callTool(peer, tool, LARGE)).reply()).result,
   };
   small.fill();
   await body(eras, deeds);

@@ -8,6 +8,9 @@ import { environment, program, watchStderr } from './harness.js';
 import { scratchFolder } from './modern.js';
 import { possible } from './somebody.js';
 
+// What a call is made with that such a disk has no room for, even when the store's log is emptied.
+export const LARGE = { padding: 'x'.repeat(600_000) };
+
 export async function onSmallDisk(t, env, before = '') {
   const disk = path.join(scratchFolder(t), 'disk');
   mkdirSync(disk);

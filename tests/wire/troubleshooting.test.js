@@ -8,7 +8,7 @@ import http from 'node:http';
 import path from 'node:path';
 import { PATIENCE_MS, accept, callTool, defaultHeaders, freePort, initializeMessage, nextAsk, pause, rawPeer, runOnce, startHttp, textOf, within, withoutInbox } from './harness.js';
 import { ADA, BOB, Modern, deedsFile, retryOf, scratchFolder, tokenFile, word } from './modern.js';
-import { onSmallDisk } from './small-disk.js';
+import { LARGE, onSmallDisk } from './small-disk.js';
 import { stores } from './stores.js';
 
 withoutInbox();
@@ -286,7 +286,7 @@ symptom('503, or /readyz says "not ready"', async (t, says) => {
     const modern = new Modern(small.url);
     await modern.asked('two_rounds');
     small.fill();
-    const begun = modern.call('two_rounds').catch((error) => error); // the write that finds no room
+    const begun = modern.call('two_rounds', LARGE).catch((error) => error); // the write that finds no room
     const full = await untilReady(small, 503);
     says(full.why);
     small.free();

@@ -33,6 +33,7 @@
 
 enum {
     PAGE = 4096,
+    STEP = 64 << 10,      /* bytes by which the file grows */
     LOG_MOST = 12 << 20,  /* bytes that are still "a few megabytes" */
     VALUE = 8000,         /* bytes of one record */
     AMPLE = 1 << 30,      /* room that is never used up */
@@ -83,9 +84,11 @@ static int small_write(sqlite3_file *f, const void *from, int len, sqlite3_int64
 static int small_truncate(sqlite3_file *f, sqlite3_int64 to)
 {
     int result = REAL(f)->pMethods->xTruncate(REAL(f), to);
+    sqlite3_int64 now = to; /* or more: a file can grow in steps */
 
+    REAL(f)->pMethods->xFileSize(REAL(f), &now);
     if (result == SQLITE_OK && FILE_OF(f)->size)
-        atomic_store(FILE_OF(f)->size, to);
+        atomic_store(FILE_OF(f)->size, now);
     return result;
 }
 
@@ -114,11 +117,20 @@ static int small_reserved(sqlite3_file *f, int *out)
     return REAL(f)->pMethods->xCheckReservedLock(REAL(f), out);
 }
 
-/* A hint of the size to come would be room that nobody has written to. */
+/* A file that is told the size to come takes that room, in steps, or has none. */
 static int small_control(sqlite3_file *f, int op, void *arg)
 {
-    return op == SQLITE_FCNTL_SIZE_HINT ? SQLITE_NOTFOUND
-                                        : REAL(f)->pMethods->xFileControl(REAL(f), op, arg);
+    atomic_llong *size = FILE_OF(f)->size;
+
+    if (op == SQLITE_FCNTL_SIZE_HINT && size) {
+        long long to = (*(sqlite3_int64 *)arg + STEP - 1) / STEP * STEP;
+        long long more = to - atomic_load(size);
+        if (more > 0 && atomic_load(&sizes[0]) + atomic_load(&sizes[1]) + more > atomic_load(&room))
+            return SQLITE_IOERR_WRITE;
+        if (more > 0)
+            atomic_store(size, to);
+    }
+    return REAL(f)->pMethods->xFileControl(REAL(f), op, arg);
 }
 
 static int small_sector(sqlite3_file *f)
@@ -549,6 +561,22 @@ static void line16_a_log_that_fills_the_disk_makes_room_by_itself(void **state)
     assert_true(is_ready(&why));
 }
 
+static void line16_a_log_never_takes_the_room_that_moving_it_needs(void **state)
+{
+    (void)state;
+
+    must_open();
+    atomic_store(&room, bytes_of(path) + bytes_of(log_path) + (3 << 20));
+    while (put(filled) == NOD_OK)
+        filled++;
+    assert_true(bytes_of(path) > 2 << 20); /* it is in the file */
+    atomic_fetch_add(&room, 512 << 10);    /* far less than the log has taken meanwhile */
+    wait_ready(true);
+    assert_int_equal(put(filled++), NOD_OK);
+    for (int i = 0; i < filled; i += 7)
+        assert_int_equal(get(i), NOD_OK);
+}
+
 static void line16_a_server_starts_on_a_full_disk_says_so_and_heals(void **state)
 {
     (void)state;
@@ -754,6 +782,7 @@ SUBJECT(disk)
         TEST(line16_a_log_that_was_long_is_truncated),
         TEST(line16_a_full_disk_is_said_and_heals_when_there_is_room),
         TEST(line16_a_log_that_fills_the_disk_makes_room_by_itself),
+        TEST(line16_a_log_never_takes_the_room_that_moving_it_needs),
         TEST(line16_a_server_starts_on_a_full_disk_says_so_and_heals),
         TEST(line15_a_lock_that_was_removed_is_not_ready_and_lets_nobody_in),
         TEST(line15_a_log_that_was_removed_is_not_ready_and_lets_nobody_in),
