@@ -9,6 +9,8 @@
  */
 #include "cli/host.h"
 
+#include <stdio.h>
+
 #include "cli/options.h"
 
 static bool word_read(struct str word, struct grant_rule *rule)
@@ -61,13 +63,18 @@ const char *remember_use(struct engine *engine, const char *const *first, const 
     const char *const *lists[] = { first, then };
     struct grant_rule rules[GRANT_RULES_MAX];
     size_t count = 0;
+    static _Thread_local char why[320];
 
     for (size_t i = 0; i < 2; i++)
         for (const char *const *at = lists[i]; at && *at; at++)
-            if (count == GRANT_RULES_MAX || !rule_read(str_of(*at), &rules[count++]))
-                return "--remember takes TOOL=WHAT or WHAT, where WHAT is none, or at least one of "
-                       "session, principal and a time such as 8h, and arguments or tool, with "
-                       "commas: delete_account=session,8h,tool";
+            if (count == GRANT_RULES_MAX || !rule_read(str_of(*at), &rules[count++])) {
+                snprintf(why, sizeof(why),
+                         "--remember takes TOOL=WHAT or WHAT, where WHAT is none, or at least one "
+                         "of session, principal and a time such as 8h, and arguments or tool, with "
+                         "commas: delete_account=session,8h,tool; it was given \"%.60s\"",
+                         *at);
+                return why;
+            }
     engine_remember(engine, rules, count);
     return NULL;
 }

@@ -32,7 +32,8 @@ test('a value that does not fit: what it may be, and what it was', async () => {
     ['--keep', '0s', /a time such as 90s, 30m, 24h or 7d, from 1s to 3650d/], ['--keep', '99999d', /from 1s to 3650d/], ['--ask-ttl', '1y', /from 1s to 3650d/],
     ['--next-surface', '5', /from 1s to 3650d/], ['--soft-deadline', 'tool:=5s', /tool:NAME=10m/], ['--http', '99999', /0 to 65535/],
     ['--log', 'loud', /error, warn, info or debug/], ['--consent', 'me', /inbox or any/], ['--token-file', '', /the name of a file/],
-    ['--store', 'foo', /sqlite:PATH/], ['--allow-field', 'x', /TOOL\.FIELD/]])
+    ['--store', 'foo', /sqlite:PATH/], ['--allow-field', 'x', /TOOL\.FIELD/],
+    ['--remember', 'drop=sesion', /TOOL=WHAT or WHAT, where WHAT is none, or at least one of session/]])
     await says('probe', [option, value], 2, new RegExp(`${option} takes `), fits, new RegExp(`it was given "${value}"`));
   for (const [option, value] of [['--journal-entries', '5000'], ['--journal-bytes', '1'], ['--journal-bytes', '99999999']])
     await says('probe', [option, value], 2, new RegExp(`${option}: .* (more|less) than \\d+`));
