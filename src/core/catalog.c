@@ -12,6 +12,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/percent.h"
 #include "json/utf8.h"
 
 enum {
@@ -142,26 +143,13 @@ bool catalog_has_version(const struct catalog *catalog, struct str name, int64_t
 
 /* An invalid escape is refused: the handler must not see two spellings of the same thing. So are
  * bytes that are not UTF-8, since no text may hold them. */
-static bool percent_decode(struct arena *arena, struct str s, struct str *out)
+static bool decode(struct arena *arena, struct str s, struct str *out)
 {
     char *text = arena_alloc_aligned(arena, s.len + 1, 1);
-    size_t len = 0;
+    size_t len;
 
-    if (!text)
+    if (!text || !percent_decode(s, text, s.len + 1, &len))
         return false;
-    for (size_t i = 0; i < s.len; i++) {
-        if (s.at[i] != '%') {
-            text[len++] = s.at[i];
-            continue;
-        }
-        int high = i + 2 < s.len ? hex_digit(s.at[i + 1]) : -1;
-        int low = i + 2 < s.len ? hex_digit(s.at[i + 2]) : -1;
-        if (high < 0 || low < 0 || (high == 0 && low == 0))
-            return false;
-        text[len++] = (char)(high * 16 + low);
-        i += 2;
-    }
-    text[len] = '\0';
     *out = str_n(text, len);
     return utf8_valid(*out);
 }
@@ -188,7 +176,7 @@ static bool template_match(struct str pattern, struct str uri, struct arena *are
         while (len < uri.len && uri.at[len] != '/' &&
                !(next.len && str_starts(str_skip(uri, len), next)))
             len++;
-        if (len == 0 || len > VARIABLE_MAX || !percent_decode(arena, str_n(uri.at, len), &value) ||
+        if (len == 0 || len > VARIABLE_MAX || !decode(arena, str_n(uri.at, len), &value) ||
             memchr(value.at, '/', value.len))
             return false;
         json_set(arena, variables, name, json_new_str(arena, value));
@@ -222,7 +210,7 @@ bool catalog_uri_is_text(struct str uri, struct arena *arena)
 {
     struct str decoded;
 
-    return percent_decode(arena, uri, &decoded);
+    return decode(arena, uri, &decoded);
 }
 
 size_t catalog_count(const struct catalog *catalog, enum target_kind kind, bool templates)

@@ -10,6 +10,7 @@
 #include "front/routes.h"
 
 #include "base/mem.h"
+#include "base/percent.h"
 
 enum { ROUTES_TEXT_MAX = ROUTES_MAX * (ROUTES_PATTERN_MAX + 1024) };
 
@@ -281,24 +282,6 @@ void routes_allow(const struct routes *routes, struct str path, struct buf *out)
 
 /* --- variables --- */
 
-static bool decode(struct buf *out, struct str text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        char byte = text.at[i];
-        if (byte == '%') {
-            int high = i + 2 < text.len ? hex_digit(text.at[i + 1]) : -1;
-            int low = i + 2 < text.len ? hex_digit(text.at[i + 2]) : -1;
-            if (high < 0 || low < 0)
-                return false;
-            byte = (char)(high * 16 + low);
-            i += 2;
-        }
-        if (byte == '\0' || !buf_add_char(out, byte))
-            return false;
-    }
-    return true;
-}
-
 bool routes_vars(const struct route *route, struct str path, struct buf *text,
                  struct route_vars *vars)
 {
@@ -319,11 +302,12 @@ bool routes_vars(const struct route *route, struct str path, struct buf *text,
             return false;
         if (segment->kind == LITERAL)
             continue;
-        size_t from = text->len;
-        if (!decode(text, one))
+        char *at = text->at + text->len;
+        size_t len;
+        if (!percent_decode(one, at, text->room - text->len, &len))
             return false;
-        vars->at[vars->count++] =
-            (struct route_var){ segment->text, str_n(text->at + from, text->len - from) };
+        text->len += len;
+        vars->at[vars->count++] = (struct route_var){ segment->text, str_n(at, len) };
     }
     return true;
 }

@@ -358,3 +358,24 @@ void rpc_write_fault(struct buf *out, const struct rpc_fault *fault)
 {
     rpc_write_error(out, fault->id, fault->code, fault->message, STR_NONE);
 }
+
+void rpc_begin(struct json_writer *w, struct buf *out, struct str id, struct str method)
+{
+    buf_clear(out);
+    json_writer_init(w, out);
+    jw_object(w);
+    jw_key_str(w, STR("jsonrpc"), STR("2.0"));
+    if (id.len)
+        jw_key_raw(w, STR("id"), id);
+    if (method.len)
+        jw_key_str(w, STR("method"), method);
+    jw_key(w, method.len ? STR("params") : STR("result"));
+    jw_object(w);
+}
+
+bool rpc_end(struct json_writer *w)
+{
+    jw_end(w);
+    jw_end(w);
+    return json_writer_done(w);
+}

@@ -112,5 +112,11 @@ void rpc_write_refusal(struct buf *out, struct str id, int64_t code, struct str 
                        struct str data);
 /* The answer to a message that could not be read. */
 void rpc_write_fault(struct buf *out, const struct rpc_fault *fault);
+/* Begins a message in `out`, which is cleared first: a request has an id and a method, a
+ * notification a method, a response an id. What is written until rpc_end is in its params, or its
+ * result. */
+void rpc_begin(struct json_writer *w, struct buf *out, struct str id, struct str method);
+/* False: it could not be written. */
+bool rpc_end(struct json_writer *w);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/percent.h"
 #include "store/redis_inside.h"
 
 enum { PORT_DEFAULT = 6379, PORT_MOST = 65535, DB_MOST = 1 << 20, TIMEOUT_MOST_MS = 600000 };
@@ -20,27 +21,11 @@ static bool url_refuse(char *why, const char *what, struct str which)
     return false;
 }
 
-/* False: too long, badly encoded, or it contains a NUL. */
 static bool decode(struct str text, char *out, size_t room)
 {
-    size_t len = 0;
+    size_t len;
 
-    for (size_t i = 0; i < text.len; i++) {
-        char c = text.at[i];
-        if (c == '%') {
-            int high = i + 2 < text.len ? hex_digit(text.at[i + 1]) : -1;
-            int low = i + 2 < text.len ? hex_digit(text.at[i + 2]) : -1;
-            if (high < 0 || low < 0)
-                return false;
-            c = (char)(high * 16 + low);
-            i += 2;
-        }
-        if (c == '\0' || len + 1 >= room)
-            return false;
-        out[len++] = c;
-    }
-    out[len] = '\0';
-    return true;
+    return percent_decode(text, out, room, &len);
 }
 
 static bool number(struct str text, int64_t most, int64_t *out)

@@ -108,6 +108,21 @@ static int64_t bytes_of(const struct sqlite_op *op)
     return kept_park(op->open, op->entries, op->entry_count, op->asks, op->ask_count);
 }
 
+/* What both an open and a park write. */
+static void bind_parked(struct query *q, const struct sqlite_op *op,
+                        const struct sqlite_call_row *row)
+{
+    query_int(q, row->sensitive);
+    query_int(q, row->state);
+    query_int(q, row->pending);
+    query_text(q, op->token);
+    query_int(q, op->notices);
+    query_text(q, op->node);
+    query_int(q, row->keep_until_ms);
+    query_int(q, row->handed);
+    query_int_or_null(q, row->state == CALL_STORED_RUNNABLE, row->idle_ms);
+}
+
 /* False, with row->n 0 and no error: the call is stored already. */
 static bool lite_call_add(struct sqlite_side *side, struct sqlite_op *op,
                           struct sqlite_call_row *row)
@@ -123,15 +138,7 @@ static bool lite_call_add(struct sqlite_side *side, struct sqlite_op *op,
     query_blob(&q, sqlite_fresh(side));
     query_int(&q, op->now);
     query_int(&q, row->owner);
-    query_int(&q, row->sensitive);
-    query_int(&q, row->state);
-    query_int(&q, row->pending);
-    query_text(&q, op->token);
-    query_int(&q, op->notices);
-    query_text(&q, op->node);
-    query_int(&q, row->keep_until_ms);
-    query_int(&q, row->handed);
-    query_int_or_null(&q, row->state == CALL_STORED_RUNNABLE, row->idle_ms);
+    bind_parked(&q, op, row);
     query_int(&q, bytes_of(op));
     if (!query_run(&q) || sqlite3_changes(side->db) == 0)
         return false;
@@ -144,15 +151,7 @@ static bool call_parked(struct sqlite_side *side, struct sqlite_op *op,
 {
     struct query q = query(side, SQL_CALL_PARK);
 
-    query_int(&q, row->sensitive);
-    query_int(&q, row->state);
-    query_int(&q, row->pending);
-    query_text(&q, op->token);
-    query_int(&q, op->notices);
-    query_text(&q, op->node);
-    query_int(&q, row->keep_until_ms);
-    query_int(&q, row->handed);
-    query_int_or_null(&q, row->state == CALL_STORED_RUNNABLE, row->idle_ms);
+    bind_parked(&q, op, row);
     query_int(&q, (int64_t)deaths_pack(&row->deaths));
     query_int(&q, bytes_of(op));
     query_int(&q, row->n);

@@ -7,6 +7,8 @@
 
 #include <time.h>
 
+#include "base/percent.h"
+
 #define API_JSON    "Content-Type: application/json\r\n"
 #define API_PROBLEM "Content-Type: application/problem+json\r\n"
 
@@ -232,22 +234,11 @@ bool api_decode(struct arena *arena, struct str from, struct str *to)
     char *text = arena_alloc_aligned(arena, from.len + 1, 1);
     size_t len = 0;
 
-    for (size_t i = 0; text && i < from.len; i++) {
-        char c = from.at[i];
-        if (c == '%') {
-            int high = from.len - i > 2 ? hex_digit(from.at[i + 1]) : -1;
-            int low = from.len - i > 2 ? hex_digit(from.at[i + 2]) : -1;
-            if (high < 0 || low < 0)
-                return false;
-            c = (char)(high << 4 | low);
-            i += 2;
-        } else if (c == '+') {
-            c = ' ';
-        }
-        text[len++] = c;
-    }
+    for (size_t i = 0; text && i < from.len; i++)
+        text[i] = from.at[i] == '+' ? ' ' : from.at[i];
+    bool fits = text && percent_decode(str_n(text, from.len), text, from.len + 1, &len);
     *to = str_n(text, len);
-    return text && (!len || !memchr(text, 0, len));
+    return fits;
 }
 
 static struct api_param *param_named(struct api_param *params, size_t count, struct str name)

@@ -190,16 +190,9 @@ static void write_complete(struct mcp_server *server, struct str elicitation_id)
 {
     struct json_writer w;
 
-    buf_clear(&server->out);
-    json_writer_init(&w, &server->out);
-    jw_object(&w);
-    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-    jw_key_str(&w, STR("method"), STR("notifications/elicitation/complete"));
-    jw_key(&w, STR("params"));
-    jw_object(&w);
+    rpc_begin(&w, &server->out, STR_NONE, STR("notifications/elicitation/complete"));
     jw_key_str(&w, STR("elicitationId"), elicitation_id);
-    jw_end(&w);
-    jw_end(&w);
+    rpc_end(&w);
 }
 
 bool client_surface_complete(struct session *session, struct str elicitation_id)
@@ -304,18 +297,10 @@ static void client_withdraw(struct surface *surface, struct ask *ask, struct str
         return;
     if (!offer->answered && call->session) {
         struct buf *out = &call->session->server->out;
-        buf_clear(out);
-        json_writer_init(&w, out);
-        jw_object(&w);
-        jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-        jw_key_str(&w, STR("method"), STR("notifications/cancelled"));
-        jw_key(&w, STR("params"));
-        jw_object(&w);
+        rpc_begin(&w, out, STR_NONE, STR("notifications/cancelled"));
         jw_key_raw(&w, STR("requestId"), wire_id(ask_id, offer->attempt, id_text));
         jw_key_str(&w, STR("reason"), why);
-        jw_end(&w);
-        jw_end(&w);
-        if (json_writer_done(&w))
+        if (rpc_end(&w))
             mcp_stream_send(call->stream, EVENT_KEPT, buf_str(out));
         buf_clear(out);
     }

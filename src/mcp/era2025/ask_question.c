@@ -114,18 +114,7 @@ static const struct {
 
 bool ask2025_draw(struct drawing *d, struct str id)
 {
-    struct buf *out = &d->session->server->out;
-
-    buf_clear(out);
-    json_writer_init(&d->w, out);
-    jw_object(&d->w);
-    jw_key_str(&d->w, STR("jsonrpc"), STR("2.0"));
-    jw_key_raw(&d->w, STR("id"), id);
-    jw_key_str(&d->w, STR("method"), drawings[d->record->kind].method);
-    jw_key(&d->w, STR("params"));
-    jw_object(&d->w);
+    rpc_begin(&d->w, &d->session->server->out, id, drawings[d->record->kind].method);
     bool fine = drawings[d->record->kind].draw(d);
-    jw_end(&d->w);
-    jw_end(&d->w);
-    return fine && json_writer_done(&d->w);
+    return rpc_end(&d->w) && fine;
 }

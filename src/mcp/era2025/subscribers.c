@@ -215,16 +215,9 @@ void subscribers_updated(struct mcp_server *server, struct str uri)
 
     if (!subject)
         return;
-    buf_clear(&server->out);
-    json_writer_init(&w, &server->out);
-    jw_object(&w);
-    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-    jw_key_str(&w, STR("method"), STR("notifications/resources/updated"));
-    jw_key(&w, STR("params"));
-    jw_object(&w);
+    rpc_begin(&w, &server->out, STR_NONE, STR("notifications/resources/updated"));
     jw_key_str(&w, STR("uri"), uri);
-    jw_end(&w);
-    jw_end(&w);
+    rpc_end(&w);
     LIST_EACH (at, &subject->subscriptions)
         session_notify(LIST_OF(at, struct subscription, of_subject)->session,
                        buf_str(&server->out));

@@ -128,15 +128,7 @@ static void listener_beat(void *data)
 
 static void message_begin(struct listener *listener, struct json_writer *w, struct str method)
 {
-    struct buf *out = &listener->response.server->out;
-
-    buf_clear(out);
-    json_writer_init(w, out);
-    jw_object(w);
-    jw_key_str(w, STR("jsonrpc"), STR("2.0"));
-    jw_key_str(w, STR("method"), method);
-    jw_key(w, STR("params"));
-    jw_object(w);
+    rpc_begin(w, &listener->response.server->out, STR_NONE, method);
     jw_key(w, STR("_meta"));
     jw_object(w);
     jw_key_raw(w, STR(META_SUBSCRIPTION), listener->id);
@@ -147,9 +139,7 @@ static void message_send(struct listener *listener, struct json_writer *w)
 {
     struct buf *out = &listener->response.server->out;
 
-    jw_end(w);
-    jw_end(w);
-    if (json_writer_done(w) && !response_event(&listener->response, buf_str(out)))
+    if (rpc_end(w) && !response_event(&listener->response, buf_str(out)))
         LOG_DEBUG("a listener does not read");
     buf_clear(out);
 }
@@ -255,13 +245,7 @@ static void close_one(struct listener *listener, struct str why)
     message_send(listener, &w);
     if (listener->dead)
         return;
-    buf_clear(out);
-    json_writer_init(&w, out);
-    jw_object(&w);
-    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-    jw_key_raw(&w, STR("id"), listener->id);
-    jw_key(&w, STR("result"));
-    jw_object(&w);
+    rpc_begin(&w, out, listener->id, STR_NONE);
     jw_key_str(&w, STR("resultType"), STR("complete"));
     jw_key(&w, STR("_meta"));
     jw_object(&w);
@@ -269,9 +253,7 @@ static void close_one(struct listener *listener, struct str why)
     jw_key(&w, STR(META_SERVER));
     result_server_info(&w, &server->opts.self);
     jw_end(&w);
-    jw_end(&w);
-    jw_end(&w);
-    if (json_writer_done(&w))
+    if (rpc_end(&w))
         response_end(&listener->response, 200, buf_str(out));
     buf_clear(out);
 }

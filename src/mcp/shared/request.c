@@ -13,22 +13,14 @@
 
 void reply_begin(struct request *request, struct json_writer *w)
 {
-    buf_clear(&request->server->out);
-    json_writer_init(w, &request->server->out);
-    jw_object(w);
-    jw_key_str(w, STR("jsonrpc"), STR("2.0"));
-    jw_key_raw(w, STR("id"), request->id);
-    jw_key(w, STR("result"));
-    jw_object(w);
+    rpc_begin(w, &request->server->out, request->id, STR_NONE);
     if (request->meta)
         result_begin(w, &request->server->opts.self, STR("complete"));
 }
 
 void reply_end(struct request *request, struct json_writer *w)
 {
-    jw_end(w);
-    jw_end(w);
-    if (!json_writer_done(w))
+    if (!rpc_end(w))
         reply_error(request, RPC_INTERNAL_ERROR, MCP_TOO_LARGE("The result"));
 }
 

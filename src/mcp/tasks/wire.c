@@ -63,19 +63,11 @@ static void write_response(struct mcp_server *server, struct str request_id, str
     struct buf *out = &server->out;
     struct json_writer w;
 
-    buf_clear(out);
-    json_writer_init(&w, out);
-    jw_object(&w);
-    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-    jw_key_raw(&w, STR("id"), request_id);
-    jw_key(&w, STR("result"));
-    jw_object(&w);
+    rpc_begin(&w, out, request_id, STR_NONE);
     result_begin(&w, &server->opts.self, type);
     if (task)
         task_write(&w, task, detailed);
-    jw_end(&w);
-    jw_end(&w);
-    if (json_writer_done(&w))
+    if (rpc_end(&w))
         return;
     buf_clear(out);
     rpc_write_error(out, request_id, RPC_INTERNAL_ERROR, MCP_TOO_LARGE("The task"), STR_NONE);

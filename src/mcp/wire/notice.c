@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "json/write.h"
+#include "rpc/message.h"
 
 static const struct str levels[] = {
     [NOD_LOG_DEBUG] = STR_INIT("debug"),   [NOD_LOG_INFO] = STR_INIT("info"),
@@ -31,34 +31,16 @@ struct str logging_level_name(int level)
                                                                 : levels[NOD_LOG_INFO];
 }
 
-static void begin(struct json_writer *w, struct buf *out, struct str method)
-{
-    buf_clear(out);
-    json_writer_init(w, out);
-    jw_object(w);
-    jw_key_str(w, STR("jsonrpc"), STR("2.0"));
-    jw_key_str(w, STR("method"), method);
-    jw_key(w, STR("params"));
-    jw_object(w);
-}
-
-static bool end(struct json_writer *w)
-{
-    jw_end(w);
-    jw_end(w);
-    return json_writer_done(w);
-}
-
 bool notice_write_log(struct buf *out, const struct notice *notice)
 {
     struct json_writer w;
 
-    begin(&w, out, STR("notifications/message"));
+    rpc_begin(&w, out, STR_NONE, STR("notifications/message"));
     jw_key_str(&w, STR("level"), logging_level_name(notice->level));
     if (notice->logger.len)
         jw_key_str(&w, STR("logger"), notice->logger);
     jw_key_str(&w, STR("data"), notice->text);
-    return end(&w);
+    return rpc_end(&w);
 }
 
 bool notice_write_progress(struct buf *out, struct str token, double progress, double total,
@@ -66,7 +48,7 @@ bool notice_write_progress(struct buf *out, struct str token, double progress, d
 {
     struct json_writer w;
 
-    begin(&w, out, STR("notifications/progress"));
+    rpc_begin(&w, out, STR_NONE, STR("notifications/progress"));
     jw_key_raw(&w, STR("progressToken"), token);
     jw_key(&w, STR("progress"));
     jw_double(&w, progress);
@@ -76,5 +58,5 @@ bool notice_write_progress(struct buf *out, struct str token, double progress, d
     }
     if (message.len)
         jw_key_str(&w, STR("message"), message);
-    return end(&w);
+    return rpc_end(&w);
 }
