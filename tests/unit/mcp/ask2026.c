@@ -402,6 +402,32 @@ static void shutting_down_answers_those_who_wait(void **state)
     talk_close(&talk);
 }
 
+static void what_is_asked_while_memory_shuts_down_gives_nothing_to_come_back_with(void **state)
+{
+    const struct entry *entry;
+    struct talk talk;
+
+    (void)state;
+    post(&talk, &(struct ask26){ .name = "hold" });
+    WORLD_AWAIT(&world, world.held);
+    world_drain(&world, PATIENCE_MS);
+    struct run *run = world.held;
+    world.held = NULL;
+    nod_status status = run_ask(
+        run,
+        &(struct ask_spec){
+            .kind = ASK_FORM,
+            .key = STR("age"),
+            .message = STR("How old?"),
+            .detail = STR("{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}}}") },
+        &entry);
+    run_done(run, status, STR_NONE);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "the server is shutting down"));
+    assert_false(talk_has(&talk, "requestState"));
+    talk_close(&talk);
+}
+
 /* --- going away --- */
 
 static void a_client_that_goes_cancels_what_is_not_stored(void **state)
@@ -645,6 +671,7 @@ SUBJECT(ask2026)
         HOLDING(a_page_that_is_done_between_two_requests_counts),
         TEST(a_page_that_is_not_done_in_time_is_asked_for_again),
         HOLDING(shutting_down_answers_those_who_wait),
+        HOLDING(what_is_asked_while_memory_shuts_down_gives_nothing_to_come_back_with),
         TEST(a_client_that_goes_cancels_what_is_not_stored),
         HOLDING(a_client_that_goes_may_come_back_for_what_is_stored),
         TEST(messages_are_those_that_this_request_asked_for),
