@@ -20,6 +20,11 @@
  * A park without asks, of a call that has none pending, makes the call runnable: any node may take
  * it.
  *
+ * A call that waits belongs to its holder, whose epoch it waits in: in that epoch it may be parked
+ * with further asks, be appended to, and be finished, which withdraws what waits; and one of its
+ * asks may be taken back (a claim with claim_spec.epoch, ASK_WITHDRAWN). None of it changes the
+ * epoch, and the call waits on while an ask is pending. A call that is runnable has no holder.
+ *
  * A running call whose node is gone is taken only by whoever says what is to be made of that
  * (enum take_why): a plain take of it is refused, and store_reply.suspect says why. With
  * TAKE_SUSPECT the death is counted (call_record.deaths), and the new run is on probation. With
@@ -198,7 +203,8 @@ struct take_spec {
 
 struct claim_item {
     struct str ask_id;
-    enum ask_state outcome; /* of an ask that ends: not ASK_PENDING or ASK_WITHDRAWN */
+    enum ask_state outcome; /* of an ask that ends: not ASK_PENDING; ASK_WITHDRAWN only with
+                               claim_spec.epoch: its holder takes the question back */
     struct str content;     /* JSON, with ASK_ACCEPTED (and ASK_INVALID: the problems) */
     struct str note;        /* ask_record.note; two answers that differ in it alone are the same */
     int attempt;            /* the offer it answers; 0: whichever is up */
@@ -235,6 +241,7 @@ struct claim_spec {
     struct str take_for;
     bool handed; /* as in park_spec; counts only if an item is won */
     bool whole;
+    uint64_t epoch; /* not 0: items whose call is in another epoch are refused */
 };
 
 struct finish_spec {
@@ -262,9 +269,9 @@ struct finish_spec {
  *
  * STORE_ASKS_OF_CALL lists the latest asks of a call, those that have ended too, in the order in
  * which they were asked. If their records are very large there may be fewer than the limit, but
- * never fewer than STORE_CLAIM_MOST. A call parks only when none of its asks waits, so all that
- * wait are of its last park, and a round of at most STORE_CLAIM_MOST asks is always listed whole,
- * however many came before it.
+ * never fewer than STORE_CLAIM_MOST. From the oldest ask of a call that waits on, a call has at
+ * most STORE_CLAIM_MOST asks (a round has no more, nor has a live run: live.c), so all that wait
+ * are always listed, however many came before them.
  *
  * STORE_CALLS lists every call, ended or not, in no particular order, by page: for operators. A
  * call that is stored during the whole walk is shown at least once. A row has the id, kind,

@@ -12,7 +12,9 @@ nod_status claim_check(const struct claim_spec *claim)
         return NOD_E_USAGE;
     for (size_t i = 0; i < claim->count; i++) {
         const struct claim_item *item = &claim->items[i];
-        if ((item->again && item->attempt <= 0) || item->turn >= ASK_TURNS)
+        bool taken_back = !item->again && !item->turn && item->outcome == ASK_WITHDRAWN;
+        if ((item->again && item->attempt <= 0) || item->turn >= ASK_TURNS ||
+            (taken_back && !claim->epoch))
             return NOD_E_USAGE;
         for (size_t other = 0; other < i; other++)
             if (str_eq(claim->items[other].ask_id, item->ask_id))

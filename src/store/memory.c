@@ -170,7 +170,8 @@ static nod_status save_now(struct memory_store *memory, const struct park_spec *
     if (!call && (!park->open || idmap_get(&memory->spent, park->call_id)))
         return gone(memory, park->call_id);
     if (call && !behind &&
-        (park->open || call->epoch != park->epoch || call->state != CALL_STORED_RUNNING))
+        (park->open || call->epoch != park->epoch ||
+         (call->state != CALL_STORED_RUNNING && call->state != CALL_STORED_WAITING)))
         return NOD_E_STALE; /* with `open`: the call is stored already */
     for (size_t i = 0; i < park->ask_count; i++)
         new += park->asks[i].expires_ms == 0; /* the others come back with their call */

@@ -43,7 +43,8 @@ static bool memory_claim_item(struct memory_store *memory, struct stored_ask *as
     }
     if (item->again && memory_id_is(&ask->again, claim->token))
         return true; /* this very claim has put it up again before */
-    if (item->attempt && item->attempt != ask->attempt)
+    if ((item->attempt && item->attempt != ask->attempt) ||
+        (claim->epoch && claim->epoch != ask->call->epoch))
         return false;
     if (due && claim_is_word(item)) {
         memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"), STR_NONE);

@@ -29,7 +29,7 @@ _Static_assert(ASK_PENDING == 0 && ASK_ACCEPTED == 1 && ASK_DECLINED == 2 && ASK
                "the scripts know the states of an ask by number");
 
 enum { CLAIM_POINTERS, CLAIM_ASKS, CLAIM_NOW, CLAIM_READ, CLAIM_BACK };
-enum { CLAIM_WORDS = 9, ITEM_WORDS = 7, SHOWN_WORDS = 3 };
+enum { CLAIM_WORDS = 10, ITEM_WORDS = 7, SHOWN_WORDS = 3 };
 enum { VERDICT_REFUSED = 2, VERDICT_MIXES = 5 };
 
 struct claiming { /* the arguments, in the operation's arena */
@@ -106,6 +106,7 @@ static void claim_say(struct redis_op *op, const struct claiming *claiming)
     words[6] = spec->whole ? STR("1") : STR("0");
     words[7] = spec->handed ? STR("1") : STR("0");
     words[8] = redis_used(op);
+    words[9] = spec->epoch ? redis_digits(op, (int64_t)spec->epoch) : STR_NONE;
     for (size_t i = 0; i < spec->count; i++)
         item_words(op, claiming, i, words + CLAIM_WORDS + ITEM_WORDS * i);
     struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE),

@@ -93,9 +93,9 @@ static void come_early(struct sqlite_side *side, struct ask_row *row, const stru
     row->won = true;
 }
 
-/* Claims a pending ask. False: it is refused. */
+/* Claims a pending ask, whose call is in this epoch. False: it is refused. */
 static bool lite_claim_item(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *row,
-                            const struct claim_item *item)
+                            const struct claim_item *item, uint64_t epoch)
 {
     struct ask_record *ask = row->record;
     bool due = op->now >= ask->expires_ms;
@@ -108,6 +108,7 @@ static bool lite_claim_item(struct sqlite_side *side, struct sqlite_op *op, stru
     if (item->again && row->won)
         return true; /* this very claim has happened before */
     if ((item->attempt && item->attempt != ask->attempt) ||
+        (op->claim.epoch && op->claim.epoch != epoch) ||
         (item->outcome == ASK_EXPIRED && !item->again && !due))
         return false;
     if (item->again && !late) {
@@ -230,7 +231,7 @@ void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op)
     for (size_t i = 0; i < claim->count; i++) {
         bool before = rows[i].won;
         if (rows[i].record->state == ASK_PENDING)
-            refused |= !lite_claim_item(side, op, &rows[i], &claim->items[i]);
+            refused |= !lite_claim_item(side, op, &rows[i], &claim->items[i], call.epoch);
         won |= rows[i].won;
         had |= rows[i].won && !before;
     }

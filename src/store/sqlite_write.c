@@ -217,7 +217,7 @@ static void row_set(struct sqlite_side *side, struct sqlite_op *op, struct sqlit
     if (op->entry_count || op->ask_count)
         row->deaths = (struct deaths){ 0 };
     if (!op->parks) {
-        row->state = CALL_STORED_RUNNING;
+        row->state = row->pending ? CALL_STORED_WAITING : CALL_STORED_RUNNING;
         return;
     }
     row->state = row->pending ? CALL_STORED_WAITING : CALL_STORED_RUNNABLE;
@@ -311,7 +311,8 @@ static void lite_save_call(struct sqlite_side *side, struct sqlite_op *op)
         open_call(side, op, true);
         return;
     }
-    if (op->open || row.epoch != op->epoch || row.state != CALL_STORED_RUNNING) {
+    if (op->open || row.epoch != op->epoch ||
+        (row.state != CALL_STORED_RUNNING && row.state != CALL_STORED_WAITING)) {
         op->status = NOD_E_STALE; /* with `open`: the call is stored already */
         return;
     }

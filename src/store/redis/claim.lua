@@ -2,17 +2,17 @@
 --
 -- claim.
 -- KEYS call, live, due.
--- ARGV as named below (taker: the node that takes the call, or ''), and for each item: ask, outcome, answer, the answer
+-- ARGV as named below (taker: the node that takes the call, or ''; its_epoch: '' or the only one in which this counts), and for each item: ask, outcome, answer, the answer
 -- without its content ('': the same), the offer or 0, 1 if it is put up again or two characters if a later turn has come
 -- (store/claim_rules.h), 1 if it is known to have ended with this very answer.
 -- Returns the epoch that was taken, whether this very node is to be woken, 0 or 2 (refused) or 5 (submissions would mix),
 -- which items were won, and if the call was not taken the meta, record and answer of each ask. If it was taken, the node
 -- reads its hash right after this: a plain command costs a third of what it would cost in the script.
-local ITEM_FIRST, ITEM_WORDS = 10, 7
+local ITEM_FIRST, ITEM_WORDS = 11, 7
 -- The parts of an ask's meta, field m of the call. While it is pending, VIA is the turn that has come early, or empty.
 local STATE, EXPIRES, ENDED, TOOK, TOKEN, ATTEMPT, VIA = 1, 3, 4, 5, 7, 8, 9
 local call_key, due_key = KEYS[1], KEYS[3]
-local token, taker, id, me, channels, via, whole, hands, in_use = unpack(ARGV, 1, ITEM_FIRST - 1)
+local token, taker, id, me, channels, via, whole, hands, in_use, its_epoch = unpack(ARGV, 1, ITEM_FIRST - 1)
 
 local function asks_shown()
   local names = {}
@@ -59,7 +59,8 @@ for nth, meta in ipairs(metas) do
     set[#set + 1] = 'm' .. ask
     set[#set + 1] = table.concat(meta, ' ')
   elseif meta[STATE] == '0' and not (more and win) then
-    if (offer ~= '0' and offer ~= meta[ATTEMPT]) or (outcome == '4' and not more and not due) then
+    if (offer ~= '0' and offer ~= meta[ATTEMPT]) or (its_epoch ~= '' and its_epoch ~= epoch)
+      or (outcome == '4' and not more and not due) then
       refused = true
     elseif more and not late then
       meta[ATTEMPT], meta[TOKEN] = string.format('%d', meta[ATTEMPT] + 1), token
@@ -109,8 +110,8 @@ if fresh then
       if node_before ~= node then tell(node_before, me, channels, id) end
     end
     -- paste runs
-  elseif again then
-    -- Others that wait for it show the older offer.
+  elseif again or #ended > 0 then
+    -- Others that wait for it show the older offer, or a question that has ended.
     if node ~= me then tell(node, me, channels, id) end
     if node_before ~= node and node_before ~= me then tell(node_before, me, channels, id) end
   end

@@ -17,7 +17,7 @@ if found then
   -- paste head_read
   if newest == token then return {0, now, 0} end
   behind = open and parks and state == '1' and tonumber(entries) < tonumber(entry_count)
-  if not behind and (open or epoch ~= its_epoch or state ~= '0') then return {2, now} end
+  if not behind and (open or epoch ~= its_epoch or (state ~= '0' and state ~= '1')) then return {2, now} end
 elseif not open then
   return {1, now}
 end
@@ -54,6 +54,8 @@ end
 local newly_handed = hands == '1' and handed ~= '1'
 if newly_handed then handed = '1' end
 -- paste keep
+-- A call that waits may have a node in its place that waits as well, and is told what is new.
+if found and node ~= its_node then node_before = node end
 newest, notices, node = token, its_notices, its_node
 if entries_record ~= '' or #ARGV >= ASK_FIRST then deaths = '' end
 
@@ -89,12 +91,14 @@ if new_asks ~= '' then
   call('PUBLISH', channels, '+' .. owner .. id .. new_asks)
 end
 
-if not parks then
+if not parks and tonumber(pending) > 0 then
+  state = '1'
+elseif not parks then
   if handed == '1' and (newly_handed or not found) then call('HSET', live_key, id, node) end
   call('ZADD', shard .. 'i', in_use, id)
   state = '0'
 elseif tonumber(pending) > 0 then
-  if found then
+  if found and state ~= '1' then
     -- paste runs_no_more
   end
   state = '1'

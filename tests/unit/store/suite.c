@@ -547,6 +547,7 @@ int store_suite_first(struct store_rig *rig)
 {
     suite_rig = rig;
     return run_part("transitions", suite_transitions, suite_transitions_count) +
+           run_part("holder", suite_holder, suite_holder_count) +
            run_part("claims", suite_claims, suite_claims_count);
 }
 

@@ -150,6 +150,8 @@ void suite_reopen(void);
 
 extern const struct CMUnitTest suite_transitions[];
 extern const size_t suite_transitions_count;
+extern const struct CMUnitTest suite_holder[];
+extern const size_t suite_holder_count;
 extern const struct CMUnitTest suite_claims[];
 extern const size_t suite_claims_count;
 extern const struct CMUnitTest suite_keeping[];

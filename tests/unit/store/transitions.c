@@ -413,16 +413,6 @@ static void an_old_epoch_writes_nothing(void **state)
     assert_int_equal(suite_finish(NULL, &parking.call, 2, "new")->status, NOD_OK);
 }
 
-static void a_waiting_call_is_not_written_by_its_own_epoch(void **state)
-{
-    struct question question = { .key = "#1" };
-    struct parking parking = { .call = suite_ask(&question) };
-    (void)state;
-
-    assert_int_equal(suite_append(&parking)->status, NOD_E_STALE);
-    assert_int_equal(suite_park(&parking)->status, NOD_E_STALE);
-}
-
 static void a_call_that_is_stored_is_not_opened_twice(void **state)
 {
     struct question question = { .key = "#1" }, other = { .key = "#1" };
@@ -997,7 +987,6 @@ const struct CMUnitTest suite_transitions[] = {
     TEST(a_take_sent_again_gives_the_same_epoch),
     TEST(an_end_sent_again_happens_once),
     TEST(an_old_epoch_writes_nothing),
-    TEST(a_waiting_call_is_not_written_by_its_own_epoch),
     TEST(a_call_that_is_stored_is_not_opened_twice),
     TEST(a_call_that_has_gone_on_elsewhere_gives_way_to_what_comes_back),
     TEST(only_a_runnable_call_is_taken_and_once),
