@@ -707,6 +707,18 @@ NOD_API const char *nod_arg_number_text_or(nod_call *call, const char *name, con
 NOD_API bool nod_has_arg(nod_call *call, const char *name);
 NOD_API const nod_json *nod_args(nod_call *call);
 
+/*
+ * What the request says beside its arguments, for whoever does the work: its `_meta`, an object
+ * without the members that MCP itself uses (progressToken, and keys with a prefix that MCP has
+ * reserved, such as io.modelcontextprotocol/). Empty if there is nothing. A trace context
+ * (traceparent, tracestate, baggage) is in it.
+ *
+ * It is the same on every run, also after a restart and on another node: that of the first request,
+ * whatever the `_meta` of a retry says. It is the client's word, which nobody has verified, and at
+ * most 16 KiB: a request with more is refused. A member with a NUL character in it is left out.
+ */
+NOD_API const nod_json *nod_meta(nod_call *call);
+
 NOD_API const char *nod_uri(nod_call *call);       /* resources: the URI being read */
 NOD_API const char *nod_call_id(nod_call *call);   /* the same on every run of the call */
 NOD_API const char *nod_principal(nod_call *call); /* who calls, as verified by nod */

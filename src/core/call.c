@@ -35,7 +35,7 @@ enum {
 struct call *call_create(struct engine *engine, const struct call_spec *spec, struct str args)
 {
     size_t text = spec->principal.len + spec->scope.len + spec->uri.len + spec->caller_record.len +
-                  spec->client.len + args.len + 6;
+                  spec->client.len + args.len + spec->meta.len + 7;
     struct call *call = mem_alloc(sizeof(*call) + text);
     char *at = (char *)(call + 1);
 
@@ -53,6 +53,7 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->caller_record = str_place(&at, spec->caller_record);
     call->client = str_place(&at, spec->client);
     call->args = str_place(&at, args);
+    call->meta_len = (uint32_t)str_place(&at, spec->meta).len;
     call->keep_ms = spec->keep_ms;
     call->keep_asked_ms = spec->keep_asked_ms;
     call->handed = spec->handed;
@@ -779,6 +780,11 @@ bool call_has_ended(const struct call *call)
 struct str call_args(const struct call *call)
 {
     return call->args;
+}
+
+struct str call_meta(const struct call *call)
+{
+    return str_n(call->args.at + call->args.len + 1, call->meta_len);
 }
 
 struct str call_uri(const struct call *call)

@@ -92,6 +92,7 @@ struct run *run_create(struct call *call)
     run->principal = arena_str(arena, call->principal);
     run->uri = arena_str(arena, call->uri);
     run->args = json_parse(arena, arena_str(arena, call_args_now(call)), NULL, &error);
+    run->meta = arena_str(arena, call_meta(call));
     run->args_changed = call->args_now != NULL;
     run->client = call_find_askable(call);
     run->supports = call->supports;

@@ -38,6 +38,7 @@ struct call_record call_record_of(const struct call *call)
                                  .uri = call->uri,
                                  .caller = call->caller_record,
                                  .client = call->client,
+                                 .meta = call_meta(call),
                                  .version =
                                      call->version ? call->version : target_version(call->target) };
 }

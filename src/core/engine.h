@@ -288,6 +288,7 @@ struct call_spec {
     struct str scope;
     struct str caller_record; /* JSON: how the caller can be reached again; may be empty */
     struct str client;        /* see call_record.client */
+    struct str meta;          /* see call_record.meta */
     /* How long, after each of its transitions, something lives that could bring the call back; 0:
      * nothing. The call is remembered for at least so long. While it has questions, that is
      * keep_ms, the time they wait, and keep_asked_ms together. */
@@ -422,6 +423,7 @@ bool call_has_ended(const struct call *call);
 /* The call runs here, in an epoch of ours: no other node knows more of it. */
 bool call_working(const struct call *call);
 struct str call_args(const struct call *call);
+struct str call_meta(const struct call *call); /* see call_record.meta */
 struct str call_uri(const struct call *call);
 /* Could a surface other than this one put such a question to the person behind this call? */
 bool engine_can_elsewhere(const struct engine *engine, const struct call *call,

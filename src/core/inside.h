@@ -320,8 +320,9 @@ struct call {
     struct caller *caller;
     struct str principal, scope, uri, args, caller_record, client; /* behind the struct */
     const struct json *given; /* the arguments as a tree, during engine_call */
-    char *args_now; /* the arguments as hooks have written them for its runs; NULL: unchanged */
-    uint32_t size;  /* of the call with all its text */
+    char *args_now;    /* the arguments as hooks have written them for its runs; NULL: unchanged */
+    uint32_t size;     /* of the call with all its text */
+    uint32_t meta_len; /* of call_meta, which is behind `args` */
     struct id id;
     unsigned char state; /* enum live_state */
     unsigned char came;  /* enum call_came */

@@ -75,6 +75,7 @@ void engine_open(struct engine *engine, const struct call_spec *spec, store_done
                                             .uri = arena_str(arena, spec->uri),
                                             .caller = arena_str(arena, spec->caller_record),
                                             .client = arena_str(arena, spec->client),
+                                            .meta = arena_str(arena, spec->meta),
                                             .version = target_version(spec->target) };
     buf_finish(&args);
     opening->keep_ms = spec->keep_ms;

@@ -179,6 +179,7 @@ struct call_record call_record_copy(struct arena *arena, const struct call_recor
     copy.uri = arena_str(arena, from->uri);
     copy.caller = arena_str(arena, from->caller);
     copy.client = arena_str(arena, from->client);
+    copy.meta = arena_str(arena, from->meta);
     copy.result = arena_str(arena, from->result);
     copy.node = arena_str(arena, from->node);
     return copy;

@@ -210,6 +210,9 @@ struct call_record {
     /* What the client calls itself: JSON {"name", "version"}, or empty. For people; it decides
      * nothing. */
     struct str client;
+    /* What the request said beside its arguments (_meta): a JSON object without the members that
+     * the protocol itself uses, or empty. */
+    struct str meta;
     /* The version of its target when it began (target_version); 0: not known. Only with a store
      * that outlives the process: within one process a call keeps the target it began with. */
     int64_t version;

@@ -111,6 +111,7 @@ struct run {
     struct str call_id, principal, uri;
     role_set roles; /* of whoever is behind the call */
     const struct json *args;
+    struct str meta;   /* JSON object or empty: see call_record.meta */
     bool args_changed; /* hooks have written them: the client made the call with others */
     /* put before every key, so that a hook's keys are not the handler's; empty: none */
     struct str prefix;

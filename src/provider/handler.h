@@ -44,6 +44,7 @@ struct nod_call {
     struct local *local;
     const struct local_target *target;
     const struct json *args; /* every string ends with a NUL; made when first asked for */
+    const struct json *meta; /* likewise: nod_meta */
     struct reply reply;
     struct defer *defers;          /* newest first */
     struct each_key *each_keys;    /* of nod_each, in this run */

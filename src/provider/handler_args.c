@@ -1,5 +1,5 @@
 /*
- * provider/handler_args: the arguments of a call.
+ * provider/handler_args: the arguments of a call, and what else its request said.
  *
  * The arguments were checked against the schema before the run. If one is missing here, or has
  * another type than the handler reads, that is a mistake of the handler or of its schema. The call
@@ -120,6 +120,24 @@ ARG_GETTERS(number_text, cstring, "")
 bool nod_has_arg(nod_call *call, const char *name)
 {
     return arg_find(call, name) != NULL;
+}
+
+const nod_json *nod_meta(nod_call *call)
+{
+    struct arena *arena = &call->run->arena;
+
+    if (!call->meta) {
+        const struct json *all =
+            call->run->meta.len ? json_parse(arena, call->run->meta, NULL, NULL) : NULL;
+        struct json *meta = json_new_object(arena);
+        JSON_EACH (member, all) { /* what C can read of it */
+            bool whole = !json_has_nul(member) && !memchr(member->key.at, '\0', member->key.len);
+            if (whole && meta)
+                json_set(arena, meta, member->key, json_copy(arena, member));
+        }
+        call->meta = meta;
+    }
+    return json_out(call->meta);
 }
 
 const char *nod_uri(nod_call *call)

@@ -266,6 +266,7 @@ static void run_again_init(struct run *again, const struct run *run)
     again->pages_shut = run->pages_shut;
     again->supports = run->supports;
     again->client = run->client;
+    again->meta = run->meta;
     again->supports_consent = run->supports_consent;
     again->lacks_role = run->lacks_role;
     again->roles = run->roles;

@@ -22,7 +22,7 @@ static inline int64_t kept_call(const struct call_record *call)
 {
     return KEPT_CALL_BYTES +
            (int64_t)(call->principal.len + call->scope.len + call->target.len + call->args.len +
-                     call->uri.len + call->caller.len + call->client.len);
+                     call->uri.len + call->caller.len + call->client.len + call->meta.len);
 }
 
 static inline int64_t kept_ask(const struct ask_record *ask)

@@ -120,7 +120,7 @@ struct stored_call {
     bool ran_out; /* its last question ran out, and nobody was there */
     struct id id;
     struct id token; /* of the newest operation */
-    uint32_t scope_len, target_len, args_len, uri_len, caller_len, client_len;
+    uint32_t scope_len, target_len, args_len, uri_len, caller_len, client_len, meta_len;
     char texts[]; /* in this order, each with a NUL */
 };
 

@@ -41,7 +41,7 @@ struct stored_call *memory_call_make(struct memory_store *memory, const struct c
                                      struct tally *tally)
 {
     size_t texts = open->scope.len + open->target.len + open->args.len + open->uri.len +
-                   open->caller.len + open->client.len + 6;
+                   open->caller.len + open->client.len + open->meta.len + 7;
     struct stored_call *call = mem_alloc(sizeof(*call) + texts);
     char *at = call->texts;
 
@@ -57,6 +57,7 @@ struct stored_call *memory_call_make(struct memory_store *memory, const struct c
     call->uri_len = text_put(&at, open->uri);
     call->caller_len = text_put(&at, open->caller);
     call->client_len = text_put(&at, open->client);
+    call->meta_len = text_put(&at, open->meta);
     tally->holders++;
     memory_count(memory, tally, (int64_t)call->bytes);
     return call;
@@ -208,6 +209,7 @@ struct call_record memory_call_view(const struct stored_call *call)
     record.uri = text_next(&at, call->uri_len);
     record.caller = text_next(&at, call->caller_len);
     record.client = text_next(&at, call->client_len);
+    record.meta = text_next(&at, call->meta_len);
     return record;
 }
 

@@ -72,12 +72,14 @@ static void put_text(struct buf *out, struct str s)
     buf_add(out, s);
 }
 
-/* A text that came later to the end of a record. Records without it are as they were before, so
- * older nodes can read them. */
-static void put_last(struct buf *out, struct str s)
+/* Texts that came later to the end of a record, one after the other. Records without them are as
+ * they were before, so older nodes can read them. */
+static void put_last(struct buf *out, struct str first, struct str second)
 {
-    if (s.len)
-        put_text(out, s);
+    if (first.len || second.len)
+        put_text(out, first);
+    if (second.len)
+        put_text(out, second);
 }
 
 static nod_status add_sealed(struct codec *codec, enum codec_kind kind, struct str scope,
@@ -124,7 +126,7 @@ nod_status codec_write_call(struct codec *codec, const struct call_record *call,
     put_text(&body, call->uri);
     put_text(&body, call->caller);
     put_signed(&body, call->version); /* older records had a time here, for which they were kept */
-    put_last(&body, call->client);
+    put_last(&body, call->client, call->meta);
     return body_done(codec, CODEC_CALL, call->scope, call->id, &body, out);
 }
 
@@ -164,7 +166,7 @@ nod_status codec_write_ask(struct codec *codec, const struct ask_record *ask, st
     put_signed(&body, ask->attempts);
     put_signed(&body, ask->attempt);
     put_number(&body, ask->seq);
-    put_last(&body, ask->remember);
+    put_last(&body, ask->remember, STR_NONE);
     return body_done(codec, CODEC_ASK, ask->scope, ask->id, &body, out);
 }
 
@@ -177,7 +179,7 @@ nod_status codec_write_answer(struct codec *codec, const struct ask_record *ask,
     put_text(&body, ask->content);
     put_text(&body, ask->by);
     put_signed(&body, ask->ended_ms);
-    put_last(&body, ask->note);
+    put_last(&body, ask->note, STR_NONE);
     return body_done(codec, CODEC_ANSWER, ask->scope, ask->id, &body, out);
 }
 
@@ -490,6 +492,7 @@ nod_status codec_read_call(struct codec *codec, struct str id, struct str bytes,
     if (out->version < CALL_VERSION_LEAST)
         out->version = 0;
     out->client = get_last(&reader);
+    out->meta = get_last(&reader);
     return close_body(codec, CODEC_CALL, id, &reader);
 }
 

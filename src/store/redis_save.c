@@ -82,7 +82,7 @@ static struct str save_small(struct redis_op *op, const struct park_spec *park)
     if (!park->open || park->open->args.len <= SMALL_ARGS_MOST)
         return STR_NONE;
     small = *park->open;
-    small.args = small.uri = small.caller = small.client = STR_NONE;
+    small.args = small.uri = small.caller = small.client = small.meta = STR_NONE;
     return redis_kept(op, codec_write_call(&op->store->codec, &small, &op->store->record));
 }
 

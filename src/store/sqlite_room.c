@@ -49,7 +49,7 @@ static bool record_small(struct sqlite_side *side, struct arena *arena, const st
 
     if (codec_read_call(&side->codec, spare->id, spare->record, arena, &call) != NOD_OK)
         return false;
-    call.args = call.uri = call.caller = call.client = STR_NONE;
+    call.args = call.uri = call.caller = call.client = call.meta = STR_NONE;
     return codec_write_call(&side->codec, &call, sqlite_blank(side)) == NOD_OK;
 }
 

@@ -79,6 +79,20 @@ static nod_status read_note(nod_call *call)
     return nod_reply_text(call, nod_arg_str_or(call, "id", "no id"));
 }
 
+/* Asks, and then says what the request said beside its arguments. */
+static nod_status said(nod_call *call)
+{
+    bool yes;
+
+    NOD_TRY(nod_confirm(call, &yes, .key = "say", .message = "Say it?"));
+    return nod_reply_text(call, yes ? nod_text(call, nod_meta(call)) : "no");
+}
+
+static nod_status said_at_once(nod_call *call)
+{
+    return nod_reply_text(call, nod_text(call, nod_meta(call)));
+}
+
 #define JSON_TEXT NOD_FORM(NOD_TEXT("json", .required = true))
 
 static const nod_tool tools[] = {
@@ -94,14 +108,19 @@ static const nod_tool tools[] = {
       .input = JSON_TEXT,
       .output_schema = "{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}" },
     { .name = "cannot", .handler = cannot },
+    { .name = "said", .handler = said, .portable = true },
+    { .name = "said_blocking", .handler = said, .blocking = true },
+    { .name = "said_task", .handler = said, .task = NOD_TASK_OPTIONAL },
 };
 
 static const nod_resource resources[] = {
     { .uri = "note://{id}", .name = "note", .read = read_note, .mime_type = "text/plain" },
+    { .uri = "said://{id}", .name = "said", .read = said_at_once, .mime_type = "text/plain" },
     { .uri = "latin://caf%E9", .name = "latin", .read = read_note, .mime_type = "text/plain" },
 };
 
-static const nod_prompt prompts[] = { { .name = "cannot", .get = cannot_get } };
+static const nod_prompt prompts[] = { { .name = "cannot", .get = cannot_get },
+                                      { .name = "said", .get = said_at_once } };
 
 nod_status values_add(nod_server *server)
 {

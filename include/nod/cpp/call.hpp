@@ -283,6 +283,7 @@ class call
     }
     bool has_arg(const text &name) const { return nod_has_arg(at_, name.c_str()); }
     json args() const { return nod_args(at_); }
+    json meta() const { return nod_meta(at_); } /* of the request; see nod_meta */
     std::string_view uri() const { return detail::view(nod_uri(at_)); }
     std::string_view id() const { return detail::view(nod_call_id(at_)); }
     std::string_view principal() const { return detail::view(nod_principal(at_)); }

@@ -96,8 +96,9 @@ static void begin_own(struct attach *attach)
     attach->busy++; /* the arguments are needed until the call has begun */
     attach->call = NULL;
     call->attach = NULL;
-    caller2025_begin(call, &(struct start_spec){ .target = target, .args = attach->args }, &id,
-                     attach->named);
+    caller2025_begin(
+        call, &(struct start_spec){ .target = target, .args = attach->args, .meta = attach->meta },
+        &id, attach->named);
     attach->busy--;
     attach_settle(attach);
 }
@@ -506,6 +507,7 @@ void attach2025_look(struct caller2025 *call, const struct start_spec *spec,
     attach->target = spec->target;
     target_hold(spec->target);
     attach->args = spec->args ? json_copy(&attach->arena, spec->args) : NULL;
+    attach->meta = arena_str(&attach->arena, spec->meta);
     handle_prefix(session_principal(call->session), spec->target->name, &args, prefix);
     find(attach, prefix);
 }

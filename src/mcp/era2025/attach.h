@@ -41,6 +41,7 @@ struct attach {
     struct arena arena;
     struct target *target; /* held; NULL: it never makes one */
     const struct json *args;
+    struct str meta; /* see call_record.meta */
     bool named;
 };
 

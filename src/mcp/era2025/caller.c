@@ -107,6 +107,7 @@ void caller2025_begin(struct caller2025 *call, const struct start_spec *spec, co
                                                           .scope = session_scope(session),
                                                           .caller_record = caller_record(call),
                                                           .client = session->client.name,
+                                                          .meta = spec->meta,
                                                           .id = named ? id_str(id) : STR_NONE,
                                                           .named = named,
                                                           .keep_ms = server->opts.session_idle_ms,

@@ -462,6 +462,7 @@ void caller2026_start(struct request *request, const struct start_spec *spec)
                                          .scope = caller->principal,
                                          .caller_record = caller_record(caller),
                                          .client = caller->client.name,
+                                         .meta = spec->meta,
                                          .keep_asked_ms = MCP_STATE_GRACE_MS,
                                          .portable = server->opts.portable_states,
                                          .hold_steps = caller_holds_steps(caller),

@@ -134,7 +134,7 @@ static bool is_agreed(const struct request *request, struct str method_name,
 
 static void start(struct request *request, const struct start_spec *spec)
 {
-    if (spec->target->kind != TARGET_TOOL || !tasks_call(request, spec->target, spec->args))
+    if (spec->target->kind != TARGET_TOOL || !tasks_call(request, spec))
         caller2026_start(request, spec);
 }
 

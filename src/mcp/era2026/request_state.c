@@ -19,10 +19,10 @@ enum {
     FORM_STORED = 0,
     FORM_PORTABLE = 1,
     VARINT_MAX = 10,
-    VARINT_MORE = 0x80,     /* set in every byte of a number but the last */
-    ENTRY_NUMBERS = 8,      /* class, key, state, status, number, id, content, by */
-    ASK_NUMBERS = 12,       /* id, key, kind, flags, message, detail, url, three times, attempts */
-    HEAD_NUMBERS = 8,       /* version, form, expiry, id, store, notices, two counts */
+    VARINT_MORE = 0x80, /* set in every byte of a number but the last */
+    ENTRY_NUMBERS = 8,  /* class, key, state, status, number, id, content, by */
+    ASK_NUMBERS = 12,   /* id, key, kind, flags, message, detail, url, three times, attempts */
+    HEAD_NUMBERS = 9, /* version, form, expiry, id, store, notices, two counts; and meta's length */
     ENTRY_IS_SENSITIVE = 8, /* with the class */
     ENTRY_BYTES_MIN = ENTRY_NUMBERS,
     ASK_BYTES_MIN = DIGEST_BYTES + 11,
@@ -125,13 +125,14 @@ static char *put_state(char *at, const struct state *state)
         /* a store has the question: then this is the offer of it that the client was shown */
         at = portable ? put_ask(at, ask) : put_u64(put_str(at, ask->id), (uint64_t)ask->attempt);
     }
-    return at;
+    /* it came later: a state without it is as it was before */
+    return portable && state->meta.len ? put_str(at, state->meta) : at;
 }
 
 /* An upper bound of its length: its texts, and every number at its longest. */
 static size_t state_most(const struct state *state)
 {
-    size_t most = HEAD_BYTES_MAX + state->store.len + state->call_id.len +
+    size_t most = HEAD_BYTES_MAX + state->store.len + state->call_id.len + state->meta.len +
                   state->entry_count * ENTRY_BYTES_MAX + state->ask_count * ASK_BYTES_MAX;
 
     for (size_t i = 0; i < state->entry_count; i++) {
@@ -341,6 +342,10 @@ bool state_read(struct str plain, struct arena *arena, struct state *out)
         }
         asks[i].id = take_id(&r);
         asks[i].attempt = (int)take_upto(&r, INT32_MAX);
+    }
+    if (portable && !r.bad && r.at < r.end) {
+        out->meta = take_str(&r);
+        r.bad |= out->meta.len == 0;
     }
     return !r.bad && r.at == r.end;
 }

@@ -44,6 +44,7 @@ struct state {
     uint32_t notices; /* progress and log messages already sent */
     const struct entry *entries;
     size_t entry_count;
+    struct str meta; /* see call_record.meta */
 };
 
 /* What a state is bound to. */

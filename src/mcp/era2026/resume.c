@@ -195,6 +195,7 @@ static void import(struct caller2026 *caller)
                                            .target = caller->target->name,
                                            .args = caller->args,
                                            .uri = caller->uri,
+                                           .meta = state->meta,
                                            .version = version_number(state->version),
                                            .notices = state->notices,
                                            .entries = state->entries,

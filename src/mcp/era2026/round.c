@@ -127,6 +127,7 @@ static bool state_of_call(struct caller2026 *caller, struct call *call,
         state.notices = known->notices;
         state.entries = known->entries;
         state.entry_count = known->entry_count;
+        state.meta = call_meta(call);
     }
     bool fine = asks && state_write(plain, &state);
     arena_finish(&arena);

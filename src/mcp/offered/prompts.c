@@ -36,6 +36,6 @@ void prompts_get(struct request *request)
         reply_errorf(request, RPC_INVALID_PARAMS, "Unknown prompt: " STR_FMT, STR_ARG(name));
         return;
     }
-    request->era->start(request, &(struct start_spec){
-                                     .target = target, .args = args, .part = PART_PROMPT_RESULT });
+    request_start(
+        request, (struct start_spec){ .target = target, .args = args, .part = PART_PROMPT_RESULT });
 }

@@ -69,8 +69,8 @@ void resources_read(struct request *request)
     struct target *target = resources_find(request, &uri, &variables, true);
 
     if (target)
-        request->era->start(request, &(struct start_spec){ .target = target,
-                                                           .args = variables,
-                                                           .uri = uri,
-                                                           .part = PART_RESOURCE_RESULT });
+        request_start(request, (struct start_spec){ .target = target,
+                                                    .args = variables,
+                                                    .uri = uri,
+                                                    .part = PART_RESOURCE_RESULT });
 }

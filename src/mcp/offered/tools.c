@@ -40,6 +40,6 @@ void tools_call(struct request *request)
         reply_fault(request, &fault);
         return;
     }
-    request->era->start(
-        request, &(struct start_spec){ .target = target, .args = args, .part = PART_TOOL_RESULT });
+    request_start(request,
+                  (struct start_spec){ .target = target, .args = args, .part = PART_TOOL_RESULT });
 }

@@ -148,3 +148,13 @@ bool request_object(struct request *request, struct str name, const struct json 
     *out = value;
     return is_object(request, name, value);
 }
+
+void request_start(struct request *request, struct start_spec spec)
+{
+    if (meta_rest(request->has.meta, &request->server->message, &spec.meta))
+        request->era->start(request, &spec);
+    else
+        reply_errorf(request, RPC_INVALID_PARAMS,
+                     "params._meta must have at most %d bytes besides what the protocol uses.",
+                     META_REST_MAX);
+}

@@ -35,6 +35,7 @@ struct start_spec {
     const struct json *args; /* NULL: {} */
     struct str uri;          /* of a resource */
     enum revision_part part; /* what the result is */
+    struct str meta;         /* of the request: see call_record.meta; request_start sets it */
 };
 
 /* What differs between the eras once a method is known. */
@@ -99,6 +100,9 @@ bool request_text(struct request *request, struct str name, struct str *out);
 /* An object of params, NULL if it is not there. False: it is something else, and an error was
  * replied. */
 bool request_object(struct request *request, struct str name, const struct json **out);
+
+/* Makes the call of this request (era->start), or replies why not. */
+void request_start(struct request *request, struct start_spec spec);
 
 /* The same for params.name and params.arguments. */
 bool request_name(struct request *request, struct str *out);

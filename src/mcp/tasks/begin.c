@@ -59,7 +59,7 @@ static void give_out(struct task_wait *wait, struct task *task)
     if (server->front)
         front_flush(server->front);
     CRASH_POINT(task_told_after);
-    task_begin(task, wait->target, wait->args, true);
+    task_begin(task, &wait->wanted, true);
     task_wait_free(wait);
 }
 
@@ -95,7 +95,7 @@ static void stored(void *data, struct task *task)
         return;
     }
     wait->task = task->id;
-    task_open(task, wait->target, wait->args, opened, wait);
+    task_open(task, &wait->wanted, opened, wait);
 }
 
 /* As far as it is known at once; otherwise the store tells when the call is opened. */
@@ -116,7 +116,7 @@ static bool no_room(struct request *request)
     return true;
 }
 
-static void begin(struct request *request, struct target *target, const struct json *args)
+static void begin(struct request *request, const struct start_spec *wanted)
 {
     struct mcp_server *server = request->server;
 
@@ -141,13 +141,14 @@ static void begin(struct request *request, struct target *target, const struct j
             task_forget(task);
             return;
         }
-        wait->target = target;
-        target_hold(target);
-        wait->args = args ? json_copy(&wait->arena, args) : NULL;
+        wait->wanted = *wanted;
+        target_hold(wanted->target);
+        wait->wanted.args = wanted->args ? json_copy(&wait->arena, wanted->args) : NULL;
+        wait->wanted.meta = arena_str(&wait->arena, wanted->meta);
         task_store_first(task, false, stored, wait);
     } else { /* no client can come back to another process */
         struct id id = task->id;
-        task_begin(task, target, args, false);
+        task_begin(task, wanted, false);
         task = task_by_id(server, id_str(&id));
         if (task)
             task_write_created(server, request->id, task);
@@ -156,8 +157,10 @@ static void begin(struct request *request, struct target *target, const struct j
     }
 }
 
-bool tasks_call(struct request *request, struct target *target, const struct json *args)
+bool tasks_call(struct request *request, const struct start_spec *spec)
 {
+    const struct target *target = spec->target;
+
     if (!request->meta || target->detach == DETACH_NEVER)
         return false;
     if (!request->meta->tasks) {
@@ -168,7 +171,7 @@ bool tasks_call(struct request *request, struct target *target, const struct jso
     }
     if (target->detach_after_asks || request->has.state)
         return false; /* the call may become a task later */
-    begin(request, target, args);
+    begin(request, spec);
     return true;
 }
 

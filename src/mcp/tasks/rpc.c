@@ -21,8 +21,8 @@ void task_wait_free(struct task_wait *wait)
     if (wait->work.server)
         line_end(&wait->work.server->line, &wait->turn);
     server_work_done(&wait->work);
-    if (wait->target)
-        target_release(wait->target);
+    if (wait->wanted.target)
+        target_release(wait->wanted.target);
     task_forget(wait->view);
     arena_finish(&wait->arena);
     mem_free(wait);

@@ -529,15 +529,16 @@ const struct caller_ops task_caller_ops = {
     .ask_ttl_ms = task_ask_ttl,
 };
 
-static struct call_spec spec_of(struct task *task, struct target *target, const struct json *args)
+static struct call_spec spec_of(struct task *task, const struct start_spec *wanted)
 {
     struct caller_record by = { .can = task->client.declares,
                                 .roles = (uint8_t)task->caller.roles,
                                 .asks_until = task_expires(task) + TASK_ASKS_MORE_MS };
     bool survives = server_survives(task->server);
 
-    return (struct call_spec){ .target = target,
-                               .args = args,
+    return (struct call_spec){ .target = wanted->target,
+                               .args = wanted->args,
+                               .meta = wanted->meta,
                                .principal = task->principal,
                                .scope = task->principal,
                                .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
@@ -548,17 +549,16 @@ static struct call_spec spec_of(struct task *task, struct target *target, const 
                                .id = id_str(&task->id) };
 }
 
-void task_open(struct task *task, struct target *target, const struct json *args, store_done *done,
-               void *data)
+void task_open(struct task *task, const struct start_spec *wanted, store_done *done, void *data)
 {
-    struct call_spec spec = spec_of(task, target, args);
+    struct call_spec spec = spec_of(task, wanted);
 
     engine_open(task->server->opts.engine, &spec, done, data);
 }
 
-void task_begin(struct task *task, struct target *target, const struct json *args, bool opened)
+void task_begin(struct task *task, const struct start_spec *wanted, bool opened)
 {
-    struct call_spec spec = spec_of(task, target, args);
+    struct call_spec spec = spec_of(task, wanted);
 
     spec.opened = spec.handed = opened;
     task_count(task, true);

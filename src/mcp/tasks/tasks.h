@@ -122,7 +122,7 @@ void tasks_update(struct request *request);
 void tasks_cancel(struct request *request);
 
 /* tools/call: true if the request was answered or taken over here. */
-bool tasks_call(struct request *request, struct target *target, const struct json *args);
+bool tasks_call(struct request *request, const struct start_spec *spec);
 /* Replies that the client has to declare the extension. */
 void tasks_missing(struct request *request);
 /* If the call of this id is a task already, everybody who waits is given that task, or is told to
@@ -171,11 +171,10 @@ bool task_enter(struct task *task);
 /* Both. NULL: there are too many tasks. */
 struct task *task_create(struct mcp_server *server, const struct task_spec *spec);
 /* Its call begins, or goes on with the task as its caller. `opened`: the client has its id. */
-void task_begin(struct task *task, struct target *target, const struct json *args, bool opened);
+void task_begin(struct task *task, const struct start_spec *wanted, bool opened);
 /* Stores its call, for task_begin with `opened`. Nobody runs the call before its client has
  * something to come back with. */
-void task_open(struct task *task, struct target *target, const struct json *args, store_done *done,
-               void *data);
+void task_open(struct task *task, const struct start_spec *wanted, store_done *done, void *data);
 void task_go_on(struct task *task, struct call *call);
 /* Does its call run? A server that shuts down waits for it. */
 void task_count(struct task *task, bool running);
@@ -259,8 +258,7 @@ struct task_wait {
     role_set roles;               /* of the token that the request came with */
     struct task *view;            /* the request's own view, or NULL */
     const struct json *responses; /* inputResponses */
-    struct target *target;        /* tools/call: held */
-    const struct json *args;
+    struct start_spec wanted;     /* tools/call: with its target held, or no target */
     struct id task;
     size_t feeding;
     nod_status failed;   /* the status of an answer that could not be stored */

@@ -229,3 +229,53 @@ bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
     out->tasks = declares(declared[EXTENSIONS], STR(META_TASKS));
     return true;
 }
+
+/* --- what is not for the protocol --- */
+
+/* Reserved: a prefix whose second label is one of the protocol's names (2025-11-25, 2026-07-28), or
+ * whose first label is, with another behind it (2025-06-18). */
+static bool meta_key_reserved(struct str key)
+{
+    const char *slash = key.len ? memchr(key.at, '/', key.len) : NULL;
+    struct str prefix = str_n(key.at, slash ? (size_t)(slash - key.at) : 0);
+
+    if (str_eq(key, STR("progressToken")))
+        return true;
+    for (int label = 0; label < 2 && prefix.len; label++) {
+        const char *dot = memchr(prefix.at, '.', prefix.len);
+        struct str name = str_n(prefix.at, dot ? (size_t)(dot - prefix.at) : prefix.len);
+        if ((label || dot) &&
+            (str_eq(name, STR("modelcontextprotocol")) || str_eq(name, STR("mcp"))))
+            return true;
+        prefix = str_skip(prefix, name.len + (dot ? 1 : 0));
+    }
+    return false;
+}
+
+bool meta_rest(const struct json *meta, struct arena *arena, struct str *out)
+{
+    struct json_writer w;
+    struct buf text;
+    bool some = false, fits = true;
+
+    *out = STR_NONE;
+    JSON_EACH (member, json_is(meta, JSON_OBJECT) ? meta : NULL)
+        some |= !meta_key_reserved(member->key);
+    if (!some)
+        return true;
+    buf_init(&text, META_REST_MAX);
+    json_writer_init(&w, &text);
+    jw_object(&w);
+    JSON_EACH (member, meta) {
+        if (meta_key_reserved(member->key))
+            continue;
+        jw_key(&w, member->key);
+        jw_value(&w, member);
+    }
+    jw_end(&w);
+    fits = json_writer_done(&w);
+    if (fits)
+        *out = arena_str(arena, buf_str(&text));
+    buf_finish(&text);
+    return fits && !arena->exhausted;
+}

@@ -26,8 +26,9 @@ enum {
 };
 
 enum {
-    META_NO_LOG = 255,    /* meta.log_level: send no log messages */
-    META_SHOWN_MAX = 128, /* bytes of a client's value in an error message */
+    META_NO_LOG = 255,        /* meta.log_level: send no log messages */
+    META_SHOWN_MAX = 128,     /* bytes of a client's value in an error message */
+    META_REST_MAX = 16 << 10, /* bytes of what a request says in _meta for its target */
 };
 
 struct meta {
@@ -64,6 +65,14 @@ bool meta_is_modern(const struct json *params);
 /* False: *fault says why, with its text in the arena. */
 bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
                struct meta_fault *fault);
+
+/*
+ * What a _meta says to whoever does the work, in both eras: the object without progressToken and
+ * without the keys whose prefix the protocol has reserved for itself. Trace contexts (traceparent,
+ * tracestate, baggage) stay: they are for whoever traces. JSON text in the arena; empty: nothing is
+ * left. False: it has more than META_REST_MAX bytes.
+ */
+bool meta_rest(const struct json *meta, struct arena *arena, struct str *out);
 
 /* A client's value, shortened for an error message. */
 struct str meta_shown(struct str value);

@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <string.h>
+
 #include "mcp/wire/headers.h"
 #include "mcp/wire/meta.h"
 #include "mcp/era2025/session.h"
@@ -326,10 +329,60 @@ static void an_annotation_that_cannot_work_is_refused(void **state)
     }
 }
 
+static void what_the_protocol_uses_is_not_for_the_target(void **state)
+{
+    static const struct {
+        const char *meta, *rest;
+    } rows[] = {
+        { "7", "" },
+        { "{}", "" },
+        { "{\"progressToken\":1}", "" },
+        { "{" V "," C("{}") ",\"io.modelcontextprotocol/related-task\":{}}", "" },
+        { "{\"dev.mcp/a\":1,\"com.mcp.tools/b\":2,\"org.modelcontextprotocol.api/c\":3}", "" },
+        { "{\"modelcontextprotocol.io/a\":1,\"mcp.dev/b\":2}", "" },
+        { "{\"com.example.mcp/a\":1,\"mcp\":2,\"mcp/c\":3,\"a.b\":4}",
+          "{\"com.example.mcp/a\":1,\"mcp\":2,\"mcp/c\":3,\"a.b\":4}" },
+        { "{\"progressToken\":1,\"traceparent\":\"00-1\",\"tracestate\":\"a\",\"baggage\":\"b\"}",
+          "{\"traceparent\":\"00-1\",\"tracestate\":\"a\",\"baggage\":\"b\"}" },
+        { "{" V ",\"com.example/n\":{\"x\":[0.10,1e400,\"\\u0000\"]},\"\":null,\"/\":true}",
+          "{\"com.example/n\":{\"x\":[0.10,1e400,\"\\u0000\"]},\"\":null,\"/\":true}" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct str rest;
+        assert_true(meta_rest(parsed(rows[i].meta), &arena, &rest));
+        if (!str_eq(rest, str_of(rows[i].rest)))
+            fail_msg("%s: " STR_FMT, rows[i].meta, STR_ARG(rest));
+    }
+    struct str none;
+    assert_true(meta_rest(NULL, &arena, &none));
+    assert_int_equal(none.len, 0);
+}
+
+static void what_is_for_the_target_has_a_bound(void **state)
+{
+    static char text[META_REST_MAX + 64];
+    struct str rest;
+
+    (void)state;
+    for (int over = 0; over < 2; over++) { /* {"a":"xxx"} */
+        size_t len = META_REST_MAX - sizeof("{\"a\":\"\"}") + 1 + (size_t)over;
+        int head = sprintf(text, "{\"progressToken\":1,\"a\":\"");
+        memset(text + head, 'x', len);
+        sprintf(text + head + len, "\"}");
+        assert_int_equal(meta_rest(parsed(text), &arena, &rest), !over);
+        assert_int_equal(rest.len, over ? 0 : META_REST_MAX);
+    }
+}
+
 SUBJECT(meta)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(_meta_is_read_row_by_row, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_the_protocol_uses_is_not_for_the_target, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_is_for_the_target_has_a_bound, setup, teardown),
         cmocka_unit_test_setup_teardown(capabilities_are_those_that_are_declared, setup, teardown),
         cmocka_unit_test_setup_teardown(a_value_in_base64_is_what_it_stands_for, setup, teardown),
         cmocka_unit_test_setup_teardown(the_standard_headers_repeat_the_body, setup, teardown),

@@ -334,6 +334,35 @@ static void a_state_is_written_whole_up_to_the_limit_or_not_at_all(void **state)
     buf_finish(&less);
 }
 
+static void a_portable_state_carries_what_the_first_request_said(void **state)
+{
+    struct world *world = *state;
+    struct state said = whole, out;
+    struct buf plain, before;
+
+    buf_init(&plain, STATE_TEXT_MAX);
+    buf_init(&before, STATE_TEXT_MAX);
+    said.meta = STR("{\"traceparent\":\"00-1\"}");
+    assert_true(state_write(&before, &whole) && state_write(&plain, &said));
+    assert_true(str_starts(buf_str(&plain), buf_str(&before))); /* an older state has no more */
+    assert_true(state_read(buf_str(&before), &world->arena, &out));
+    assert_int_equal(out.meta.len, 0);
+    assert_true(state_read(buf_str(&plain), &world->arena, &out));
+    assert_true(str_eq(out.meta, said.meta));
+    for (size_t len = before.len + 1; len < plain.len; len++)
+        assert_false(state_read(str_n(plain.at, len), &world->arena, &out));
+    buf_add_char(&before, 0); /* nothing is said in one way alone */
+    assert_false(state_read(buf_str(&before), &world->arena, &out));
+
+    struct state leads = stored; /* the store has it */
+    leads.meta = said.meta;
+    buf_clear(&plain);
+    assert_true(state_write(&plain, &leads) && state_read(buf_str(&plain), &world->arena, &out));
+    assert_int_equal(out.meta.len, 0);
+    buf_finish(&plain);
+    buf_finish(&before);
+}
+
 /* Whoever had a key could still not make the reader do anything but refuse. */
 static void the_plain_form_has_one_reading(void **state)
 {
@@ -383,6 +412,8 @@ SUBJECT(request_state)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_state_is_written_whole_up_to_the_limit_or_not_at_all,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(a_portable_state_carries_what_the_first_request_said, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(the_plain_form_has_one_reading, setup, teardown),
     };
 

@@ -127,6 +127,37 @@ static void records_read_as_they_were_written(void **state)
     }
 }
 
+/* Byte by byte what was written before the client, and then the request's _meta, were kept. */
+static void an_older_record_is_one_without_its_last_texts(void **state)
+{
+    struct codec codec = { 0 };
+    struct call_record call = a_call(), read = { 0 };
+    struct str plain = call_bytes(&codec);
+    struct buf out;
+    (void)state;
+
+    buf_init(&out, 1 << 20);
+    call.client = STR("{\"name\":\"c\"}");
+    assert_int_equal(codec_write_call(&codec, &call, &out), NOD_OK);
+    assert_true(str_starts(buf_str(&out), plain));
+    assert_int_equal(out.len, plain.len + 1 + call.client.len);
+    for (int meta = 0; meta < 2; meta++) {
+        call.meta = meta ? STR("{\"a\":1}") : STR_NONE;
+        buf_clear(&out);
+        assert_int_equal(codec_write_call(&codec, &call, &out), NOD_OK);
+        assert_int_equal(codec_read_call(&codec, id, buf_str(&out), &arena, &read), NOD_OK);
+        assert_true(str_eq(read.client, call.client) && str_eq(read.meta, call.meta));
+    }
+    assert_int_equal(codec_read_call(&codec, id, plain, &arena, &read), NOD_OK);
+    assert_int_equal(read.client.len + read.meta.len, 0);
+    call.client = STR_NONE;
+    buf_clear(&out);
+    assert_int_equal(codec_write_call(&codec, &call, &out), NOD_OK);
+    assert_int_equal(codec_read_call(&codec, id, buf_str(&out), &arena, &read), NOD_OK);
+    assert_true(read.client.len == 0 && str_eq(read.meta, call.meta));
+    buf_finish(&out);
+}
+
 static void every_cut_and_every_flipped_byte_of_a_sealed_record_is_refused(void **state)
 {
     struct codec codec = { .ring = ring };
@@ -378,6 +409,7 @@ SUBJECT(record_codec)
 {
     const struct CMUnitTest tests[] = {
         TEST(records_read_as_they_were_written),
+        TEST(an_older_record_is_one_without_its_last_texts),
         TEST(every_cut_and_every_flipped_byte_of_a_sealed_record_is_refused),
         TEST(every_cut_of_a_plain_record_is_refused),
         TEST(a_record_that_was_moved_is_refused),

@@ -70,6 +70,7 @@ static struct call_record keep_call(struct got *got, const struct call_record *c
     copy.id = keep(got, call->id);
     copy.principal = keep(got, call->principal);
     copy.client = keep(got, call->client);
+    copy.meta = keep(got, call->meta);
     copy.scope = keep(got, call->scope);
     copy.target = keep(got, call->target);
     copy.args = keep(got, call->args);
@@ -230,6 +231,7 @@ struct got *suite_park(const struct parking *parking)
     char *client = strdup(parking->client ? parking->client : "");
     assert_true(asks && client);
     open.client = str_of(client);
+    open.meta = str_of(parking->meta ? parking->meta : "");
     for (size_t i = 0; i < parking->count; i++)
         asks[i] = question_of(parking, &parking->questions[i]);
     suite_store->ops->park(

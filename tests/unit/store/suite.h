@@ -106,6 +106,7 @@ struct parking {
     const char *principal; /* NULL: ada */
     struct str args;       /* JSON; empty: a few */
     const char *client;    /* JSON, or NULL */
+    const char *meta;      /* likewise */
     bool unhanded;         /* not handed, though its record names a caller */
     bool alone;            /* not handed, and its record names no caller */
 };

@@ -60,6 +60,29 @@ static void a_park_stores_the_call_and_its_questions_whole(void **state)
     assert_int_equal(ask->expires_ms, parked->reply.now_ms + 5000);
 }
 
+/* Whether or not it is known what the client calls itself. */
+static void what_the_request_said_beside_its_arguments_is_kept(void **state)
+{
+    static const char *const clients[] = { NULL, "{\"name\":\"c\"}" };
+    (void)state;
+
+    for (size_t i = 0; i < 2; i++) {
+        struct question question = { .key = "#1" };
+        struct parking parking = { .call = suite_id(),
+                                   .open = true,
+                                   .questions = &question,
+                                   .count = 1,
+                                   .client = clients[i],
+                                   .meta = "{\"traceparent\":\"00-1\"}" };
+        assert_int_equal(suite_park(&parking)->status, NOD_OK);
+        suite_claim(&question.id, ASK_ACCEPTED, "{}", "ada", NULL);
+        const struct call_record *call = suite_take(NULL, &parking.call, "node-a")->reply.call;
+        assert_non_null(call);
+        assert_str(call->client, clients[i] ? clients[i] : "");
+        assert_str(call->meta, "{\"traceparent\":\"00-1\"}");
+    }
+}
+
 static void what_is_not_there_is_not_found(void **state)
 {
     struct id none = suite_id();
@@ -971,6 +994,7 @@ static void a_store_that_is_destroyed_completes_nothing_any_more(void **state)
 
 const struct CMUnitTest suite_transitions[] = {
     TEST(a_park_stores_the_call_and_its_questions_whole),
+    TEST(what_the_request_said_beside_its_arguments_is_kept),
     TEST(what_is_not_there_is_not_found),
     TEST(a_park_without_asks_makes_the_call_runnable),
     TEST(an_append_lengthens_the_journal_of_a_running_call),
