@@ -314,7 +314,7 @@ static nod_status ask_write(void *subject, size_t stage, enum hook_field field, 
     struct run *run = ask->call->run;
 
     (void)stage;
-    if (field != HOOK_MESSAGE || ask->call->state != LIVE_ASKING || !run) {
+    if (field != HOOK_MESSAGE || ask->call->state != LIVE_ASKING || ask->listed || !run) {
         *why = STR(
             "Of a question only the message can be written, and only before storePendingRecord");
         return NOD_E_USAGE;
@@ -358,7 +358,7 @@ static void ask_flow_done(struct flow *flow, void *subject, nod_status status)
 
     if (status == NOD_OK)
         return;
-    if (ask->call->state != LIVE_ASKING) {
+    if (ask->call->state != LIVE_ASKING || ask->listed) {
         /* A hook objects to an ask that is stored already. Nobody is asked, and the handler learns
          * it. */
         if (!ask->claiming)

@@ -328,7 +328,11 @@ void call_start(struct flow *flow, void *subject)
     (void)flow;
     if (call->cancel_wanted)
         call_cancel_later(call);
-    else if (grants_made(call) && home_begin(call))
+    else if (!grants_made(call))
+        return; /* the stage is entered again when they are */
+    else if (call->live)
+        live_on(call);
+    else if (home_begin(call))
         call_run_begin(call);
 }
 
@@ -395,6 +399,8 @@ static void finish_done(struct op *op, nod_status status, const struct store_rep
 
     (void)reply;
     CRASH_POINT(result_after);
+    if (status == NOD_E_STALE && live_again(op))
+        return;
     bool forgotten = status == NOD_E_NOT_FOUND && call_ending(call)->outcome.status == NOD_OK;
     if ((status == NOD_E_STALE || forgotten) && !call->cancel_wanted) {
         /* another node gives the result, or gave it and it has been forgotten since */
@@ -461,6 +467,8 @@ static void refused_done(struct op *op, nod_status status, const struct store_re
     struct call *call = OP_OF(op, struct call, op);
 
     (void)reply;
+    if (status == NOD_E_STALE && live_again(op))
+        return;
     if (status == NOD_E_STALE && !call->cancel_wanted &&
         engine_call_at(call->engine, id_str(&call->id)) == call) {
         call_lost(call); /* another node has the call: the refusal is not ours to give */
@@ -626,6 +634,7 @@ void call_cancel(struct call *call, struct str why)
         return;
     call->cancel_wanted = true;
     call_ending(call)->cancel_why = arena_str(&call_ending(call)->arena, why);
+    live_drop(call);
     if (call->state == LIVE_WAITING) {
         call_end_cancelled(call);
     } else if (call->state == LIVE_RUNNING) {

@@ -32,6 +32,13 @@ struct ask *call_ask_next(const struct call *call, const struct ask *ask)
     return ask->link.next == &call->asks ? NULL : LIST_OF(ask->link.next, struct ask, link);
 }
 
+void call_asks_drop_fresh(struct call *call)
+{
+    LIST_EACH (at, &call->asks)
+        if (!LIST_OF(at, struct ask, link)->listed)
+            ask_free(LIST_OF(at, struct ask, link));
+}
+
 void call_tell_waiting(struct call *call, bool waiting)
 {
     if (call->told_waiting == waiting)
@@ -60,7 +67,9 @@ void call_put_up(struct call *call, bool carried)
 {
     if (call->journal.bytes) /* a call that has rested has given up its journal already */
         call->learned = call->journal.bytes;
-    journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
+    if (!call->live)
+        journal_finish(
+            &call->journal); /* the store has it, and a waiting call should cost little */
     call->carried = carried;
     call_tell_waiting(call, true);
     LIST_EACH (at, &call->asks) /* frees no ask */
@@ -105,7 +114,7 @@ static void round_dropped(struct call *call)
 {
     nod_status status = call->asks_failed;
 
-    call_asks_drop(call);
+    call_asks_drop_fresh(call);
     if (call->cancel_wanted) {
         call_end_cancelled(call);
         return;
@@ -128,7 +137,8 @@ void call_asks_settled(struct call *call)
         call_later(call, round_dropped); /* later, because the last of its asks is inside a stage */
         return;
     }
-    call->came = CAME_NOTHING;
+    if (!call->live || call->came == CAME_EPOCH) /* a hint of other questions that wait stays */
+        call->came = CAME_NOTHING;
     call_save(call);
 }
 
@@ -136,11 +146,15 @@ static void ids_in_order(struct list *asks)
 {
     LIST_EACH (at, asks) {
         struct ask *ask = LIST_OF(at, struct ask, link);
+        if (ask->listed) /* of a round before, and waits */
+            continue;
         id_random(&ask->id);
         for (struct list *before = at->prev; before != asks; before = before->prev) {
             struct ask *other = LIST_OF(before, struct ask, link),
                        *next = LIST_OF(before->next, struct ask, link);
             struct id id = other->id;
+            if (other->listed)
+                break;
             if (memcmp(id.text, next->id.text, ID_LEN) < 0)
                 break;
             other->id = next->id;
@@ -163,6 +177,7 @@ void call_asks_begin(struct call *call)
             list_append(&call->asks, &ask_create(call, item)->link);
     ids_in_order(&call->asks);
     LIST_EACH (at, &call->asks)
-        ask_begin(LIST_OF(at, struct ask, link));
+        if (!LIST_OF(at, struct ask, link)->listed)
+            ask_begin(LIST_OF(at, struct ask, link));
     call_asks_settled(call);
 }

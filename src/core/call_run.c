@@ -36,6 +36,7 @@ void call_run_drop(struct call *call)
     struct run *run = call->run;
 
     call_run_over(call);
+    live_drop(call);
     if (!run || call->state != LIVE_RUNNING) {
         call_run_free(call);
         return;
@@ -164,6 +165,20 @@ static void timeout_fired(struct due *due)
     timed_out(call);
 }
 
+void call_clock_start(struct call *call)
+{
+    int64_t left = timeout_of(call) - call->worked_ms;
+
+    call->run_began = clock_mono(call->engine->clock);
+    due_set(call->engine, &call->timeout, left > 0 ? left : 0, timeout_fired);
+}
+
+void call_clock_stop(struct call *call)
+{
+    due_stop(call->engine, &call->timeout);
+    call->worked_ms += clock_mono(call->engine->clock) - call->run_began;
+}
+
 void call_run_begin(struct call *call)
 {
     struct engine *engine = call->engine;
@@ -181,6 +196,10 @@ void call_run_begin(struct call *call)
     call_enter(call, LIVE_RUNNING);
     if (call->run->arena.exhausted) { /* a handler must not run without its whole journal */
         run_done(call->run, NOD_E_LIMIT, STR_NONE);
+        return;
+    }
+    if (call->target->live) {
+        live_begin(call);
         return;
     }
     call->run_began = clock_mono(engine->clock);
@@ -233,24 +252,11 @@ void call_unasked(struct call *call, const struct run *run)
              LOG_STR("call", id_str(&call->id)));
 }
 
-void run_done(struct run *run, nod_status status, struct str body)
+void call_outcome_of(struct call *call, const struct run *run, nod_status status, struct str body)
 {
-    struct call *call = run->call;
-
-    if (!call) { /* the call has ended in the meantime */
-        run_free(run);
-        return;
-    }
-    call_run_over(call);
-    call->worked_ms += clock_mono(call->engine->clock) - call->run_began;
-    if (run->notice_ordinal > call->notices)
-        call->notices = run->notice_ordinal;
-    call_enter(call, LIVE_ASKING); /* no longer with the provider */
-
-    call_unasked(call, run);
     if (run->bug.at) {
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE, .message = run->bug });
-    } else if (run->arena.exhausted && !(status == NOD_PENDING && run->step_done)) {
+    } else if (run->arena.exhausted) {
         call_outcome_fail(
             call,
             &(struct fault){ .status = NOD_E_LIMIT,
@@ -258,9 +264,6 @@ void run_done(struct run *run, nod_status status, struct str body)
                                  &call_ending(call)->arena,
                                  "The run has used up the %zu bytes of memory that a run may have",
                                  call->engine->opts.limits.run_bytes) });
-    } else if (status == NOD_PENDING) {
-        call_pending(call);
-        return;
     } else if (status == NOD_OK && body.len) {
         call_outcome_ok(call, body);
     } else if (status == NOD_OK) {
@@ -276,6 +279,33 @@ void run_done(struct run *run, nod_status status, struct str body)
                                         STR_ARG(call->target->name), nod_status_name(status)) };
         call_outcome_fail(call, &fault);
     }
+}
+
+void run_done(struct run *run, nod_status status, struct str body)
+{
+    struct call *call = run->call;
+
+    if (!call) { /* the call has ended in the meantime */
+        run_free(run);
+        return;
+    }
+    if (run->live) {
+        live_done(run, status, body);
+        return;
+    }
+    call_run_over(call);
+    call->worked_ms += clock_mono(call->engine->clock) - call->run_began;
+    if (run->notice_ordinal > call->notices)
+        call->notices = run->notice_ordinal;
+    call_enter(call, LIVE_ASKING); /* no longer with the provider */
+
+    call_unasked(call, run);
+    bool kept = !run->arena.exhausted || run->step_done; /* what was done is stored in any case */
+    if (status == NOD_PENDING && !run->bug.at && kept) {
+        call_pending(call);
+        return;
+    }
+    call_outcome_of(call, run, status, body);
     call_run_free(call);
     call_needs_forget(call);
     flow_jump(&call->flow, "finish");

@@ -57,12 +57,13 @@ static void saving_fill(struct call *call)
         }
     }
     LIST_EACH (link, &call->asks)
-        ask_find_turn(LIST_OF(link, struct ask, link));
+        if (!LIST_OF(link, struct ask, link)->listed)
+            ask_find_turn(LIST_OF(link, struct ask, link));
     call_saving_free(call);
     call->saving_count = news->entries;
     call->saving_asks = news->asks;
     if (news->asks == 1 && news->entries == 0) { /* mostly */
-        call->saving = &call_ask_first(call)->record;
+        call->saving = &LIST_OF(list_last(&call->asks), struct ask, link)->record;
         run_free(call->run); /* nothing of it is needed, and many calls may be saved at once */
         call->run = NULL;
         return;
@@ -75,7 +76,8 @@ static void saving_fill(struct call *call)
             call->saving_entries[at++] = item->entry;
     at = 0;
     LIST_EACH (link, &call->asks)
-        call->saving[at++] = LIST_OF(link, struct ask, link)->record;
+        if (!LIST_OF(link, struct ask, link)->listed)
+            call->saving[at++] = LIST_OF(link, struct ask, link)->record;
 }
 
 struct str engine_quota_message(struct arena *arena, struct str principal, enum store_quota quota,
@@ -348,6 +350,8 @@ static bool save_left(struct call *call, enum saving what, nod_status status)
 static void save_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
+    if (status == NOD_E_STALE && live_again(op))
+        return;
     enum saving what = saving_what(call);
     /* The same request has come before: its call is stored, and ours cannot be opened. Once a step
      * of ours is done it is too late to give way to that call. */
@@ -368,6 +372,8 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
             journal_finish(&call->journal);
             call->journal = longer;
         }
+        if (call->live)
+            live_saved(call);
         call->fresh_intent = what == SAVING_INTENT;
         if (call->saving_asks || call->saving_count)
             suspect_over(call);
@@ -380,7 +386,7 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
     }
     call->stored = true; /* even if it failed, the store may know the call */
     if (status != NOD_OK && !known && (!lost || call->cancel_wanted))
-        call_asks_drop(call);
+        call_asks_drop_fresh(call);
     if (known)
         call_known(call);
     else if (call->cancel_wanted)
@@ -448,6 +454,8 @@ static void places_done(struct op *op, nod_status status, const struct store_rep
     (void)reply;
     if (status == NOD_OK && client_is_away(call)) { /* it may have come back meanwhile */
         LIST_EACH (at, &call->asks) {
+            if (LIST_OF(at, struct ask, link)->listed)
+                continue;
             place += PLACE_STEP;
             LIST_OF(at, struct ask, link)->record.seq = place < PLACES_END ? place : 0;
         }

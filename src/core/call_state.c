@@ -30,8 +30,8 @@ static const struct {
                                     TO(TAKING) | TO(FINISHING) | TO(CANCELLING) },
     [LIVE_TELLING] = { "telling", TO(RUNNING) | TO(ASKING) | TO(SAVING) | TO(TELLING) |
                                       TO(WAITING) | TO(TAKING) | TO(FINISHING) | TO(CANCELLING) },
-    [LIVE_WAITING] = { "waiting", TO(NEW) | TO(TELLING) | TO(WAITING) | TO(TAKING) | TO(FINISHING) |
-                                      TO(CANCELLING) },
+    [LIVE_WAITING] = { "waiting", TO(NEW) | TO(ASKING) | TO(SAVING) | TO(TELLING) | TO(WAITING) |
+                                      TO(TAKING) | TO(FINISHING) | TO(CANCELLING) },
     [LIVE_TAKING] = { "taking", TO(WAITING) | TO(FINISHING) },
     [LIVE_FINISHING] = { "finishing", TO(WAITING) | TO(FINISHING) },
     [LIVE_CANCELLING] = { "cancelling", TO(FINISHING) | TO(CANCELLING) },
@@ -42,6 +42,8 @@ void call_enter(struct call *call, enum live_state state)
     enum live_state before = call->state;
 
     call->state = (unsigned char)state;
+    if (call->live && (state == LIVE_WAITING || state == LIVE_RUNNING))
+        live_wake(call);
     if (before != state)
         LOG_DEBUG("call", LOG_STR("call", id_str(&call->id)), LOG_CSTR("was", states[before].name),
                   LOG_CSTR("is", states[state].name));

@@ -156,7 +156,8 @@ static void publish_send(struct op *op)
                                .count = 1,
                                .by = claim->answer.by,
                                .via = claim_via(claim),
-                               .handed = claim->answer.handed };
+                               .handed = claim->answer.handed,
+                               .epoch = claim->epoch };
 
     if (ask) { /* the call waits here: take it in the same transition */
         spec.take_for = call_is_foreign(ask->call) ? STR_NONE : engine->node;
@@ -171,8 +172,10 @@ static void publish_send(struct op *op)
     engine->store->ops->claim(engine->store, &spec, op_completed, op);
 }
 
-static struct str why_ended(enum ask_state state)
+static struct str why_ended(const struct claim *claim, enum ask_state state)
 {
+    if (state == ASK_WITHDRAWN && claim->epoch && claim->answer.reason.len)
+        return claim->answer.reason;
     switch (state) {
     case ASK_EXPIRED:
         return STR("Nobody answered in time");
@@ -267,9 +270,13 @@ void claim_settle(struct claim *claim, const struct claimed *now)
         log_answer(now->ask);
     if (now->won && state != ASK_ACCEPTED && now->ask->page && claim->engine->pages.ended)
         claim->engine->pages.ended(claim->engine->pages.data, now->ask);
+    struct call *call = ask ? ask->call : engine_call_at(claim->engine, now->ask->call_id);
+    if (call && call->live)
+        live_learn_end(call, now->ask);
     if (ask) {
-        ask->call->learned += sizeof(struct entry) + now->ask->key.len + now->ask->content.len +
-                              now->ask->by.len + now->ask->note.len;
+        if (!call->live) /* else it has learned it just now */
+            call->learned += sizeof(struct entry) + now->ask->key.len + now->ask->content.len +
+                             now->ask->by.len + now->ask->note.len;
         /* If the claim came after the ask's time, it has ended the ask by the clock, not by its
          * answer. */
         const struct surface *winner =
@@ -277,7 +284,7 @@ void claim_settle(struct claim *claim, const struct claimed *now)
         ask_end(ask, winner,
                 &(struct winner){
                     .state = state, .by = now->ask->by, .via = now->ask->via, .surface = winner },
-                why_ended(state));
+                why_ended(claim, state));
     }
     flow_next(&claim->flow);
 }
@@ -519,6 +526,17 @@ void claim_by_engine(struct ask *ask, enum ask_state outcome)
 {
     ask->claiming = true;
     claim_as(ask->call->engine, id_str(&ask->id), outcome, NULL, NULL);
+}
+
+void claim_taken_back(struct ask *ask, struct str why)
+{
+    struct claim *claim =
+        claim_create(ask->call->engine, id_str(&ask->id),
+                     &(struct answer){ .action = ASK_WITHDRAWN, .reason = why }, NULL, NULL);
+
+    ask->claiming = true;
+    claim->epoch = ask->call->epoch;
+    claim_own(claim);
 }
 
 void claim_overdue(struct engine *engine, struct str ask_id, answered_fn *done, void *data)

@@ -182,6 +182,6 @@ void engine_targets_changed(struct engine *engine)
     node_targets_changed(engine);
     for (struct idmap_walk walk = { 0 };
          engine->catalog && (call = idmap_next(&engine->calls, &walk));)
-        if (call->target->removed && call_waiting(call))
+        if (call->target->removed && call_waiting(call) && !call->live)
             due_set(engine, &call->timeout, 0, end_without_target);
 }

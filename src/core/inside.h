@@ -362,6 +362,7 @@ struct call {
     struct journal journal;      /* empty while it waits: the store has it */
     size_t learned;              /* bytes of the journal, while it waits */
     struct run *run;             /* under way, or being saved */
+    struct live *live;           /* its live run, which may go on while it waits: see live.c */
     const struct needed *needed; /* values for its next run: see need.c */
     struct need *need;           /* one that is being fetched; NULL: none is */
     bool *run_over;              /* set if the run ends while it is being started */
@@ -535,6 +536,11 @@ void call_cancel_later(struct call *call);
 /* Logs, once a call, that a question of this run could be put to nobody. */
 void call_unasked(struct call *call, const struct run *run);
 void call_run_begin(struct call *call);
+/* The time that its run works counts from here, and no longer. */
+void call_clock_start(struct call *call);
+void call_clock_stop(struct call *call);
+/* Sets the outcome with which this run has ended. */
+void call_outcome_of(struct call *call, const struct run *run, nod_status status, struct str body);
 /* Stores and asks what call->run has recorded. The call goes on when that is done. */
 void call_pending(struct call *call);
 /* The run is no longer with the provider, and its clock is stopped. */
@@ -549,6 +555,8 @@ void call_run_drop(struct call *call);
 void call_asks_begin(struct call *call);
 /* The asks were not stored, and nobody has heard of them: drops them. */
 void call_asks_drop(struct call *call);
+/* Only those of them that nobody has heard of: others wait beside them (live.c). */
+void call_asks_drop_fresh(struct call *call);
 /* Stores what call->run recorded, and the asks that are through their stages. Then the call goes
  * on, or waits. */
 void call_save(struct call *call);
@@ -559,6 +567,39 @@ void call_saving_free(struct call *call);
 /* A sentence that says which bound it was, and which option sets it. */
 struct str call_quota_message(struct call *call, enum store_quota quota, uint64_t most);
 void call_tell_waiting(struct call *call, bool waiting);
+
+/* --- a run that stays open while its call waits (live.c) --- */
+
+/* call->run, which was just made, is handed to its provider, and stays open. */
+void live_begin(struct call *call);
+/* Its provider has not begun it: it is call->run again. */
+void live_unbegun(struct call *call);
+/* The call has no live run from now on: the provider is told, and its run_done changes nothing. */
+void live_drop(struct call *call);
+/* The provider has called run_done. */
+void live_done(struct run *run, nod_status status, struct str body);
+/* The call is at rest, or something has come: it is the run's turn when the stack is clear. */
+void live_wake(struct call *call);
+/* The stage `start` is entered again: the live run goes on, or waits on. */
+void live_on(struct call *call);
+/* What it committed is stored, and in the journal. */
+void live_saved(struct call *call);
+/* The store says what the call has learned, or how one of its questions has ended. */
+void live_learn(struct call *call, const struct call_record *record);
+void live_learn_end(struct call *call, const struct ask_record *ask);
+/* A write of the call was refused. True: it is sent again, if the call is still this node's. */
+bool live_again(struct op *op);
+/* A claim has taken the call while the live run was doing something else. False: not for us. */
+bool live_taken(struct call *call, const struct store_reply *reply, int64_t asked_ms);
+
+enum live_seen {
+    LIVE_SEEN_WAITS, /* as it was */
+    LIVE_SEEN_TAKE,  /* it can be taken */
+    LIVE_SEEN_OURS,  /* it was taken by this node */
+    LIVE_SEEN_LOST,  /* the run is dropped */
+};
+/* A take was refused, and this is what the store has. */
+enum live_seen live_looked(struct call *call, nod_status status, const struct call_record *record);
 
 /* --- secrets --- */
 
@@ -681,6 +722,8 @@ void turns_of_older(struct engine *engine);
 
 /* The engine's own word: ASK_EXPIRED, ASK_UNSUPPORTED, ASK_CANCELLED. */
 void claim_by_engine(struct ask *ask, enum ask_state outcome);
+/* The live run that asked takes it back. */
+void claim_taken_back(struct ask *ask, struct str why);
 /* The time of an ask is up that may wait on no node. */
 void claim_overdue(struct engine *engine, struct str ask_id, answered_fn *done, void *data);
 void claims_drop(struct engine *engine);

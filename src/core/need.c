@@ -65,6 +65,9 @@ nod_status run_need(struct run *run, const struct need_spec *spec, struct str *v
     size_t count;
 
     *value = STR_NONE;
+    if (run->live)
+        return run_fail(run, NOD_E_USAGE, NULL,
+                        STR("A live run is begun once, and cannot be given such values"));
     if (run->step_done)
         return NOD_PENDING;
     if (!spec->name.len || spec->name.len > NEED_NAME_MAX)

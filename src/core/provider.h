@@ -40,6 +40,8 @@ struct target {
      * author's version. Titles and descriptions are not part of it. */
     unsigned char version[DIGEST_BYTES];
     bool portable; /* each of its steps may safely happen again on another node */
+    bool live;     /* its runs stay open while their calls wait: core/live.c. Its calls stay where
+                      they were begun */
     /* Is it listed to them? NULL: to everybody. Others cannot call it either, and are told that it
      * does not exist, unless callable_unlisted. */
     bool (*listed)(const struct target *target, const struct audience *audience);
@@ -100,8 +102,14 @@ struct provider_ops {
     /* Works on the call, and ends the run with run_done(run, ...) exactly once, now or later. */
     void (*start)(struct provider *provider, struct run *run);
     /* The call of this run was cancelled, or ran out of time. run_done may still be called, and
-     * changes nothing then. */
+     * changes nothing then. A live run: run_done has to be called, now or later, and frees it. */
     void (*cancelled)(struct provider *provider, struct run *run);
+    /* Of a live run: what was recorded before the last run_commit is stored. May be NULL. */
+    void (*committed)(struct provider *provider, struct run *run);
+    /* Of a live run: a question has ended, once for each that was committed. answer->key says which
+     * one, answer->state how: by a person's word, ASK_EXPIRED, ASK_UNSUPPORTED, ASK_INVALID, or
+     * ASK_WITHDRAWN, if it was taken back. `answer` is lent. May be NULL. */
+    void (*answered)(struct provider *provider, struct run *run, const struct entry *answer);
     /* Suggests values, at once. NOD_E_NOT_FOUND: that argument has none. May be NULL. */
     nod_status (*complete)(struct provider *provider, struct target *target,
                            struct completion *completion);

@@ -40,6 +40,16 @@ static void forget_client(struct ask *ask)
     ask->tried &= ~(unsigned)ask->call->engine->held_bits;
 }
 
+static bool may_rest(const struct call *call)
+{
+    const struct engine *engine = call->engine;
+
+    if (call->live) /* its run is here, and nowhere else */
+        return call->stored;
+    return call_waits_elsewhere(call) && !call_is_foreign(call) && !engine->stopping &&
+           call->stored && call->handed && engine->resting < engine->opts.limits.calls / REST_PART;
+}
+
 void call_rest(struct call *call)
 {
     struct engine *engine = call->engine;
@@ -52,8 +62,7 @@ void call_rest(struct call *call)
     call->told_waiting = false;
     LIST_EACH (at, &call->asks)
         forget_client(LIST_OF(at, struct ask, link));
-    if (!call_waits_elsewhere(call) || call_is_foreign(call) || engine->stopping || !call->stored ||
-        !call->handed || engine->resting >= engine->opts.limits.calls / REST_PART) {
+    if (!may_rest(call)) {
         call_unload(call);
         return;
     }
@@ -61,7 +70,8 @@ void call_rest(struct call *call)
     call->carried = true; /* the client has the questions, even if they are up elsewhere too */
     if (call->journal.bytes)
         call->learned = call->journal.bytes;
-    journal_finish(&call->journal);
+    if (!call->live)
+        journal_finish(&call->journal);
     if (!call_is_resting(call))
         engine->resting++;
     call->rests = RESTS_HERE;
@@ -70,7 +80,7 @@ void call_rest(struct call *call)
         ask_stored(ask);
         up |= ask_waits(ask);
     }
-    if (!up)
+    if (!up && !call->live)
         call_unload(call); /* they are up nowhere, and will not be */
     else if (call->came)
         call_take(call);

@@ -6,7 +6,8 @@
  * the run. The provider calls run_* to look things up and to record what is new, and ends the run
  * with run_done, on the loop thread.
  *
- * What a run records (asks, steps) takes effect only when run_done is called.
+ * What a run records (asks, steps) takes effect only when run_done is called; a live run, which
+ * stays open, commits it by run_commit (core/live.c).
  */
 #ifndef NOD_CORE_RUN_H
 #define NOD_CORE_RUN_H
@@ -131,6 +132,10 @@ struct run {
     bool portable;     /* only idempotent steps: see call_spec */
     bool carried;      /* see caller_ops.carries */
     bool hold_steps;   /* see call_spec */
+    bool live;         /* see target.live: it is on the loop thread, and its journal grows */
+    /* A live run: questions that were committed and have not ended; and how many were committed
+     * since the oldest of them, with that one. */
+    uint32_t held, since_oldest;
     /* not empty: the store, which does not know the call yet, is away, and why. No effect may
      * happen, because it could not be recorded */
     struct str store_away;
@@ -217,6 +222,15 @@ void run_notice(struct run *run, const struct notice *notice);
 nod_status run_fail(struct run *run, nod_status status, const char *code, struct str message);
 /* Records a mistake of the handler; the first one stays. */
 void run_bug(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A live run, on the loop thread: stores what was recorded, beside the questions that wait, and the
+ * run goes on. provider_ops.committed tells when it is stored. If it cannot be stored, the call
+ * ends with an error. What is recorded and not committed goes with the end of the run. */
+void run_commit(struct run *run);
+/* A live run, on the loop thread: takes a question back. NOD_OK: it was not committed, and nobody
+ * has heard of it. NOD_PENDING: provider_ops.answered tells what came of it: ASK_WITHDRAWN, or a
+ * person was faster. `why` is for those who were asked. NOD_E_NOT_FOUND: no such question waits. */
+nod_status run_take_back(struct run *run, struct str key, struct str why);
 
 /*
  * Ends a run, on the loop thread, once. status NOD_OK: body is the result (a JSON object).

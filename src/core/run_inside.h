@@ -23,6 +23,11 @@ nod_status run_check_question(struct run *run, const struct ask_spec *spec,
 /* The mode of elicitation, or what else the client needs for it, as the protocol calls it. */
 const char *run_mode_name(enum ask_kind kind);
 
+/* --- live.c --- */
+
+/* Was the question with this key committed by this live run, and has not ended? */
+bool live_waits_for(const struct run *run, struct str key);
+
 /* --- run_room.c --- */
 
 /* May this run ask one more question in its round? */

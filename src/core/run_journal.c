@@ -284,6 +284,8 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
     bool news = news_find(run, ENTRY_ASK, key) != NULL;
     if (news && spec->again)
         return NOD_PENDING;
+    if (run->live && live_waits_for(run, key))
+        return spec->again ? NOD_PENDING : used_twice(run, ENTRY_ASK, key);
     if (!spec->again && (news || was_refused(run, key)))
         return used_twice(run, ENTRY_ASK, key);
     NOD_TRY(run_room_in_round(run));
@@ -341,7 +343,7 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
         *entry = known;
         return NOD_OK;
     }
-    if (run->news.asks) /* the handler went on after a NOD_PENDING: no effect was agreed to */
+    if (run->news.asks && !run->live) /* the handler went on after a NOD_PENDING */
         return NOD_PENDING;
     if (run->arena.exhausted) /* the input of the effect may have been cut short */
         return out_of_arena(run);
@@ -362,7 +364,7 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
         run->step_held = run->step_done = true;
         return NOD_PENDING;
     }
-    if (!at_most_once) {
+    if (!at_most_once || run->live) { /* a live run is begun once, and so are its steps */
         NOD_TRY(run_room_for_step(run, 1));
         return step_go(run, go);
     }
@@ -400,7 +402,7 @@ nod_status run_step_done(struct run *run, struct str key, nod_status status, str
         return out_of_arena(run);
     item->entry.status = status;
     item->entry.content = arena_str(&run->arena, content);
-    run->step_done = true; /* even if it cannot be recorded: the effect has happened */
+    run->step_done = !run->live; /* even if it cannot be recorded: the effect has happened */
     NOD_TRY(run_record(run, item));
     return NOD_PENDING;
 }

@@ -37,7 +37,7 @@ static struct str so_far(struct run *run)
 
 nod_status run_room(struct run *run, size_t more)
 {
-    size_t entries = run->journal_count + run->news.entries + run->news.asks;
+    size_t entries = run->journal_count + run->held + run->news.entries + run->news.asks;
 
     if (entries + more <= run->entries_max)
         return NOD_OK;
@@ -64,8 +64,13 @@ static nod_status no_bytes(struct run *run, size_t wanted, const char *what)
 
 nod_status run_room_in_round(struct run *run)
 {
-    if (run->news.asks < RUN_ROUND_MAX)
+    if (run->since_oldest + run->news.asks < RUN_ROUND_MAX)
         return NOD_OK;
+    if (run->live)
+        return run_fail_fmt(run, NOD_E_LIMIT,
+                            "From the oldest question that waits on, a live run may ask at most "
+                            "%d: take that one back, or wait for its answer",
+                            RUN_ROUND_MAX);
     return run_fail_fmt(run, NOD_E_LIMIT,
                         "A round may have at most %d questions, and nobody was asked. Call "
                         "nod_await after every %d, and go on when they are answered",

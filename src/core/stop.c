@@ -57,6 +57,8 @@ void run_unbegun(struct run *run)
         return;
     }
     call_run_over(call);
+    if (run->live)
+        live_unbegun(call);
     call_run_free(call);
     call_stand_down(call);
 }

@@ -79,8 +79,8 @@ static void asks_end(struct call *call)
 /* The call is ours, in call->epoch. */
 static void resume(struct call *call)
 {
-    enum version_at version = call_version_at(call);
-    bool alone = call_is_alone(call) && !call_is_resting(call);
+    enum version_at version = call->live ? VERSION_HERE : call_version_at(call);
+    bool alone = call_is_alone(call) && !call_is_resting(call) && !call->live;
     bool elsewhere = version == VERSION_THERE || version == VERSION_UNSURE;
 
     call_enter(call, LIVE_TELLING);
@@ -88,7 +88,7 @@ static void resume(struct call *call)
     asks_end(call); /* there are none left, unless what we knew was old */
     if (call->rests == RESTS_FOUND)
         call->rests = RESTS_NOT;
-    if (suspect_must_end(call) && !call->cancel_wanted && !elsewhere) {
+    if (suspect_must_end(call) && !call->cancel_wanted && !elsewhere && !call->live) {
         call_awake(call);
         suspect_end(call);
         return;
@@ -115,6 +115,10 @@ static void resume(struct call *call)
 
 static void call_learn(struct call *call, const struct call_record *record)
 {
+    if (call->live) {
+        live_learn(call, record);
+        return;
+    }
     journal_finish(&call->journal);
     journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
 }
@@ -131,7 +135,11 @@ bool call_taken(struct call *call, const struct store_reply *reply, int64_t aske
 {
     if (call->state == LIVE_CANCELLING || call->cancel_wanted)
         return true; /* it ends in any case */
-    if (call->state != LIVE_WAITING && call->state != LIVE_TAKING && call->state != LIVE_NEW)
+    bool open =
+        call->state == LIVE_WAITING || call->state == LIVE_TAKING || call->state == LIVE_NEW;
+    if (call->live && (!open || reply->epoch == call->epoch))
+        return live_taken(call, reply, asked_ms);
+    if (!open)
         return false;
     if (reply->epoch <= call->epoch || reply->call->epoch != reply->epoch)
         return false; /* it was taken, but again since then */
@@ -447,11 +455,32 @@ static void rests_elsewhere(struct call *call, const struct call_record *record)
     call_unload(call);
 }
 
+/* A live run goes on, or waits on. False: the call has none any more, and is like any other. */
+static bool live_seen(struct call *call, nod_status status, const struct store_reply *reply)
+{
+    switch (live_looked(call, status, status == NOD_OK ? reply->call : NULL)) {
+    case LIVE_SEEN_WAITS:
+        waits(call, reply->call);
+        return true;
+    case LIVE_SEEN_TAKE:
+        call_take_later(call, UNSURE_AGAIN_MS);
+        return true;
+    case LIVE_SEEN_OURS:
+        resume(call);
+        return true;
+    case LIVE_SEEN_LOST:
+        break;
+    }
+    return false;
+}
+
 /* `orphaned`: a take was refused because its node is gone (store_reply.suspect). */
 static void take_looked(struct call *call, nod_status status, const struct store_reply *reply,
                         bool orphaned)
 {
     if (call_decided(call))
+        return;
+    if (call->live && live_seen(call, status, reply))
         return;
     if (status == NOD_OK && !(orphaned && suspect_is(reply->call)))
         suspect_over(call); /* another node has it, or it waits or has ended */
@@ -554,7 +583,7 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
     bool orphaned = status == NOD_E_STALE && reply->suspect;
     if (call->way != TAKE_PLAIN)
         suspect_over(call); /* its turn is over */
-    if (call_is_alone(call) && !call_is_resting(call)) {
+    if (call_is_alone(call) && !call_is_resting(call) && !call->live) {
         call_unload(call);
     } else if (status == NOD_E_STALE) {
         call_enter(call, LIVE_TAKING);
@@ -573,7 +602,11 @@ void call_take(struct call *call)
             call->came = CAME_HINT;
         return;
     }
-    if (call->engine->stopping) /* other nodes will take it */
+    if (call->live && call->came == CAME_EPOCH) {
+        call_decided(call);
+        return;
+    }
+    if (call->engine->stopping && !call->live) /* other nodes will take it */
         return;
     due_stop(call->engine, &call->timeout);
     call->came = CAME_NOTHING;
@@ -610,8 +643,10 @@ void call_lost(struct call *call)
 {
     say_taken_over(call);
     call_outcome_forget(call);
-    call_asks_drop(call);
+    live_drop(call);
+    call_asks_drop_fresh(call);
     journal_finish(&call->journal);
+    asks_end(call); /* those of a live run, which wait */
     flow_place(&call->flow, &call_flow, &call->engine->hooks, "gate", call, call_flow_done);
     call_enter(call, LIVE_WAITING);
     if (call_is_alone(call))
