@@ -1,6 +1,13 @@
 /*
  * core/catalog: ordered arrays of targets, with a map by name beside each.
  *
+ * A shelf has one map for the targets that are for everybody, and one for each principal who has
+ * any. So a name is found in two looks at most, however many people have something of that name,
+ * and in one if nobody has anything of their own.
+ *
+ * Holds always: a shelf is in the order of the places of its targets, and each target on it is in
+ * exactly one map. Outside of catalog_change no target on a shelf is marked as removed.
+ *
  * A URI template is RFC 6570 level 1: literals and {name}. A variable matches one or more
  * characters up to the next literal, and never a slash, not even an encoded one. So a handler that
  * makes a path of a variable stays inside its folder. Matching takes linear time: each variable
@@ -13,6 +20,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/percent.h"
+#include "crypto/digest.h"
 #include "json/utf8.h"
 
 enum {
@@ -21,33 +29,58 @@ enum {
     VARIABLE_MAX = 1024, /* bytes of what one matches */
 };
 
+struct owned { /* the targets of one principal on one shelf */
+    struct str principal;
+    struct map by_name;
+    char text[];
+};
+
 struct shelf { /* tools, prompts, resources, templates */
     struct target **targets;
     size_t count, room;
-    struct map by_name;
+    uint64_t next;      /* the place of the next target */
+    struct map by_name; /* those for everybody */
+    struct map owners;  /* struct owned; none is empty */
 };
 
 struct catalog {
     struct shelf shelves[SHELVES];
-    void (*changed)(void *data, enum target_kind kind);
+    void (*changed)(void *data, const struct catalog_change *change);
     void *changed_data;
 };
 
+static size_t shelf_index(enum target_kind kind, bool templates)
+{
+    static const size_t place[] = { [TARGET_TOOL] = 0, [TARGET_RESOURCE] = 1, [TARGET_PROMPT] = 2 };
+
+    return kind == TARGET_RESOURCE && templates ? 3 : place[kind];
+}
+
 static struct shelf *shelf_of(const struct catalog *catalog, enum target_kind kind, bool templates)
 {
-    static const int place[] = { [TARGET_TOOL] = 0, [TARGET_RESOURCE] = 1, [TARGET_PROMPT] = 2 };
-    int at = kind == TARGET_RESOURCE && templates ? 3 : place[kind];
+    return (struct shelf *)&catalog->shelves[shelf_index(kind, templates)];
+}
 
-    return (struct shelf *)&catalog->shelves[at];
+static struct shelf *shelf_with(const struct catalog *catalog, const struct target *target)
+{
+    return shelf_of(catalog, target->kind, target->is_template);
 }
 
 struct catalog *catalog_create(void)
 {
     struct catalog *catalog = MEM_NEW(struct catalog);
 
-    for (size_t i = 0; i < SHELVES; i++)
-        map_init(&catalog->shelves[i].by_name, CATALOG_TARGETS_MAX);
+    for (size_t i = 0; i < SHELVES; i++) { /* change_fits has the limit */
+        map_init(&catalog->shelves[i].by_name, SIZE_MAX / 2);
+        map_init(&catalog->shelves[i].owners, SIZE_MAX / 2);
+    }
     return catalog;
+}
+
+static void owned_free(struct owned *owned)
+{
+    map_finish(&owned->by_name);
+    mem_free(owned);
 }
 
 void catalog_destroy(struct catalog *catalog)
@@ -55,55 +88,74 @@ void catalog_destroy(struct catalog *catalog)
     if (!catalog)
         return;
     for (size_t i = 0; i < SHELVES; i++) {
-        map_finish(&catalog->shelves[i].by_name);
-        mem_free(catalog->shelves[i].targets);
+        struct shelf *shelf = &catalog->shelves[i];
+        size_t at = 0;
+        for (struct owned *owned; (owned = map_next(&shelf->owners, &at));)
+            owned_free(owned);
+        map_finish(&shelf->owners);
+        map_finish(&shelf->by_name);
+        mem_free(shelf->targets);
     }
     mem_free(catalog);
 }
 
-static void catalog_tell(struct catalog *catalog, enum target_kind kind)
+/* --- by name --- */
+
+/* The target of exactly this owner. */
+static struct target *shelf_get(const struct shelf *shelf, struct str owner, struct str name)
 {
-    if (catalog->changed)
-        catalog->changed(catalog->changed_data, kind);
+    if (!owner.len)
+        return map_get(&shelf->by_name, name);
+    const struct owned *owned = shelf->owners.count ? map_get(&shelf->owners, owner) : NULL;
+    return owned ? map_get(&owned->by_name, name) : NULL;
 }
 
-nod_status catalog_add(struct catalog *catalog, struct target *target)
+/* A tool of nod's own stands for itself, whatever anybody has. */
+static struct target *shelf_for(const struct shelf *shelf, struct str principal, struct str name)
 {
-    struct shelf *shelf = shelf_of(catalog, target->kind, target->is_template);
+    struct target *own = shelf->owners.count ? shelf_get(shelf, principal, name) : NULL;
+    struct target *common = map_get(&shelf->by_name, name);
 
-    if (map_get(&shelf->by_name, target->name))
-        return NOD_E_USAGE;
-    if (!map_set(&shelf->by_name, target->name, target))
-        return NOD_E_LIMIT;
-    if (shelf->count == shelf->room) {
-        shelf->room = shelf->room ? shelf->room * 2 : 8;
-        shelf->targets = mem_realloc(shelf->targets, shelf->room * sizeof(*shelf->targets));
-    }
-    shelf->targets[shelf->count++] = target;
-    catalog_tell(catalog, target->kind);
-    return NOD_OK;
+    return !own || (common && common->inside) ? common : own;
 }
 
-void catalog_remove(struct catalog *catalog, struct target *target)
+static void shelf_set(struct shelf *shelf, struct target *target)
 {
-    struct shelf *shelf = shelf_of(catalog, target->kind, target->is_template);
-    enum target_kind kind = target->kind;
+    struct str owner = target->owner;
+    struct owned *owned = owner.len ? map_get(&shelf->owners, owner) : NULL;
 
-    if (map_get(&shelf->by_name, target->name) != target)
-        return;
-    map_remove(&shelf->by_name, target->name);
-    for (size_t i = 0; i < shelf->count; i++) {
-        if (shelf->targets[i] == target) {
-            memmove(&shelf->targets[i], &shelf->targets[i + 1],
-                    (shelf->count - i - 1) * sizeof(*shelf->targets));
-            shelf->count--;
-            break;
-        }
+    if (owner.len && !owned) {
+        char *text;
+        owned = mem_zalloc(sizeof(*owned) + owner.len + 1);
+        text = owned->text;
+        owned->principal = str_place(&text, owner);
+        map_init(&owned->by_name, SIZE_MAX / 2);
+        map_add(&shelf->owners, owned->principal, owned);
     }
-    target->removed = true;
-    target_hold(target);
-    target_release(target);
-    catalog_tell(catalog, kind);
+    map_set(owned ? &owned->by_name : &shelf->by_name, target->name, target);
+}
+
+static void shelf_unset(struct shelf *shelf, const struct target *target)
+{
+    struct owned *owned = target->owner.len ? map_get(&shelf->owners, target->owner) : NULL;
+
+    map_remove(owned ? &owned->by_name : &shelf->by_name, target->name);
+    if (owned && owned->by_name.count == 0) {
+        map_remove(&shelf->owners, owned->principal);
+        owned_free(owned);
+    }
+}
+
+struct target *catalog_for(const struct catalog *catalog, struct str principal,
+                           enum target_kind kind, struct str name)
+{
+    return shelf_for(shelf_of(catalog, kind, false), principal, name);
+}
+
+struct target *catalog_template_for(const struct catalog *catalog, struct str principal,
+                                    struct str uri_template)
+{
+    return shelf_for(shelf_of(catalog, TARGET_RESOURCE, true), principal, uri_template);
 }
 
 struct target *catalog_find(const struct catalog *catalog, enum target_kind kind, struct str name)
@@ -116,11 +168,73 @@ struct target *catalog_template(const struct catalog *catalog, struct str uri_te
     return map_get(&shelf_of(catalog, TARGET_RESOURCE, true)->by_name, uri_template);
 }
 
-struct target *catalog_named(const struct catalog *catalog, enum target_kind kind, struct str name)
+bool catalog_has_still(const struct catalog *catalog, const struct target *target)
 {
-    struct target *target = catalog_find(catalog, kind, name);
+    return shelf_get(shelf_with(catalog, target), target->owner, target->name);
+}
 
-    return target || kind != TARGET_RESOURCE ? target : catalog_template(catalog, name);
+bool catalog_is_for(const struct catalog *catalog, const struct target *target,
+                    struct str principal)
+{
+    const struct shelf *shelf = shelf_with(catalog, target);
+
+    if (!shelf->owners.count || (target->owner.len && !str_eq(target->owner, principal)))
+        return !target->owner.len;
+    return shelf_for(shelf, principal, target->name) == target;
+}
+
+/* A call that began with the target for everybody goes on with that one, although its principal
+ * may have got one of their own since. */
+static struct target *shelf_resumes(const struct shelf *shelf, struct str principal,
+                                    struct str name, int64_t version)
+{
+    struct target *given = shelf_for(shelf, principal, name);
+    struct target *other = given && given->owner.len ? map_get(&shelf->by_name, name) : NULL;
+
+    return other && version && target_version(given) != version && target_version(other) == version
+               ? other
+               : given;
+}
+
+struct target *catalog_of_call(const struct catalog *catalog, const struct call_record *record)
+{
+    struct target *target = shelf_resumes(shelf_of(catalog, record->kind, false), record->principal,
+                                          record->target, record->version);
+
+    if (!target && record->kind == TARGET_RESOURCE)
+        target = shelf_resumes(shelf_of(catalog, TARGET_RESOURCE, true), record->principal,
+                               record->target, record->version);
+    return target;
+}
+
+/* A record of an ask has the name only. If a tool and a prompt share it, the tool is meant, which
+ * may be a destructive one. */
+struct target *catalog_of_ask(const struct catalog *catalog, const struct ask_record *record)
+{
+    static const struct {
+        enum target_kind kind;
+        bool templates;
+    } order[] = { { TARGET_TOOL, false },
+                  { TARGET_PROMPT, false },
+                  { TARGET_RESOURCE, false },
+                  { TARGET_RESOURCE, true } };
+    struct target *target = NULL;
+
+    for (size_t i = 0; !target && i < SHELVES; i++)
+        target = shelf_resumes(shelf_of(catalog, order[i].kind, order[i].templates),
+                               record->principal, record->target, record->call_version);
+    return target;
+}
+
+bool catalog_has_version(const struct catalog *catalog, const struct ask_record *record)
+{
+    for (size_t i = 0; i < SHELVES; i++) {
+        const struct target *target = shelf_resumes(&catalog->shelves[i], record->principal,
+                                                    record->target, record->call_version);
+        if (target && target_version(target) == record->call_version)
+            return true;
+    }
+    return false;
 }
 
 bool catalog_has(const struct catalog *catalog, struct str name)
@@ -131,15 +245,181 @@ bool catalog_has(const struct catalog *catalog, struct str name)
     return false;
 }
 
-bool catalog_has_version(const struct catalog *catalog, struct str name, int64_t version)
+/* --- changes --- */
+
+/* A change while it is made. */
+struct changing {
+    struct catalog *catalog;
+    const struct catalog_change *change;
+    struct target **replaced; /* by each that is added; or NULL */
+    size_t entered;           /* of those that are added */
+    struct target **leaving;  /* what is removed and was there, once each */
+    size_t leaving_count;
+    size_t goes[SHELVES];
+};
+
+static bool is_on_shelf(const struct catalog *catalog, const struct target *target)
 {
-    for (size_t i = 0; i < SHELVES; i++) {
-        const struct target *target = map_get(&catalog->shelves[i].by_name, name);
-        if (target && target_version(target) == version)
-            return true;
-    }
-    return false;
+    return shelf_get(shelf_with(catalog, target), target->owner, target->name) == target;
 }
+
+/* Marks what goes. False: there would be too many. */
+static bool change_fits(struct changing *changing)
+{
+    const struct catalog_change *change = changing->change;
+    size_t comes[SHELVES] = { 0 };
+    bool fits = true;
+
+    for (size_t i = 0; i < change->remove_count; i++) {
+        struct target *target = change->remove[i];
+        if (target->removed || !is_on_shelf(changing->catalog, target))
+            continue;
+        target->removed = true;
+        changing->leaving[changing->leaving_count++] = target;
+        changing->goes[shelf_index(target->kind, target->is_template)]++;
+    }
+    for (size_t i = 0; i < change->add_count; i++)
+        comes[shelf_index(change->add[i]->kind, change->add[i]->is_template)]++;
+    for (size_t i = 0; i < SHELVES; i++)
+        fits = fits && changing->catalog->shelves[i].count - changing->goes[i] + comes[i] <=
+                           CATALOG_TARGETS_MAX;
+    return fits;
+}
+
+/* False: the name is taken. A target that is removed in this change leaves its place to the one
+ * that is added under its name. */
+static bool change_enters(struct changing *changing)
+{
+    struct target *target = changing->change->add[changing->entered];
+    struct shelf *shelf = shelf_with(changing->catalog, target);
+    struct target *there = shelf_get(shelf, target->owner, target->name);
+
+    if (there == target || (there && !there->removed))
+        return false;
+    changing->replaced[changing->entered++] = there;
+    target->place = there ? there->place : shelf->next++;
+    shelf_set(shelf, target);
+    return true;
+}
+
+static void change_undo(struct changing *changing)
+{
+    while (changing->entered > 0) {
+        struct target *target = changing->change->add[--changing->entered];
+        struct target *old = changing->replaced[changing->entered];
+        struct shelf *shelf = shelf_with(changing->catalog, target);
+        if (old) {
+            shelf_set(shelf, old);
+        } else {
+            shelf_unset(shelf, target);
+            shelf->next--;
+        }
+    }
+    for (size_t i = 0; i < changing->leaving_count; i++)
+        changing->leaving[i]->removed = false;
+}
+
+static void shelf_append(struct shelf *shelf, struct target *target)
+{
+    if (shelf->count == shelf->room) {
+        shelf->room = shelf->room ? shelf->room * 2 : 8;
+        shelf->targets = mem_realloc(shelf->targets, shelf->room * sizeof(*shelf->targets));
+    }
+    shelf->targets[shelf->count++] = target;
+}
+
+/* What replaces a target stands where that one stood; the others that come are at the end. */
+static void shelf_clear(struct shelf *shelf)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < shelf->count; i++) {
+        struct target *target = shelf->targets[i];
+        struct target *now =
+            target->removed ? shelf_get(shelf, target->owner, target->name) : target;
+        if (now == target && target->removed)
+            shelf_unset(shelf, target);
+        else
+            shelf->targets[kept++] = now;
+    }
+    shelf->count = kept;
+}
+
+static void change_make(struct changing *changing)
+{
+    const struct catalog_change *change = changing->change;
+    struct catalog *catalog = changing->catalog;
+
+    for (size_t i = 0; i < SHELVES; i++)
+        if (changing->goes[i])
+            shelf_clear(&catalog->shelves[i]);
+    for (size_t i = 0; i < change->add_count; i++) {
+        change->add[i]->removed = false;
+        if (!changing->replaced[i])
+            shelf_append(shelf_with(catalog, change->add[i]), change->add[i]);
+    }
+    if (catalog->changed && (change->add_count || changing->leaving_count))
+        catalog->changed(catalog->changed_data,
+                         &(struct catalog_change){ .add = change->add,
+                                                   .add_count = change->add_count,
+                                                   .remove = changing->leaving,
+                                                   .remove_count = changing->leaving_count });
+    for (size_t i = 0; i < changing->leaving_count; i++) {
+        target_hold(changing->leaving[i]);
+        target_release(changing->leaving[i]);
+    }
+}
+
+nod_status catalog_change(struct catalog *catalog, const struct catalog_change *change,
+                          size_t *refused)
+{
+    struct changing changing = { .catalog = catalog, .change = change };
+    nod_status status;
+
+    changing.replaced = mem_zalloc((change->add_count + 1) * sizeof(*changing.replaced));
+    changing.leaving = mem_zalloc((change->remove_count + 1) * sizeof(*changing.leaving));
+    status = change_fits(&changing) ? NOD_OK : NOD_E_LIMIT;
+    while (status == NOD_OK && changing.entered < change->add_count)
+        status = change_enters(&changing) ? NOD_OK : NOD_E_USAGE;
+    if (status == NOD_OK) {
+        change_make(&changing);
+    } else {
+        if (refused)
+            *refused = changing.entered;
+        change_undo(&changing);
+    }
+    mem_free(changing.replaced);
+    mem_free(changing.leaving);
+    return status;
+}
+
+nod_status catalog_add(struct catalog *catalog, struct target *target)
+{
+    return catalog_change(catalog, &(struct catalog_change){ .add = &target, .add_count = 1 },
+                          NULL);
+}
+
+void catalog_remove(struct catalog *catalog, struct target *target)
+{
+    catalog_change(catalog, &(struct catalog_change){ .remove = &target, .remove_count = 1 }, NULL);
+}
+
+nod_status catalog_replace(struct catalog *catalog, struct target *old, struct target *by)
+{
+    return catalog_change(
+        catalog,
+        &(struct catalog_change){ .add = &by, .add_count = 1, .remove = &old, .remove_count = 1 },
+        NULL);
+}
+
+void catalog_watch(struct catalog *catalog,
+                   void (*changed)(void *data, const struct catalog_change *change), void *data)
+{
+    catalog->changed = changed;
+    catalog->changed_data = data;
+}
+
+/* --- by URI --- */
 
 /* An invalid escape is refused: the handler must not see two spellings of the same thing. So are
  * bytes that are not UTF-8, since no text may hold them. */
@@ -184,21 +464,31 @@ static bool template_match(struct str pattern, struct str uri, struct arena *are
     }
 }
 
-struct target *catalog_match(const struct catalog *catalog, struct str uri, struct arena *arena,
-                             struct json **variables)
+/* The first template of this owner that fits. */
+static struct target *shelf_match(const struct shelf *templates, struct str owner, struct str uri,
+                                  struct arena *arena, struct json **variables)
 {
-    struct target *exact = catalog_find(catalog, TARGET_RESOURCE, uri);
-    const struct shelf *templates = shelf_of(catalog, TARGET_RESOURCE, true);
-
-    *variables = json_new_object(arena);
-    if (exact)
-        return exact;
     for (size_t i = 0; i < templates->count; i++) {
+        struct target *target = templates->targets[i];
+        if (!str_eq(target->owner, owner))
+            continue;
         *variables = json_new_object(arena);
-        if (template_match(templates->targets[i]->name, uri, arena, *variables))
-            return templates->targets[i];
+        if (template_match(target->name, uri, arena, *variables))
+            return target;
     }
     return NULL;
+}
+
+struct target *catalog_match(const struct catalog *catalog, struct str principal, struct str uri,
+                             struct arena *arena, struct json **variables)
+{
+    const struct shelf *templates = shelf_of(catalog, TARGET_RESOURCE, true);
+    struct target *target = catalog_for(catalog, principal, TARGET_RESOURCE, uri);
+
+    *variables = json_new_object(arena);
+    if (!target && principal.len && templates->owners.count)
+        target = shelf_match(templates, principal, uri, arena, variables);
+    return target ? target : shelf_match(templates, STR_NONE, uri, arena, variables);
 }
 
 bool catalog_uri_hides_slash(struct str uri)
@@ -226,16 +516,36 @@ struct target *catalog_at(const struct catalog *catalog, enum target_kind kind, 
     return index < shelf->count ? shelf->targets[index] : NULL;
 }
 
-void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum target_kind kind),
-                   void *data)
+size_t catalog_from(const struct catalog *catalog, enum target_kind kind, bool templates,
+                    uint64_t place)
 {
-    catalog->changed = changed;
-    catalog->changed_data = data;
+    const struct shelf *shelf = shelf_of(catalog, kind, templates);
+    size_t low = 0, high = shelf->count;
+
+    if (place > shelf->next)
+        return SIZE_MAX;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (shelf->targets[middle]->place < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
+/* --- versions and use --- */
+
+/* A target of the same kind that is somebody else's is never the same version. */
 int64_t target_version(const struct target *target)
 {
-    return version_number(target->version);
+    struct digest whole;
+
+    if (!target->owner.len)
+        return version_number(target->version);
+    struct str parts[] = { str_n((const char *)target->version, DIGEST_BYTES), target->owner };
+    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &whole);
+    return version_number(whole.bytes);
 }
 
 int64_t version_number(const unsigned char digest[DIGEST_BYTES])

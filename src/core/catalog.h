@@ -1,8 +1,13 @@
 /*
  * core/catalog: every target of this server, in the order in which they were added.
  *
- * Providers add and remove targets; the protocol lists and finds them. Names are unique within a
- * kind. A removed target stays alive until the last call that uses it has ended (target.in_use).
+ * Providers add and remove targets; the protocol lists and finds them. A target is for everybody,
+ * or for one principal (target.owner), who alone can see it. Names are unique within a kind among
+ * the targets of one owner, and among those for everybody. So two people may each have an app of
+ * the same name. Whoever has a target of their own is given that one, and not the one of the same
+ * name that is for everybody, in whichever order they were added: so all nodes decide alike.
+ *
+ * A removed target stays alive until the last call that uses it has ended (target.in_use).
  */
 #ifndef NOD_CORE_CATALOG_H
 #define NOD_CORE_CATALOG_H
@@ -14,30 +19,64 @@ struct catalog;
 struct catalog *catalog_create(void);
 void catalog_destroy(struct catalog *catalog); /* does not free targets */
 
-enum { CATALOG_TARGETS_MAX = 10000 }; /* tools, resources and prompts, of each kind */
+enum { CATALOG_TARGETS_MAX = 20000 }; /* tools, resources and prompts, of each kind */
 
-/* NOD_E_USAGE: the name is taken. NOD_E_LIMIT. */
+/* Targets that come and go in one step. */
+struct catalog_change {
+    struct target *const *add;
+    size_t add_count;
+    struct target *const *remove; /* those that are not there are left out */
+    size_t remove_count;
+};
+
+/*
+ * All of the change, or nothing of it. There is no moment in which only a part has happened: a
+ * target that is added under the name of one that is removed replaces it, in its place of the list,
+ * and is found by every call from then on. Calls that wait go on with the target they have.
+ *
+ * NOD_E_USAGE: a name is taken; *refused (or NULL) is the index of that target in `add`.
+ * NOD_E_LIMIT: there would be too many. released() of the provider is called for each removed
+ * target when no call uses it, perhaps at once.
+ *
+ * The costs are those of the change, and with removals one walk over the targets of their kind.
+ */
+nod_status catalog_change(struct catalog *catalog, const struct catalog_change *change,
+                          size_t *refused);
+/* The same for one target. */
 nod_status catalog_add(struct catalog *catalog, struct target *target);
-/* Takes it off the lists. Its provider's released() is called when no call uses it, perhaps at
- * once. */
 void catalog_remove(struct catalog *catalog, struct target *target);
+nod_status catalog_replace(struct catalog *catalog, struct target *old, struct target *by);
 
-/* A tool or prompt by name, or a resource by its exact URI. Templates: see catalog_template. */
+/* A tool or prompt by name, or a resource by its exact URI, as the principal is given it.
+ * Templates: see catalog_template_for. */
+struct target *catalog_for(const struct catalog *catalog, struct str principal,
+                           enum target_kind kind, struct str name);
+struct target *catalog_template_for(const struct catalog *catalog, struct str principal,
+                                    struct str uri_template);
+/* The one that is for everybody. */
 struct target *catalog_find(const struct catalog *catalog, enum target_kind kind, struct str name);
 struct target *catalog_template(const struct catalog *catalog, struct str uri_template);
-/* The target that a stored record names: as catalog_find, and templates too. */
-struct target *catalog_named(const struct catalog *catalog, enum target_kind kind, struct str name);
-/* Is there a target of that name, of any kind? */
+/* Is this one, or the one that has replaced it, in the catalog? */
+bool catalog_has_still(const struct catalog *catalog, const struct target *target);
+/* May the principal see this target of the catalog? Not if it is somebody else's, nor if the
+ * principal has one of that name. What `listed` says is another matter. */
+bool catalog_is_for(const struct catalog *catalog, const struct target *target,
+                    struct str principal);
+/* The target that a stored call, or the call of a stored ask, goes on with: of those that its
+ * principal is given, the one in the version that the call began with, if it is there. */
+struct target *catalog_of_call(const struct catalog *catalog, const struct call_record *record);
+struct target *catalog_of_ask(const struct catalog *catalog, const struct ask_record *record);
+/* Is there something for the call of this ask, of any kind, in the version that the call has? */
+bool catalog_has_version(const struct catalog *catalog, const struct ask_record *record);
+/* Is there a target of that name for everybody, of any kind? */
 bool catalog_has(const struct catalog *catalog, struct str name);
-/* Something of this name, in this version. */
-bool catalog_has_version(const struct catalog *catalog, struct str name, int64_t version);
 /*
  * The resource or template that a URI belongs to; an exact resource comes first. For a template,
  * *variables is an object of its percent-decoded variables, in the arena. For an exact resource it
- * is an empty object.
+ * is an empty object. Of both kinds, the principal's own come first.
  */
-struct target *catalog_match(const struct catalog *catalog, struct str uri, struct arena *arena,
-                             struct json **variables);
+struct target *catalog_match(const struct catalog *catalog, struct str principal, struct str uri,
+                             struct arena *arena, struct json **variables);
 
 /* The URI's escapes are valid and stand for UTF-8 without NUL: only such a URI can match a
  * template. */
@@ -51,12 +90,21 @@ size_t catalog_count(const struct catalog *catalog, enum target_kind kind, bool 
 struct target *catalog_at(const struct catalog *catalog, enum target_kind kind, bool templates,
                           size_t index);
 
-/* changed(kind) after every add and remove. One listener. */
-void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum target_kind kind),
-                   void *data);
+/*
+ * A list by page: a place (target.place) is a target's for as long as it, or what has replaced it,
+ * is in the catalog, and nobody else's after that. The index of the first target at this place or
+ * behind it; the count if there is none. SIZE_MAX: no target of this list had such a place so far.
+ */
+size_t catalog_from(const struct catalog *catalog, enum target_kind kind, bool templates,
+                    uint64_t place);
+
+/* changed(change) after every change, while its targets are still there. One listener. */
+void catalog_watch(struct catalog *catalog,
+                   void (*changed)(void *data, const struct catalog_change *change), void *data);
 
 /* The target's version as records hold it: a number made from the digest of its input schema and
- * its author's version. It is never less than CALL_VERSION_LEAST; 0 if there is no digest. */
+ * its author's version, and from its owner. It is never less than CALL_VERSION_LEAST; 0 if there is
+ * neither. */
 int64_t target_version(const struct target *target);
 /* The same, of that digest. */
 int64_t version_number(const unsigned char digest[DIGEST_BYTES]);

@@ -304,7 +304,7 @@ static struct journal_limits limits_of(struct claim *claim, const struct ask_rec
     const struct target *target = ask ? ask->call->target : NULL;
 
     if (!ask && engine->catalog)
-        target = catalog_find(engine->catalog, TARGET_TOOL, record->target);
+        target = catalog_for(engine->catalog, record->principal, TARGET_TOOL, record->target);
     return engine_journal_limits(engine, target);
 }
 

@@ -138,8 +138,7 @@ static void hand_call_seen(struct op *op, nod_status status, const struct store_
         return;
     }
     const struct call_record *call = reply->call;
-    const struct target *target =
-        engine->catalog ? catalog_named(engine->catalog, call->kind, call->target) : NULL;
+    const struct target *target = engine->catalog ? catalog_of_call(engine->catalog, call) : NULL;
     struct outcome outcome = outcome_crashed(&claim->arena, call->target, CRASHED_IN_ANSWER,
                                              steps_are_open(call->entries, call->entry_count));
     *end = (struct hand_end){ .claim = claim,

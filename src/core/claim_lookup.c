@@ -83,7 +83,7 @@ static void call_seen(void *data, nod_status status, const struct store_reply *r
     if (ask && call_is_foreign(ask->call))
         target = ask->call->target;
     else if (!ask && call && call->state == CALL_STORED_WAITING && !call->forgotten)
-        target = catalog_named(engine->catalog, call->kind, call->target);
+        target = catalog_of_call(engine->catalog, call);
     if (call && target)
         version = version_at(engine, target, call, claim->since);
     if (status == NOD_E_STORE || (version == VERSION_UNSURE && claim->doubts >= DOUBTS_MOST))
@@ -102,8 +102,7 @@ static void check_target(struct claim *claim, const struct ask_record *record)
 {
     struct ask *ask = claim_ask(claim);
     const struct catalog *catalog = claim->engine->catalog;
-    bool here = !ask && record->call_version && catalog &&
-                catalog_has_version(catalog, record->target, record->call_version);
+    bool here = !ask && record->call_version && catalog && catalog_has_version(catalog, record);
 
     if ((ask && !call_is_foreign(ask->call)) || here || !catalog || !engine_survives(claim->engine))
         flow_next(&claim->flow);
@@ -136,7 +135,7 @@ static bool has_lost_target(struct claim *claim, const struct ask_record *record
 {
     const struct ask *ask = claim_ask(claim);
 
-    return (!ask || ask->call->target->removed) && target_is_gone(claim->engine, record->target);
+    return (!ask || ask->call->target->removed) && target_is_gone(claim->engine, record);
 }
 
 /* May this answerer answer this ask? */
@@ -176,7 +175,7 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     } else if (surface && (claim->result.unheard = answer_unheard(claim->engine, record, surface,
                                                                   claim->answer.roles))) {
         claim->result.pending = true;
-        claim->result.elsewhere = !claim_ask(claim) && !target_named(claim->engine, record->target);
+        claim->result.elsewhere = !claim_ask(claim) && !target_of_ask(claim->engine, record);
         claim_reject(claim, NOD_E_REFUSED);
     } else if ((claim->result.problems = claim_take_note(claim, record)).len) {
         claim->result.pending = true;

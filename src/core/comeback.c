@@ -134,8 +134,7 @@ static void comeback_waits(struct comeback *back, const struct call_record *reco
 static void comeback_has_not_ended(struct comeback *back, const struct call_record *record)
 {
     struct engine *engine = back->engine;
-    struct target *target =
-        engine->catalog ? catalog_named(engine->catalog, record->kind, record->target) : NULL;
+    struct target *target = engine->catalog ? catalog_of_call(engine->catalog, record) : NULL;
 
     if (!back->gone && (target || engine_find(engine, record->id))) {
         comeback_waits(back, record, target);

@@ -39,7 +39,7 @@ bool ask_is_consent(const struct engine *engine, const struct ask_record *ask,
                                       .gate = str_starts(ask->key, STR(RUN_RESERVED_PREFIX)),
                                       .page_waits = ask->wait_done };
 
-    return question_is_consent(&question, target ? target : target_named(engine, ask->target));
+    return question_is_consent(&question, target ? target : target_of_ask(engine, ask));
 }
 
 bool page_is_consent(const struct engine *engine, const struct ask_record *ask)
@@ -49,7 +49,7 @@ bool page_is_consent(const struct engine *engine, const struct ask_record *ask)
                                       .gate = str_starts(ask->key, STR(RUN_RESERVED_PREFIX)) &&
                                               ask_page_brings(ask->page) != PAGE_BRINGS_NOTHING };
 
-    return question_is_consent(&question, target_named(engine, ask->target));
+    return question_is_consent(&question, target_of_ask(engine, ask));
 }
 
 /* --- whose counts --- */

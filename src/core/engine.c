@@ -142,21 +142,19 @@ void engine_use_catalog(struct engine *engine, const struct catalog *catalog)
     engine->catalog = catalog;
 }
 
-bool target_is_gone(const struct engine *engine, struct str name)
+struct target *target_of_ask(const struct engine *engine, const struct ask_record *record)
 {
-    return engine->catalog && !engine->store->ops->shared && !catalog_has(engine->catalog, name);
+    return engine->catalog ? catalog_of_ask(engine->catalog, record) : NULL;
 }
 
-/* A record has the name only. If a tool and a prompt share it, the tool is meant, which may be a
- * destructive one. */
-struct target *target_named(const struct engine *engine, struct str name)
+struct target *target_for(const struct engine *engine, struct str principal, struct str name)
 {
-    static const enum target_kind kinds[] = { TARGET_TOOL, TARGET_PROMPT, TARGET_RESOURCE };
-    struct target *target = NULL;
+    return target_of_ask(engine, &(struct ask_record){ .principal = principal, .target = name });
+}
 
-    for (size_t i = 0; engine->catalog && !target && i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        target = catalog_named(engine->catalog, kinds[i], name);
-    return target;
+bool target_is_gone(const struct engine *engine, const struct ask_record *record)
+{
+    return engine->catalog && !engine->store->ops->shared && !target_of_ask(engine, record);
 }
 
 /* --- things that happen at a set time --- */

@@ -88,7 +88,9 @@ void engine_use_store(struct engine *engine, struct store *store);
  * the answer is taken, and a call whose client can come back is unloaded.
  */
 void engine_use_catalog(struct engine *engine, const struct catalog *catalog);
-void engine_targets_changed(struct engine *engine);
+/* Targets were added, or also removed (`went`). The live calls are looked at once in a turn, and
+ * only if some went. */
+void engine_targets_changed(struct engine *engine, bool went);
 /* Sets other bounds on the questions that wait here; 0: no change. Before the first call. */
 void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principal);
 /* Sets other limits on what a call may learn; 0: no change. Before its first call. */

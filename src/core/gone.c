@@ -123,7 +123,7 @@ static void gone_orphan_loaded(struct engine *engine, const struct call_record *
 {
     if (engine->catalog &&
         (record->state == CALL_STORED_RUNNABLE || record->state == CALL_STORED_RUNNING) &&
-        !catalog_named(engine->catalog, record->kind, record->target))
+        !catalog_of_call(engine->catalog, record))
         gone_end(engine, record, NULL, NULL);
 }
 
@@ -153,8 +153,8 @@ static void gone_seen(struct op *op, nod_status status, const struct store_reply
     gone_end_as(call->engine, id_str(&call->id), call->target->name, &so_far, NULL, NULL);
 }
 
-/* If the target was only replaced, the waiting call goes on with the one it began with, and is
- * looked up in the store, which this had delayed. */
+/* If the target has come back meanwhile, the waiting call goes on with the one it began with, and
+ * is looked up in the store, which this had delayed. */
 static void end_without_target(struct due *due)
 {
     struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
@@ -164,7 +164,7 @@ static void end_without_target(struct due *due)
 
     if (!call_waiting(call) || !call->engine->catalog)
         return;
-    if (catalog_named(call->engine->catalog, target->kind, target->name)) {
+    if (catalog_has_still(call->engine->catalog, target)) {
         call_take_later(call, 0);
     } else if (call->engine->store->ops->shared && (call_is_resting(call) || comes_back)) {
         call_leave(call); /* another node may have the target */
@@ -175,13 +175,24 @@ static void end_without_target(struct due *due)
     }
 }
 
-void engine_targets_changed(struct engine *engine)
+/* One walk, however many targets have come and gone in this turn. A call whose target was replaced
+ * waits on with the one it has. */
+static void targets_look(struct due *due)
 {
+    struct engine *engine = HEAP_OF(&due->node, struct engine, targets_changed.node);
     struct call *call;
 
     node_targets_changed(engine);
     for (struct idmap_walk walk = { 0 };
-         engine->catalog && (call = idmap_next(&engine->calls, &walk));)
-        if (call->target->removed && call_waiting(call) && !call->live)
+         engine->targets_went && engine->catalog && (call = idmap_next(&engine->calls, &walk));)
+        if (call->target->removed && call_waiting(call) && !call->live &&
+            !catalog_has_still(engine->catalog, call->target))
             due_set(engine, &call->timeout, 0, end_without_target);
+    engine->targets_went = false;
+}
+
+void engine_targets_changed(struct engine *engine, bool went)
+{
+    engine->targets_went |= went;
+    due_set(engine, &engine->targets_changed, 0, targets_look);
 }

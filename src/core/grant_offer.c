@@ -145,10 +145,10 @@ struct grant_rule grant_rule_of(const struct engine *engine, const struct call *
 const struct target *grant_target(const struct engine *engine, const struct call *call,
                                   struct str path)
 {
-    const struct target *named = str_eq(call->target->name, path) ? call->target
-                                 : engine->catalog
-                                     ? catalog_find(engine->catalog, TARGET_TOOL, path)
-                                     : NULL;
+    const struct target *named =
+        str_eq(call->target->name, path) ? call->target
+        : engine->catalog ? catalog_for(engine->catalog, call->principal, TARGET_TOOL, path)
+                          : NULL;
 
     return named ? named : call->target;
 }
@@ -179,11 +179,11 @@ bool grant_allowed(const struct grant *grant, const struct grant_rule *rule)
 const char *grant_sleeps(const struct engine *engine, const struct grant *grant,
                          struct arena *arena)
 {
-    const struct target *tool = target_named(engine, grant->tool);
+    const struct target *tool = target_for(engine, grant->principal, grant->tool);
     struct grant_rule rule;
 
     if (!tool && grant->asker.len) /* a path that names no tool is of the one that asked */
-        tool = target_named(engine, grant->asker);
+        tool = target_for(engine, grant->principal, grant->asker);
     if (!tool)
         return "the tool is not there";
     if (!str_eq(grant_version(arena, tool), grant->version))

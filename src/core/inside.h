@@ -63,6 +63,9 @@ struct engine {
     struct idmap homes;       /* struct home: calls that providers here have begun; home.c */
     struct list homes_order;  /* the same, least recently looked at first */
     struct due homes_look;    /* the next look at those that are not live here */
+    /* the look at what waits for a target that is gone, and whether one has gone since */
+    struct due targets_changed;
+    bool targets_went;
     struct counts counts;
     struct list watches;  /* struct ask_watch: see ask_watch.c */
     struct caller nobody; /* the caller of calls whose caller is gone */
@@ -526,8 +529,8 @@ void engine_end_stored(struct engine *engine, struct str call_id, const struct o
 void call_end_tell(struct call *call, void (*done)(void *data, nod_status status), void *data);
 /* Tells all of these. */
 void call_end_told(struct call *call, nod_status status);
-/* There is no target of that name, and no other node can have one. */
-bool target_is_gone(const struct engine *engine, struct str name);
+/* There is no target for the call of this ask, and no other node can have one. */
+bool target_is_gone(const struct engine *engine, const struct ask_record *record);
 /* The cancel came too late: the caller is told how the call ended. */
 void call_ended_before(struct call *call);
 /* Cancels when the stack is clear: we may be inside its handler, its stages, or a hook. */
@@ -708,8 +711,9 @@ void ask_withdraw(struct ask *ask, const struct surface *but, const struct winne
 
 struct str surface_word(const struct surface *surface); /* what the operator calls it */
 const struct plan *call_plan(const struct call *call);
-/* What asks, by the name in a record. NULL: there is no such target here. */
-struct target *target_named(const struct engine *engine, struct str name);
+/* What asks, by the name in a record. NULL: there is no such target here for its principal. */
+struct target *target_of_ask(const struct engine *engine, const struct ask_record *record);
+struct target *target_for(const struct engine *engine, struct str principal, struct str name);
 
 /* --- turns --- */
 

@@ -28,7 +28,7 @@
 #define NODE_KIND STR("node")
 
 enum {
-    NODE_RECORD_MAX = 1 << 20, /* bytes of the record of one node */
+    NODE_RECORD_MAX = 2 << 20, /* bytes of the record of one node */
     NODES_BYTES_MAX = 8 << 20, /* of the records of all nodes, as far as they are kept */
     NODES_ROWS = 256,          /* records that are read at once */
     NODES_CURSOR_MAX = 256,    /* bytes of where the next page begins */

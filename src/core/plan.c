@@ -183,7 +183,7 @@ void ask_record_came_to(struct engine *engine, struct ask_record *record, const 
 static int64_t turn_comes(struct engine *engine, const struct ask_record *record,
                           const struct ask *ask, unsigned bits)
 {
-    struct target *target = ask ? ask->call->target : target_named(engine, record->target);
+    struct target *target = ask ? ask->call->target : target_of_ask(engine, record);
     const struct plan *plan = target_plan(engine, target);
     size_t turn = turn_with(plan, bits);
 
@@ -228,7 +228,7 @@ const char *answer_unheard(struct engine *engine, const struct ask_record *recor
                            const struct surface *surface, role_set roles)
 {
     const struct ask *live = engine_ask(engine, record->id);
-    const struct target *target = live ? live->call->target : target_named(engine, record->target);
+    const struct target *target = live ? live->call->target : target_of_ask(engine, record);
     bool consent = ask_is_consent(engine, record, target);
 
     if (surface->ops->client && engine_turn_comes(engine, record, surface) == TURN_NEVER)
@@ -264,7 +264,7 @@ static unsigned bits_sure(const struct engine *engine, const struct target *targ
 
 struct turn_after engine_turn_after_client(struct engine *engine, const struct ask_record *record)
 {
-    struct target *target = target_named(engine, record->target);
+    struct target *target = target_of_ask(engine, record);
     const struct plan *plan = target_plan(engine, target);
     unsigned sure = bits_sure(engine, target, record);
     /* of these only the call itself can tell whether they are able to */
@@ -316,7 +316,7 @@ void ask_was_clients_turn(struct ask *ask)
 
 bool engine_asks_client_this(struct engine *engine, const struct ask_record *record, role_set roles)
 {
-    return client_is_asked(engine, target_named(engine, record->target), record, roles) &&
+    return client_is_asked(engine, target_of_ask(engine, record), record, roles) &&
            turn_comes(engine, record, engine_ask(engine, record->id), engine->client_bits) ==
                TURN_HAS_COME;
 }

@@ -34,6 +34,8 @@ struct target {
     enum target_kind kind;
     struct str name; /* tool or prompt name; resource uri or uri template */
     struct provider *provider;
+    /* The principal that it is for, and who alone can see and call it; empty: everybody. */
+    struct str owner;
     struct str descriptor; /* JSON object, as it is listed: Tool, Resource, ResourceTemplate or
                               Prompt of 2025-11-25 */
     /* What a waiting call depends on besides the name: the digest of the input schema and of the
@@ -42,8 +44,8 @@ struct target {
     bool portable; /* each of its steps may safely happen again on another node */
     bool live;     /* its runs stay open while their calls wait: core/live.c. Its calls stay where
                       they were begun */
-    /* Is it listed to them? NULL: to everybody. Others cannot call it either, and are told that it
-     * does not exist, unless callable_unlisted. */
+    /* Is it listed to them? NULL: to everybody it is for. Others cannot call it either, and are
+     * told that it does not exist, unless callable_unlisted. */
     bool (*listed)(const struct target *target, const struct audience *audience);
     bool callable_unlisted;
     bool inside;                              /* a tool of nod's own, which no hook sees */
@@ -74,7 +76,8 @@ struct target {
     enum consent_from consent; /* see engine_consent; CONSENT_ANY: as the engine says */
     struct str source;         /* where it was registered, "tools.c:120"; empty: not known */
     unsigned in_use;           /* what points here: it is freed at 0, or with its provider */
-    bool removed;
+    bool removed;              /* the catalog's own */
+    uint64_t place;            /* the same: in its list */
     enum target_detach detach; /* may, or must, a call of it be detached from its request? */
     bool detach_after_asks; /* what it asks before its first step is asked before it is detached */
 };

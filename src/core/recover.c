@@ -230,8 +230,7 @@ static void runnable_row(void *data, const struct store_row *row)
             call_take(live); /* the hint was lost */
         return;
     }
-    struct target *target =
-        engine->catalog ? catalog_named(engine->catalog, row->call->kind, row->call->target) : NULL;
+    struct target *target = engine->catalog ? catalog_of_call(engine->catalog, row->call) : NULL;
     enum version_at version = target ? version_at(engine, target, row->call, 0) : VERSION_HERE;
     if (version == VERSION_THERE || version == VERSION_UNSURE)
         return; /* it is left to a node that has what it began with */

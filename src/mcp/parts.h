@@ -35,7 +35,7 @@ void heard_listen(struct mcp_server *server);
 
 struct list_changes *list_changes_create(void);
 void list_changes_destroy(struct mcp_server *server);
-/* The list of this kind has changed: listeners are told, once in a turn. */
-void list_changed(struct mcp_server *server, enum target_kind kind);
+/* Those whose lists have changed are told, once in a turn. */
+void list_changed(struct mcp_server *server, const struct catalog_change *change);
 
 #endif

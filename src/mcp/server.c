@@ -54,12 +54,12 @@ static void server_sweep(void *data)
     timer_set(server->opts.loop, &server->sweep, MCP_SWEEP_MS, server_sweep, server);
 }
 
-static void catalog_changed(void *data, enum target_kind kind)
+static void catalog_changed(void *data, const struct catalog_change *change)
 {
     struct mcp_server *server = data;
 
-    list_changed(server, kind);
-    engine_targets_changed(server->opts.engine);
+    list_changed(server, change);
+    engine_targets_changed(server->opts.engine, change->remove_count > 0);
 }
 
 static const char *const *copy_names(struct arena *arena, const char *const *names)

@@ -55,7 +55,8 @@ void hosted_draw(struct hosted_visit *visit)
     const struct hosted_opts *opts = hosted_opts(visit->hosted);
     const struct ask_record *ask = &visit->ask;
     const struct hosted_kind *kind = hosted_kind_of(ask);
-    const struct target *tool = catalog_find(opts->catalog, TARGET_TOOL, ask->target);
+    const struct target *tool =
+        catalog_for(opts->catalog, ask->principal, TARGET_TOOL, ask->target);
     bool over = hosted_is_over(visit);
     struct json_writer w;
     struct buf data;

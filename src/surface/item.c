@@ -35,13 +35,14 @@ static bool is_destructive(const struct target *tool)
 static void write_tool(struct json_writer *w, const struct inbox *inbox,
                        const struct ask_record *ask)
 {
-    const struct target *tool = catalog_find(inbox->opts.catalog, TARGET_TOOL, ask->target);
+    const struct target *tool =
+        catalog_for(inbox->opts.catalog, ask->principal, TARGET_TOOL, ask->target);
     struct arena arena;
 
     arena_init(&arena, ITEM_TOOL_MAX);
     struct str path = grant_path(ask, &arena);
     const struct target *other =
-        path.len ? catalog_find(inbox->opts.catalog, TARGET_TOOL, path) : NULL;
+        path.len ? catalog_for(inbox->opts.catalog, ask->principal, TARGET_TOOL, path) : NULL;
     jw_key_str(w, STR("tool"), ask->target);
     jw_key_str(w, STR("title"), tool && tool->title.len ? tool->title : ask->target);
     jw_key_bool(w, STR("destructive"), is_destructive(tool) || is_destructive(other));

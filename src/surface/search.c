@@ -71,7 +71,7 @@ static bool text_at(const struct search *search, size_t index, struct str *text)
 {
     const struct ask_record *ask = &search->shown->asks[search->ask].ask;
     const struct target *tool =
-        catalog_find(search->shown->inbox->opts.catalog, TARGET_TOOL, ask->target);
+        catalog_for(search->shown->inbox->opts.catalog, ask->principal, TARGET_TOOL, ask->target);
     const struct str texts[] = { ask->message,
                                  ask->target,
                                  ask->principal,

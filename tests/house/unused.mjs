@@ -16,6 +16,7 @@ const NOT_IN_SRC = {
     meta_can: "capabilities without a whole _meta",
     hkdf_sha256: "is compared with the published keys; sealing has it inside",
     // For what comes next.
+    catalog_replace: "a provider whose targets change while the server runs",
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");

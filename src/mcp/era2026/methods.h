@@ -53,7 +53,10 @@ struct listeners;
 struct listeners *listeners_create(void);
 void listeners_destroy(struct listeners *listeners);
 bool subscriptions_any(const struct mcp_server *server);
-void subscriptions_changed(struct mcp_server *server, unsigned changed); /* bits of target_kind */
+/* Lists have changed: which ones for a principal, as bits of enum target_kind. */
+void subscriptions_changed(struct mcp_server *server,
+                           unsigned (*changed_for)(const struct mcp_server *server,
+                                                   struct str principal));
 void subscriptions_updated(struct mcp_server *server, struct str uri);
 struct task;
 /* Tells those who listen for a task how it stands. */

@@ -193,10 +193,13 @@ static void acknowledge(struct listener *listener, const struct json *uris,
     }
 }
 
-void subscriptions_changed(struct mcp_server *server, unsigned changed)
+void subscriptions_changed(struct mcp_server *server,
+                           unsigned (*changed_for)(const struct mcp_server *server,
+                                                   struct str principal))
 {
     LIST_EACH (at, &server->listeners->list) {
         struct listener *listener = LIST_OF(at, struct listener, link);
+        unsigned changed = changed_for(server, listener->principal);
         for (size_t i = 0; i < CHANGES && !listener->dead; i++) {
             struct json_writer w;
             if (!(changed & listener->changes & 1u << changes[i].kind))
@@ -277,10 +280,10 @@ void subscriptions_close(struct mcp_server *server, bool pipe)
 static bool is_uri(struct request *request, struct str uri)
 {
     struct json *variables = NULL;
-    const struct target *target = uri.len <= MCP_URI_MAX
-                                      ? catalog_match(request->server->opts.catalog, uri,
-                                                      &request->server->message, &variables)
-                                      : NULL;
+    const struct target *target =
+        uri.len <= MCP_URI_MAX ? catalog_match(request->server->opts.catalog, request->sender, uri,
+                                               &request->server->message, &variables)
+                               : NULL;
 
     return target && target->subscribable && lists_allow(request, target);
 }

@@ -181,7 +181,7 @@ void caller_away_go_on(struct mcp_server *server, const struct call_record *reco
 
 void caller_away_orphan(struct mcp_server *server, const struct call_record *record)
 {
-    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
+    struct target *target = catalog_of_call(server->opts.catalog, record);
     struct caller_record by;
     struct arena arena;
 

@@ -45,7 +45,7 @@ static bool tool_is_listed(const struct target *target, const struct audience *a
 
     for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++) {
         struct target *tool = catalog_at(catalog, TARGET_TOOL, false, i);
-        if (!attach_tool_of(tool) &&
+        if (!attach_tool_of(tool) && catalog_is_for(catalog, tool, audience->principal) &&
             engine_asks_model(server->opts.engine, tool, audience->kinds, audience->roles))
             return true;
     }

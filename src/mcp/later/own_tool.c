@@ -44,6 +44,7 @@ bool own_tool_add(struct own_tool *tool, struct mcp_server *server)
 {
     tool->server = server;
     tool->target.provider = &own_provider;
+    tool->target.inside = true;
     tool->added = catalog_add(server->opts.catalog, &tool->target) == NOD_OK;
     return tool->added;
 }

@@ -36,7 +36,7 @@ static bool tool_is_listed(const struct target *target, const struct audience *a
 
     for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++) {
         struct target *tool = catalog_at(catalog, TARGET_TOOL, false, i);
-        if (!own_tool_of(tool) &&
+        if (!own_tool_of(tool) && catalog_is_for(catalog, tool, audience->principal) &&
             (engine_waits_for_people(server->opts.engine, tool, audience->kinds & 1u << ASK_FORM,
                                      audience->roles) ||
              (audience->views && views_ask(tool, CLIENT_CAN_VIEW))))

@@ -21,12 +21,14 @@ static void write_tool(struct json_writer *w, const struct views *views,
                        const struct view_shown *shown)
 {
     const struct catalog *catalog = views->server->opts.catalog;
-    const struct target *tool = catalog_find(catalog, TARGET_TOOL, shown->ask.target);
+    const struct target *tool =
+        catalog_for(catalog, shown->ask.principal, TARGET_TOOL, shown->ask.target);
     struct arena arena;
 
     arena_init(&arena, VIEW_ROW_BYTES);
     struct str path = grant_path(&shown->ask, &arena);
-    const struct target *other = path.len ? catalog_find(catalog, TARGET_TOOL, path) : NULL;
+    const struct target *other =
+        path.len ? catalog_for(catalog, shown->ask.principal, TARGET_TOOL, path) : NULL;
     jw_key_str(w, STR("tool"), shown->ask.target);
     jw_key_str(w, STR("title"), tool && tool->title.len ? tool->title : shown->ask.target);
     jw_key_bool(w, STR("destructive"),

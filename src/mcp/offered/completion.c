@@ -20,16 +20,16 @@ static struct target *find_ref(struct request *request)
     struct target *target = NULL;
 
     if (str_eq(type, STR("ref/prompt"))) {
-        target =
-            allowed(request, catalog_find(catalog, TARGET_PROMPT, json_get_str(ref, STR("name"))));
+        target = allowed(request, catalog_for(catalog, request->sender, TARGET_PROMPT,
+                                              json_get_str(ref, STR("name"))));
         if (!target)
             reply_error(request, RPC_INVALID_PARAMS,
                         STR("params.ref names no prompt of this server."));
     } else if (str_eq(type, STR("ref/resource"))) {
         struct str uri = json_get_str(ref, STR("uri"));
-        target = catalog_template(catalog, uri);
+        target = catalog_template_for(catalog, request->sender, uri);
         if (!target)
-            target = catalog_find(catalog, TARGET_RESOURCE, uri);
+            target = catalog_for(catalog, request->sender, TARGET_RESOURCE, uri);
         target = allowed(request, target);
         if (!target)
             reply_error(request, RPC_INVALID_PARAMS,

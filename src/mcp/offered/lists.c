@@ -1,15 +1,18 @@
 /*
  * mcp/offered/lists: tools/list and the other lists, by page.
  *
- * A cursor is opaque to the client: base64url of the list's letter and the index of the next item.
- * A cursor of another list, or one past the end (because the list has become shorter), is an error,
- * and the client begins again.
+ * A cursor is opaque to the client: base64url of the list's letter and the place of the next item.
+ * A place is never given to another target. So the pages of a client that goes on with its cursor
+ * have every item once that was there all the time, whatever was removed, added or replaced
+ * between two of them. A cursor of another list, or of a place that no target has had so far (the
+ * server was started anew), is an error, and the client begins again.
  *
  * A target may say to whom it is listed (struct target). For everybody else it does not exist,
  * neither in the list nor when it is called, unless it may be called unlisted.
  */
 #include "mcp/offered/lists.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "crypto/digest.h"
@@ -26,29 +29,25 @@ static char list_letter(enum target_kind kind, bool templates)
     return templates ? 'u' : letters[kind];
 }
 
-struct str lists_cursor(enum target_kind kind, bool templates, size_t index,
+struct str lists_cursor(enum target_kind kind, bool templates, uint64_t place,
                         char out[LISTS_CURSOR_MAX])
 {
     char plain[LISTS_CURSOR_MAX / 4 * 3 - 1];
-    int n = snprintf(plain, sizeof(plain), "%c%zu", list_letter(kind, templates), index);
+    int n = snprintf(plain, sizeof(plain), "%c%" PRIu64, list_letter(kind, templates), place);
     struct str bytes = str_n(plain, n > 0 ? (size_t)n : 0);
 
     base64url_encode(bytes, out);
     return str_n(out, base64url_len(bytes.len));
 }
 
-bool lists_place(enum target_kind kind, bool templates, struct str cursor, size_t *index)
+bool lists_place(enum target_kind kind, bool templates, struct str cursor, uint64_t *place)
 {
     uint8_t plain[LISTS_CURSOR_MAX];
     size_t len;
-    uint64_t place;
 
-    if (!base64url_decode(cursor, plain, sizeof(plain), &len) || len < 2 ||
-        plain[0] != (uint8_t)list_letter(kind, templates) ||
-        !str_to_u64(str_n((const char *)plain + 1, len - 1), &place) || place > CATALOG_TARGETS_MAX)
-        return false;
-    *index = (size_t)place;
-    return true;
+    return base64url_decode(cursor, plain, sizeof(plain), &len) && len >= 2 &&
+           plain[0] == (uint8_t)list_letter(kind, templates) &&
+           str_to_u64(str_n((const char *)plain + 1, len - 1), place);
 }
 
 bool lists_are_public(const struct mcp_server *server)
@@ -58,6 +57,8 @@ bool lists_are_public(const struct mcp_server *server)
 
 bool lists_show(const struct request *request, const struct target *target)
 {
+    if (!catalog_is_for(request->server->opts.catalog, target, request->sender))
+        return false;
     if (!target->listed)
         return true; /* mostly */
     unsigned can = request->can;
@@ -115,14 +116,17 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
     const struct catalog *catalog = request->server->opts.catalog;
     const struct json *cursor_given = json_get(request->params, STR("cursor"));
     size_t count = catalog_count(catalog, kind, templates), from = 0;
+    uint64_t place = 0;
     enum revision revision = request->revision;
     struct json_writer w;
 
-    if (cursor_given &&
-        (!lists_place(kind, templates, json_str(cursor_given), &from) || from > count)) {
+    if (cursor_given)
+        from = lists_place(kind, templates, json_str(cursor_given), &place)
+                   ? catalog_from(catalog, kind, templates, place)
+                   : SIZE_MAX;
+    if (from == SIZE_MAX) {
         reply_error(request, RPC_INVALID_PARAMS,
-                    STR("params.cursor is not one of this list, or the list has become shorter; "
-                        "begin again without a cursor."));
+                    STR("params.cursor is not one of this list; begin again without a cursor."));
         return;
     }
     reply_begin(request, &w);
@@ -143,7 +147,9 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
     jw_end(&w);
     if (at < count) {
         char cursor[LISTS_CURSOR_MAX];
-        jw_key_str(&w, STR("nextCursor"), lists_cursor(kind, templates, at, cursor));
+        jw_key_str(
+            &w, STR("nextCursor"),
+            lists_cursor(kind, templates, catalog_at(catalog, kind, templates, at)->place, cursor));
     }
     reply_end(request, &w);
 }

@@ -27,8 +27,8 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
                  enum revision_part part);
 
 /* The cursor of a place in a list, and back. False: it is not a cursor of this list. */
-struct str lists_cursor(enum target_kind kind, bool templates, size_t index,
+struct str lists_cursor(enum target_kind kind, bool templates, uint64_t place,
                         char out[LISTS_CURSOR_MAX]);
-bool lists_place(enum target_kind kind, bool templates, struct str cursor, size_t *index);
+bool lists_place(enum target_kind kind, bool templates, struct str cursor, uint64_t *place);
 
 #endif

@@ -25,7 +25,8 @@ void prompts_get(struct request *request)
             return;
         }
     }
-    struct target *target = catalog_find(request->server->opts.catalog, TARGET_PROMPT, name);
+    struct target *target =
+        catalog_for(request->server->opts.catalog, request->sender, TARGET_PROMPT, name);
     if (!target &&
         request->era->gone(request,
                            &(struct wanted){ .kind = TARGET_PROMPT, .name = name, .args = args }))

@@ -41,8 +41,8 @@ struct target *resources_find(struct request *request, struct str *uri, struct j
         return NULL;
     struct target *target = uri->len > MCP_URI_MAX
                                 ? NULL
-                                : catalog_match(request->server->opts.catalog, *uri,
-                                                &request->server->message, variables);
+                                : catalog_match(request->server->opts.catalog, request->sender,
+                                                *uri, &request->server->message, variables);
     if (target && !lists_allow(request, target)) {
         reply_not_found(request, *uri);
         return NULL;

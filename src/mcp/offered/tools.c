@@ -22,7 +22,8 @@ void tools_call(struct request *request)
 
     if (!request_name(request, &name) || !request_arguments(request, &args))
         return;
-    struct target *target = catalog_find(request->server->opts.catalog, TARGET_TOOL, name);
+    struct target *target =
+        catalog_for(request->server->opts.catalog, request->sender, TARGET_TOOL, name);
     if (!target &&
         request->era->gone(request,
                            &(struct wanted){ .kind = TARGET_TOOL, .name = name, .args = args }))

@@ -200,8 +200,7 @@ static void changed_stored(void *data, nod_status status)
 /* A task that waits in a store of our own ends at once: nobody else has the version of its call. */
 static bool has_changed(const struct loading *loading, const struct call_record *call)
 {
-    const struct target *target =
-        catalog_named(loading->work.server->opts.catalog, call->kind, call->target);
+    const struct target *target = catalog_of_call(loading->work.server->opts.catalog, call);
 
     return !views(loading) && call->state == CALL_STORED_WAITING && target &&
            target_has_changed(target, call->version);
@@ -234,7 +233,7 @@ static enum found loading_found(struct comer *comer, const struct call_record *c
         return FOUND_IT;
     } else if (loading->why == TASK_TO_RUN_ON) {
         struct mcp_server *server = loading->work.server;
-        struct target *target = catalog_named(server->opts.catalog, call->kind, call->target);
+        struct target *target = catalog_of_call(server->opts.catalog, call);
         struct caller_record by = { .can = (uint8_t)number(loading->record, STR("can")),
                                     .roles = (uint8_t)roles_of(loading),
                                     .asks_until = expires(loading->record) + TASK_ASKS_MORE_MS };
@@ -396,7 +395,7 @@ void tasks_orphan(void *data, const struct call_record *record)
     struct mcp_server *server = data;
     bool named = record->caller.len || !str_eq(record->scope, record->principal); /* a session */
 
-    if (named || !catalog_named(server->opts.catalog, record->kind, record->target))
+    if (named || !catalog_of_call(server->opts.catalog, record))
         caller_away_orphan(server, record);
     else if (!server_draining(server))
         task_load(server, record->id, record->principal, ROLES_NONE, TASK_TO_RUN_ON, orphan_loaded,

@@ -118,7 +118,7 @@ static void a_node_says_which_targets_it_has_in_which_version(void **state)
     assert_false(nodes_have_target(world.engine, &call));
 
     assert_int_equal(catalog_add(catalog, &world.target), NOD_OK);
-    engine_targets_changed(other);
+    engine_targets_changed(other, true);
     pass(100);
     read_nodes();
     assert_true(nodes_have_target(world.engine, &call));
@@ -128,7 +128,7 @@ static void a_node_says_which_targets_it_has_in_which_version(void **state)
     call.version--;
 
     catalog_remove(catalog, &world.target);
-    engine_targets_changed(other);
+    engine_targets_changed(other, true);
     pass(100);
     read_nodes();
     assert_false(nodes_have_target(world.engine, &call));
@@ -144,7 +144,7 @@ static void a_node_that_is_gone_has_nothing(void **state)
     call.target = world.target.name;
     call.version = target_version(&world.target);
     catalog_add(catalog, &world.target);
-    engine_targets_changed(other);
+    engine_targets_changed(other, true);
     pass(100);
     struct engine *dead = other;
     other = NULL; /* nobody moves its clock any more */
@@ -168,7 +168,7 @@ static void that_a_node_was_told_to_stop_outlives_it(void **state)
     call.target = world.target.name;
     call.version = target_version(&world.target);
     catalog_add(catalog, &world.target);
-    engine_targets_changed(other);
+    engine_targets_changed(other, true);
     pass(1000);
     read_nodes();
     assert_false(node_has_left(world.engine, STR("other")));
@@ -177,7 +177,7 @@ static void that_a_node_was_told_to_stop_outlives_it(void **state)
     world_settle(&world);
     assert_true(engine_settled(other));
     pass(3000); /* further heartbeats do not take it back, and neither does the catalog */
-    engine_targets_changed(other);
+    engine_targets_changed(other, true);
     pass(1000);
     read_nodes();
     assert_true(node_has_left(world.engine, STR("other")));

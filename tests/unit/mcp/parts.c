@@ -124,10 +124,10 @@ static void what_cannot_be_read_is_not_written(void **state)
 
 static void a_cursor_leads_back_to_its_place_in_its_list_alone(void **state)
 {
-    static const size_t places[] = { 0, 1, 100, CATALOG_TARGETS_MAX };
-    static const char *const wrong[] = { "", "!", "dA", "dDEyMzQ1Njc4OTA", "dC0x", "dDE=" };
+    static const uint64_t places[] = { 0, 1, 100, CATALOG_TARGETS_MAX, UINT64_MAX };
+    static const char *const wrong[] = { "", "!", "dA", "dDE4NDQ2NzQ0MDczNzA5NTUxNjE2", "dC0x", "dDE=" };
     char text[LISTS_CURSOR_MAX];
-    size_t place;
+    uint64_t place;
 
     (void)state;
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {

@@ -392,7 +392,7 @@ static void resources_and_templates_are_listed_and_read(void **state)
                 "plain\",\"text\":\"note://all|-\"},"
                 "{\"uri\":\"note://other\",\"mimeType\":\"image/png\",\"blob\":\"YWJj\"}]}");
     arena_init(&arena, 1 << 16);
-    struct target *one = catalog_match(b.catalog, STR("note://7/x"), &arena, &variables);
+    struct target *one = catalog_match(b.catalog, STR_NONE, STR("note://7/x"), &arena, &variables);
     bench_start(one, "{\"id\":\"7\"}", "note://7/x");
     bench_turn(false);
     assert_non_null(strstr(b.body, "note://7/x|7"));
