@@ -447,8 +447,11 @@ NOD_API nod_status nod_add_resources(nod_server *server, const nod_resource *res
                                      size_t count, size_t resource_size) NOD_USE_RESULT;
 NOD_API nod_status nod_add_prompts(nod_server *server, const nod_prompt *prompts, size_t count,
                                    size_t prompt_size) NOD_USE_RESULT;
-/* True if there was a tool with that name. */
+/* True if there was a tool with that name, a resource with that uri or template, or a prompt. Also
+ * while the server runs, on its own thread. A call that runs ends as it would have. */
 NOD_API bool nod_remove_tool(nod_server *server, const char *name);
+NOD_API bool nod_remove_resource(nod_server *server, const char *uri);
+NOD_API bool nod_remove_prompt(nod_server *server, const char *name);
 
 /* Where the next rows are registered. The log names it when one of their handlers has a bug. */
 NOD_API void nod_source(nod_server *server, const char *file, int line);
@@ -609,6 +612,14 @@ NOD_API nod_status nod_hook_with(nod_server *server, const struct nod_hook_opts 
 #define nod_hook(server, ...)                                                                      \
     nod_hook_with((server), &(const struct nod_hook_opts){ .size = sizeof(struct nod_hook_opts),   \
                                                            __VA_ARGS__ })
+
+/*
+ * Removes the hook of that .name, also while the server runs, on its own thread; true if there was
+ * one. It is not called any more, not even for calls that are under way. If it runs just now, that
+ * run ends as it would have, so its data has to stay until then; but what it has asked at gate
+ * decides nothing any more.
+ */
+NOD_API bool nod_remove_hook(nod_server *server, const char *name);
 
 /*
  * The priority of nod's own confirmation for tools with .requires_confirmation, which is a hook

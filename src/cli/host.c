@@ -207,6 +207,24 @@ bool nod_remove_tool(nod_server *server, const char *name)
            local_remove_tool(server->local, str_of(name));
 }
 
+bool nod_remove_resource(nod_server *server, const char *uri)
+{
+    return uri && is_there(server, "nod_remove_resource") &&
+           local_remove_resource(server->local, str_of(uri));
+}
+
+bool nod_remove_prompt(nod_server *server, const char *name)
+{
+    return name && is_there(server, "nod_remove_prompt") &&
+           local_remove_prompt(server->local, str_of(name));
+}
+
+bool nod_remove_hook(nod_server *server, const char *name)
+{
+    return name && is_there(server, "nod_remove_hook") &&
+           local_remove_hook(server->local, server->engine, str_of(name));
+}
+
 nod_status nod_hook_with(nod_server *server, const struct nod_hook_opts *opts)
 {
     if (!is_there(server, "nod_hook"))

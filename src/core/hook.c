@@ -6,36 +6,66 @@
  * before the answer has been matched with its question.
  *
  * flow.c has the order in which the hooks of a stage are called.
+ *
+ * A removed hook stays in its list until its last run has ended and no flow is at work, because a
+ * flow may stand at it and go on from there to the next one.
  */
 #include "core/hook_inside.h"
 
 #include "base/log.h"
 #include "base/mem.h"
 
+struct hooks_graves {
+    struct due due;
+    struct hooks *hooks;
+};
+
 void hooks_init(struct hooks *hooks, struct engine *engine)
 {
-    hooks->engine = engine;
-    hooks->count = 0;
+    *hooks = (struct hooks){ .engine = engine, .graves = MEM_NEW(struct hooks_graves) };
+    hooks->graves->hooks = hooks;
     list_init(&hooks->runs);
     for (size_t f = 0; f < FLOW_COUNT; f++)
         for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
             list_init(&hooks->stages[f][s]);
 }
 
-void hooks_finish(struct hooks *hooks)
+/* Removed hooks without a run; or, at the end, all of them. */
+static void hooks_bury(struct hooks *hooks)
 {
-    LIST_EACH (at, &hooks->runs) /* these will never be told of the end */
-        hook_run_free(LIST_OF(at, struct nod_hook_run, link));
     for (size_t f = 0; f < FLOW_COUNT; f++)
         for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
             LIST_EACH (at, &hooks->stages[f][s]) {
                 struct hook *hook = LIST_OF(at, struct hook, link);
+                if (!hooks->ending && (!hook->removed || hook->runs))
+                    continue;
+                list_remove(&hook->link);
+                hooks->count--;
                 if (hook->spec.released)
                     hook->spec.released(hook->spec.data);
-                list_remove(&hook->link);
                 mem_free(hook);
             }
-    hooks->count = 0;
+}
+
+static void hooks_bury_due(struct due *due)
+{
+    hooks_bury(HEAP_OF(&due->node, struct hooks_graves, due.node)->hooks);
+}
+
+static void hook_bury_later(struct hooks *hooks, const struct hook *hook)
+{
+    if (hook->removed && !hook->runs)
+        due_set(hooks->engine, &hooks->graves->due, 0, hooks_bury_due);
+}
+
+void hooks_finish(struct hooks *hooks)
+{
+    hooks->ending = true;
+    LIST_EACH (at, &hooks->runs) /* these will never be told of the end */
+        hook_run_free(LIST_OF(at, struct nod_hook_run, link));
+    hooks_bury(hooks);
+    due_stop(hooks->engine, &hooks->graves->due);
+    mem_free(hooks->graves);
 }
 
 /* --- registration --- */
@@ -51,9 +81,11 @@ static bool name_taken(const struct hooks *hooks, struct str name)
 {
     for (size_t f = 0; f < FLOW_COUNT && name.len; f++)
         for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
-            LIST_EACH (at, &hooks->stages[f][s])
-                if (str_eq(LIST_OF(at, struct hook, link)->spec.name, name))
+            LIST_EACH (at, &hooks->stages[f][s]) {
+                const struct hook *hook = LIST_OF(at, struct hook, link);
+                if (!hook->removed && str_eq(hook->spec.name, name))
                     return true;
+            }
     return false;
 }
 
@@ -116,6 +148,34 @@ nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec)
     return NOD_OK;
 }
 
+static size_t hooks_take_out(struct hooks *hooks, const void *owner, const struct str *name)
+{
+    size_t removed = 0;
+
+    for (size_t f = 0; f < FLOW_COUNT && owner; f++)
+        for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
+            LIST_EACH (at, &hooks->stages[f][s]) {
+                struct hook *hook = LIST_OF(at, struct hook, link);
+                if (hook->removed || hook->spec.owner != owner ||
+                    (name && !str_eq(hook->spec.name, *name)))
+                    continue;
+                hook->removed = true;
+                hook_bury_later(hooks, hook);
+                removed++;
+            }
+    return removed;
+}
+
+bool hooks_remove(struct hooks *hooks, const void *owner, struct str name)
+{
+    return name.len && hooks_take_out(hooks, owner, &name);
+}
+
+size_t hooks_remove_all(struct hooks *hooks, const void *owner)
+{
+    return hooks_take_out(hooks, owner, NULL);
+}
+
 bool hooks_any(const struct hooks *hooks, const struct flow_table *table)
 {
     for (size_t s = 0; s < table->count; s++)
@@ -155,7 +215,7 @@ static bool hook_wants(const struct flow *flow, const struct hook *hook)
     const struct hook_spec *spec = &hook->spec;
     struct hook_view view = { .kind = NOD_ASK_ANY };
 
-    if (spec->wants && !spec->wants(flow->subject))
+    if (hook->removed || (spec->wants && !spec->wants(flow->subject)))
         return false;
     if (!spec->target.len && !spec->principal.len && spec->ask == NOD_ASK_ANY)
         return true;
@@ -172,7 +232,8 @@ bool hooks_may_want(const struct flow *flow)
     flow->table->describe(flow->subject, &view);
     for (size_t s = flow->at; s < flow->table->count; s++)
         LIST_EACH (at, &flow->hooks->stages[flow->table->id][s])
-            if (!view.target.len || hook_wants(flow, LIST_OF(at, struct hook, link)))
+            if ((!view.target.len && !LIST_OF(at, struct hook, link)->removed) ||
+                hook_wants(flow, LIST_OF(at, struct hook, link)))
                 return true;
     return false;
 }
@@ -191,12 +252,13 @@ struct hook *hook_after(const struct flow *flow, const struct list *from, nod_ho
 
 /* --- one call of one hook --- */
 
-struct nod_hook_run *hook_run_new(struct flow *flow, const struct hook *hook)
+struct nod_hook_run *hook_run_new(struct flow *flow, struct hook *hook)
 {
     struct nod_hook_run *run = MEM_NEW(struct nod_hook_run);
 
     run->hooks = flow->hooks;
     run->hook = hook;
+    hook->runs++;
     run->flow = flow;
     arena_init(&run->arena, HOOK_RUN_BYTES);
     list_init(&run->link);
@@ -214,6 +276,8 @@ void hook_run_free(struct nod_hook_run *hook)
     if (hook->run)
         run_free(hook->run);
     list_remove(&hook->link);
+    hook->hook->runs--;
+    hook_bury_later(hook->hooks, hook->hook);
     arena_finish(&hook->arena);
     MEM_DELETE(hook);
 }

@@ -13,6 +13,13 @@
  *
  * Holds always: a run lives until its hook has finished, even if the flow is gone before. A hook
  * that does not finish in time ends the flow, and is not waited for.
+ *
+ * A hook belongs to whoever added it, who may remove it at any time, even while it runs. From then
+ * on it is not called any more, also in flows that have begun. A run of it that is under way ends
+ * as if the hook were still there: the flow waits for it, its then() is called, its time counts,
+ * and what it says stands. So a rule that was about to refuse something still refuses it. But what
+ * it has asked at a stage that replays decides nothing any more: when the answer comes, the stage
+ * is begun anew without the hook.
  */
 #ifndef NOD_CORE_HOOK_H
 #define NOD_CORE_HOOK_H
@@ -59,6 +66,7 @@ struct hook_view {
 enum hook_field { HOOK_ARGS, HOOK_MESSAGE, HOOK_CONTENT, HOOK_RESULT };
 
 struct hook_spec {
+    const void *owner; /* who may remove it; NULL: nobody */
     const struct flow_table *table;
     const char *stage;
     nod_hook_kind kind;
@@ -72,16 +80,20 @@ struct hook_spec {
     nod_status (*fn)(struct nod_hook_run *hook, void *data);
     /* The run of the hook ends; may be NULL. */
     void (*over)(struct nod_hook_run *hook, void *data);
-    /* The hook will not be called any more; may be NULL. */
+    /* The hook was removed, or the engine ends, and no run of it is left; may be NULL. */
     void (*released)(void *data);
     void *data;
 };
+
+struct hooks_graves;
 
 struct hooks {
     struct engine *engine;
     struct list stages[FLOW_COUNT][FLOW_STAGES_MAX]; /* struct hook, in order */
     struct list runs;                                /* that have not ended */
     size_t count;
+    struct hooks_graves *graves; /* removed hooks are freed between two flows */
+    bool ending;                 /* the engine is taken apart */
 };
 
 void hooks_init(struct hooks *hooks, struct engine *engine);
@@ -89,6 +101,9 @@ void hooks_finish(struct hooks *hooks);
 /* NOD_E_NOT_FOUND: no such stage. NOD_E_NOT_SUPPORTED: this stage cannot be replaced. NOD_E_USAGE,
  * NOD_E_LIMIT. */
 nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec);
+/* Removes the hook of that name, or all of them. False, 0: the owner has none. */
+bool hooks_remove(struct hooks *hooks, const void *owner, struct str name);
+size_t hooks_remove_all(struct hooks *hooks, const void *owner);
 /* Has this flow a hook at any of its stages? */
 bool hooks_any(const struct hooks *hooks, const struct flow_table *table);
 /* Has it a hook, from its present stage on, that wants its subject, or may want it when more is

@@ -8,13 +8,15 @@ struct hook {
     struct list link; /* in hooks.stages */
     struct hook_spec spec;
     size_t stage;
+    size_t runs;  /* that have not ended */
+    bool removed; /* it is not called any more, and goes when no run of it is left */
 };
 
 /* One call of one hook. */
 struct nod_hook_run {
     struct list link; /* in hooks.runs */
     struct hooks *hooks;
-    const struct hook *hook;
+    struct hook *hook;
     struct flow *flow;          /* NULL: the flow is gone, and nobody waits for this hook */
     struct nod_hook_run *outer; /* in flow.frames */
     struct arena arena;         /* for what the hook says and reads */
@@ -34,7 +36,7 @@ struct nod_hook_run {
 
 /* The next hook of this kind after `from` that wants the flow's subject, or NULL. */
 struct hook *hook_after(const struct flow *flow, const struct list *from, nod_hook_kind kind);
-struct nod_hook_run *hook_run_new(struct flow *flow, const struct hook *hook);
+struct nod_hook_run *hook_run_new(struct flow *flow, struct hook *hook);
 void hook_run_free(struct nod_hook_run *hook);
 /* Calls it, or what it wants called when the rest is done. */
 nod_status hook_call(struct nod_hook_run *hook);

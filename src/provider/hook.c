@@ -28,6 +28,7 @@ struct hooks_alive { /* shared by the provider and by posts on their way */
 
 struct local_hook {
     struct local *local;
+    const struct hooks *hooks;
     nod_hook_fn *fn;
     void *data;
     bool named;
@@ -71,7 +72,9 @@ static void hook_released(void *data)
 {
     struct local_hook *hook = data;
 
-    hook->local->hooks_alive->gone = true; /* hooks are freed all at once, with the engine */
+    if (hook->hooks
+            ->ending) /* with the runs that have not ended, which posts may be on their way to */
+        hook->local->hooks_alive->gone = true;
     mem_free(hook);
 }
 
@@ -184,13 +187,16 @@ nod_status local_add_hook(struct local *local, struct engine *engine,
     struct local_hook *hook = MEM_NEW(struct local_hook);
 
     OPTS_READ(opts, given);
-    *hook = (struct local_hook){
-        .local = local, .fn = opts.fn, .data = opts.data, .named = opts.name && *opts.name
-    };
+    *hook = (struct local_hook){ .local = local,
+                                 .hooks = engine_hooks(engine),
+                                 .fn = opts.fn,
+                                 .data = opts.data,
+                                 .named = opts.name && *opts.name };
     const struct flow_table *table = engine_flow(opts.flow);
     nod_status status =
         !table ? NOD_E_USAGE
                : hooks_add(engine_hooks(engine), &(struct hook_spec){
+                                                     .owner = local,
                                                      .table = table,
                                                      .stage = opts.stage,
                                                      .kind = opts.kind,
@@ -208,6 +214,11 @@ nod_status local_add_hook(struct local *local, struct engine *engine,
     if (status != NOD_OK)
         mem_free(hook);
     return status;
+}
+
+bool local_remove_hook(struct local *local, struct engine *engine, struct str name)
+{
+    return hooks_remove(engine_hooks(engine), local, name);
 }
 
 /* --- the call as a handler sees it --- */

@@ -366,11 +366,16 @@ void local_destroy(struct local *local)
 {
     if (!local)
         return;
-    LIST_EACH (at, &local->targets) {
-        struct local_target *t = LIST_OF(at, struct local_target, link);
-        if (!t->base.removed)
-            catalog_remove(local->catalog, &t->base);
-    }
+    size_t count = 0;
+    LIST_EACH (at, &local->targets)
+        count++;
+    struct target **targets = mem_zalloc((count + 1) * sizeof(*targets));
+    count = 0;
+    LIST_EACH (at, &local->targets)
+        targets[count++] = &LIST_OF(at, struct local_target, link)->base;
+    catalog_change(local->catalog,
+                   &(struct catalog_change){ .remove = targets, .remove_count = count }, NULL);
+    mem_free(targets);
     while (!list_empty(&local->targets)) /* targets of calls that were dropped with the engine */
         local_target_free(LIST_OF(list_first(&local->targets), struct local_target, link));
     keyring_destroy(local->ring);

@@ -113,32 +113,25 @@ static nod_status add_built(const struct register_batch *batch, struct local_tar
                             size_t count)
 {
     struct local *local = batch->local;
-    nod_status status = NOD_OK;
-    size_t added = 0;
+    struct target **targets = mem_zalloc(count * sizeof(*targets));
+    size_t refused = 0;
 
-    while (added < count && status == NOD_OK) {
-        struct target *target = &built[added]->base;
-
-        status = catalog_add(local->catalog, target);
-        if (status == NOD_OK) {
-            list_append(&local->targets, &built[added]->link);
-            added++;
-        } else {
-            if (status == NOD_E_LIMIT)
-                register_refuse(batch->what, target->name.at, status,
-                                "there are %d already, as many as there may be",
-                                CATALOG_TARGETS_MAX);
-            else
-                register_refuse(batch->what, target->name.at, status,
-                                "there is another one of that name");
-        }
-    }
-    if (status == NOD_OK)
-        return NOD_OK;
-    for (size_t i = added; i < count; i++)
+    for (size_t i = 0; i < count; i++)
+        targets[i] = &built[i]->base;
+    nod_status status = catalog_change(
+        local->catalog, &(struct catalog_change){ .add = targets, .add_count = count }, &refused);
+    for (size_t i = 0; i < count && status == NOD_OK; i++)
+        list_append(&local->targets, &built[i]->link);
+    if (status == NOD_E_LIMIT)
+        register_refuse(batch->what, targets[refused]->name.at, status,
+                        "with these there would be more than %d, which is as many as there may be",
+                        CATALOG_TARGETS_MAX);
+    else if (status != NOD_OK)
+        register_refuse(batch->what, targets[refused]->name.at, status,
+                        "there is another one of that name");
+    for (size_t i = 0; i < count && status != NOD_OK; i++)
         local_target_free(built[i]);
-    while (added > 0)
-        catalog_remove(local->catalog, &built[--added]->base); /* released() frees the target */
+    mem_free(targets);
     return status;
 }
 
@@ -170,4 +163,30 @@ nod_status register_all(const struct register_batch *batch, const void *table, s
             local_target_free(built[i]);
     mem_free(built);
     return status;
+}
+
+/* --- removal --- */
+
+static bool register_remove(struct local *local, struct target *target)
+{
+    if (!target || target->provider != &local->provider)
+        return false;
+    catalog_remove(local->catalog, target);
+    return true;
+}
+
+bool local_remove_tool(struct local *local, struct str name)
+{
+    return register_remove(local, catalog_find(local->catalog, TARGET_TOOL, name));
+}
+
+bool local_remove_resource(struct local *local, struct str uri)
+{
+    return register_remove(local, catalog_find(local->catalog, TARGET_RESOURCE, uri)) ||
+           register_remove(local, catalog_template(local->catalog, uri));
+}
+
+bool local_remove_prompt(struct local *local, struct str name)
+{
+    return register_remove(local, catalog_find(local->catalog, TARGET_PROMPT, name));
 }

@@ -379,13 +379,3 @@ nod_status local_add_tools(struct local *local, const nod_tool *tools, size_t co
 
     return register_all(&batch, tools, count, size, offsetof(nod_tool, title));
 }
-
-bool local_remove_tool(struct local *local, struct str name)
-{
-    struct target *target = catalog_find(local->catalog, TARGET_TOOL, name);
-
-    if (!target || target->provider != &local->provider)
-        return false;
-    catalog_remove(local->catalog, target);
-    return true;
-}

@@ -93,6 +93,8 @@ int main()
     tool.input = &form;
     nod_status status = nod_add_tools(server, &tool, 1, sizeof(tool));
     bool removed = nod_remove_tool(server, "remove_row");
+    removed = removed && !nod_remove_resource(server, "row://remove") &&
+              !nod_remove_prompt(server, "remove_row") && !nod_remove_hook(server, "remove_row");
     nod_server_destroy(server);
     nod_tool rows{};
     rows.name = "remove_rows";

@@ -17,6 +17,7 @@ const NOT_IN_SRC = {
     hkdf_sha256: "is compared with the published keys; sealing has it inside",
     // For what comes next.
     catalog_replace: "a provider whose targets change while the server runs",
+    hooks_remove_all: "a provider that goes with its hooks",
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");

@@ -432,6 +432,9 @@ class server
         return tool(name, detail::options_by<nod::tool>(std::forward<Set>(set)), std::move(f), from);
     }
     bool remove_tool(const text &name) { return at_ && nod_remove_tool(at_, name.c_str()); }
+    bool remove_resource(const text &uri) { return at_ && nod_remove_resource(at_, uri.c_str()); }
+    bool remove_prompt(const text &name) { return at_ && nod_remove_prompt(at_, name.c_str()); }
+    bool remove_hook(const text &name) { return at_ && nod_remove_hook(at_, name.c_str()); }
 
     template <class F>
     nod_status resource(const text &uri, const text &name, const nod::resource &o, F f,

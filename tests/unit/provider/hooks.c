@@ -374,6 +374,31 @@ static void a_hook_that_never_finishes_goes_with_the_server(void **state)
     assert_false(b.finished); /* its end is on its way when everything is taken apart */
 }
 
+static void a_removed_hook_finishes_from_another_thread_and_others_go_on(void **state)
+{
+    struct nod_hook_opts second = { .size = sizeof(second),
+                                    .flow = NOD_FLOW_CALL,
+                                    .stage = "authorise",
+                                    .fn = on_a_thread,
+                                    .name = "second" };
+
+    (void)state;
+    struct nod_hook_opts first = second;
+    first.name = "first";
+    assert_int_equal(local_add_hook(b.local, b.engine, &first), NOD_OK);
+    assert_int_equal(local_add_hook(b.local, b.engine, &second), NOD_OK);
+    the_end = NOD_OK;
+    bench_add("never", echo, NULL);
+    bench_start(catalog_find(b.catalog, TARGET_TOOL, STR("never")), "{}", NULL);
+    assert_true(local_remove_hook(b.local, b.engine, STR("first"))); /* its end is on its way */
+    assert_false(local_remove_hook(b.local, b.engine, STR("first")));
+    assert_false(local_remove_hook(b.local, b.engine, STR_NONE));
+    bench_turn(false);
+    assert_int_equal(b.status, NOD_OK);
+    bench_call(echo, "{}"); /* what is left finishes from its thread as before */
+    assert_int_equal(b.status, NOD_OK);
+}
+
 /* --- options of another size --- */
 
 static void options_of_an_older_program_are_read(void **state)
@@ -418,6 +443,7 @@ SUBJECT(hooks)
         BENCH_TEST(a_hook_goes_in_from_another_thread),
         BENCH_TEST(a_hook_goes_in_once),
         BENCH_TEST(a_hook_that_never_finishes_goes_with_the_server),
+        BENCH_TEST(a_removed_hook_finishes_from_another_thread_and_others_go_on),
         BENCH_TEST(options_of_an_older_program_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -402,6 +402,25 @@ static void resources_and_templates_are_listed_and_read(void **state)
     expect_failure(NOD_E_FAILED, "no such note");
 }
 
+static void resources_templates_and_prompts_are_removed(void **state)
+{
+    nod_prompt prompt = { .name = "review", .get = fine };
+    (void)state;
+
+    assert_int_equal(local_add_resources(b.local, resources, 3, sizeof(resources[0])), NOD_OK);
+    assert_int_equal(local_add_prompts(b.local, &prompt, 1, sizeof(prompt)), NOD_OK);
+    assert_false(local_remove_resource(b.local, STR("note://nowhere")));
+    assert_false(local_remove_prompt(b.local, STR("note://all")));
+    assert_true(local_remove_resource(b.local, STR("note://all")));
+    assert_true(local_remove_resource(b.local, STR("note://{id}/x")));
+    assert_false(local_remove_resource(b.local, STR("note://all")));
+    assert_true(local_remove_prompt(b.local, STR("review")));
+    assert_int_equal(catalog_count(b.catalog, TARGET_RESOURCE, false), 1);
+    assert_int_equal(catalog_count(b.catalog, TARGET_RESOURCE, true), 0);
+    assert_int_equal(catalog_count(b.catalog, TARGET_PROMPT, false), 0);
+    assert_int_equal(local_add_prompts(b.local, &prompt, 1, sizeof(prompt)), NOD_OK);
+}
+
 static void a_uri_that_cannot_be_matched_is_refused(void **state)
 {
     static const char *const uris[] = { "",         "plain",     "1x://a", "x://{",
@@ -536,6 +555,7 @@ SUBJECT(registration)
         T(a_reply_past_its_bound_is_an_error_and_not_cut),
         T(arguments_that_do_not_fit_never_reach_the_handler),
         T(resources_and_templates_are_listed_and_read),
+        T(resources_templates_and_prompts_are_removed),
         T(a_uri_that_cannot_be_matched_is_refused),
         T(completions_are_bounded_and_see_what_was_typed),
         T(a_prompt_is_listed_with_its_arguments_and_gives_messages),
