@@ -367,7 +367,7 @@ static enum http_verdict let_in(struct front *front, const struct http_request *
                                 "page."));
     if (found->route && found->route->anyone) {
         ruling->mark.what = found->route;
-        return HTTP_SERVE;
+        return upgrade_asked(front, http, found->route, ruling) ? HTTP_SERVE : HTTP_ANSWER;
     }
     if (found->guarded)
         verdict = authenticate(front, http, route, ruling);
@@ -381,6 +381,8 @@ static enum http_verdict let_in(struct front *front, const struct http_request *
         return not_allowed(front, http, ruling, found->path);
     if (!may(found->route, ruling))
         return admit_no_role(front, http, found->route, ruling);
+    if (!upgrade_asked(front, http, found->route, ruling))
+        return HTTP_ANSWER;
     ruling->mark.what = found->route;
     return verdict;
 }

@@ -116,6 +116,14 @@ void front_watch(const struct front_request *request, struct front_watch *watch,
 /* Also if it is over already, or zeroed. */
 void front_unwatch(struct front_watch *watch);
 
+/*
+ * Takes the request of a route with `upgrade` over, as the stream of another protocol: 101, with
+ * further headers. Everything was checked: where it comes from, who it is, and that it asks for
+ * this protocol. See http_upgrade. What lasts as long as the credential: front_watch.
+ */
+struct stream *front_upgrade(const struct front_request *request, const struct http_header *headers,
+                             size_t header_count);
+
 /* A refusal as application/problem+json. */
 #define FRONT_PROBLEM_TYPE STR("application/problem+json")
 void front_problem(struct buf *body, int status, struct str why);

@@ -20,6 +20,7 @@
  * watch.c        what is open for long ends with its credential
  * sweep.c        a sign-in whose token is gone ends for good
  * pages.c        what browsers are told with our pages
+ * upgrade.c      requests that change to another protocol
  * worker.c       service workers that others have left in a browser
  * health.c       /healthz and /readyz
  * metrics.c      /metrics
@@ -135,6 +136,11 @@ void slow_answer(struct front *front, struct http_exchange *exchange,
 
 /* pages.c */
 extern const struct str page_lines; /* header lines of every response of a page and its API */
+
+/* upgrade.c */
+/* May this request change to the route's protocol? If not, the ruling is the answer. */
+bool upgrade_asked(struct front *front, const struct http_request *http, const struct route *route,
+                   struct http_ruling *ruling);
 
 /* worker.c */
 /* Does a browser ask for a service worker? Then the ruling is the answer: one that goes. */

@@ -155,11 +155,14 @@ bool routes_add(struct routes *routes, const struct route *route, const char **w
     entry->route = *route;
     entry->route.method = arena_str(&routes->arena, route->method);
     entry->route.pattern = arena_str(&routes->arena, route->pattern);
+    entry->route.endless |= route->upgrade.len > 0;
     *why = NULL;
     if (!is_method(route->method) || str_eq(route->method, head) || !route->handle)
         *why = "it needs a method in capitals that is not HEAD, and a handler";
     else if (route->anyone != (route->who == ROLES_NONE))
         *why = "it needs either roles in .who or, to be open to anyone, .anyone = true";
+    else if (route->upgrade.len && !str_eq(route->method, get))
+        *why = "only a GET changes to another protocol";
     else if (!read_pattern(entry))
         *why = "its pattern is not a path of literal segments, {name} and, last, {name...}";
     for (size_t i = 0; !*why && i < routes->count; i++)

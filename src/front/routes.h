@@ -34,7 +34,10 @@ struct route {
     bool anyone;        /* instead of .who: even without a token */
     bool endless;       /* a GET whose response may never end: HEAD is not served */
     bool wiped;         /* bodies may hold what nobody may see: see http_ruling.wiped */
-    bool any_host;      /* with tokens, whatever the Host header says: for probes */
+    /* The protocol that a GET of it changes to, a constant: front/upgrade.c refuses other requests
+     * (426, 400), and `handle` may take this one over with front_upgrade. HEAD is not served. */
+    struct str upgrade;
+    bool any_host; /* with tokens, whatever the Host header says: for probes */
     /*
      * For the inbox. `credential`: loopback is not enough; it takes a token, or the Unix socket as
      * the server's own user. `cookie`: the same, and a sign-in of a browser counts as well; front/

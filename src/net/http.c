@@ -51,6 +51,12 @@ void server_free(struct http_server *server)
     mem_free(server);
 }
 
+/* Connections that a drain waits for. */
+static size_t server_awaited(const struct http_server *server)
+{
+    return server->connection_count - server->upgraded_count;
+}
+
 static void server_drained(struct http_server *server)
 {
     void (*drained)(void *data) = server->drained;
@@ -67,11 +73,9 @@ void server_forget(struct http_server *server, struct http_conn *conn)
     share_disown(conn);
     list_remove(&conn->link);
     server->connection_count--;
-    if (server->connection_count)
-        return;
-    if (server->closed)
+    if (server->closed && !server->connection_count)
         server_free(server);
-    else if (server->draining)
+    else if (!server->closed && server->draining && !server_awaited(server))
         server_drained(server);
 }
 
@@ -124,6 +128,7 @@ void http_figures(const struct http_server *server, struct http_figures *figures
 {
     *figures = (struct http_figures){ .connections = server->connection_count,
                                       .strangers = server->stranger_count,
+                                      .upgraded = server->upgraded_count,
                                       .memory = server->memory };
 }
 
@@ -168,7 +173,7 @@ void http_drain(struct http_server *server, int grace_ms, void (*done)(void *dat
     close_idle(&server->connections);
     close_idle(&server->strangers);
     /* done() is called on a later turn in any case, even if there is nothing to wait for. */
-    timer_set(server->loop, &server->grace, server->connection_count ? grace_ms : 0, on_grace_over,
+    timer_set(server->loop, &server->grace, server_awaited(server) ? grace_ms : 0, on_grace_over,
               server);
 }
 

@@ -82,6 +82,7 @@ struct http_request {
     size_t header_count;
     struct http_index index;
     struct str body;
+    bool old;                /* HTTP/1.0 */
     const struct peer *peer; /* the other end of the connection: net/peer.h */
     struct http_mark mark;   /* what on_head has said of it */
 };
@@ -161,6 +162,7 @@ int http_port(const struct http_server *server);
 struct http_figures {
     size_t connections; /* all of them */
     size_t strangers;   /* those of clients that are not known yet */
+    size_t upgraded;    /* those that were taken over: http_upgrade */
     size_t memory;      /* bytes of partial requests and unsent responses */
 };
 void http_figures(const struct http_server *server, struct http_figures *figures);
@@ -251,5 +253,18 @@ size_t http_queued(const struct http_exchange *exchange);
 /* Called whenever a queue that was not empty becomes empty. */
 void http_on_drain(struct http_exchange *exchange, void (*drained)(void *data), void *data);
 void http_end(struct http_exchange *exchange);
+
+/*
+ * Answers 101 and takes the connection over, for `protocol` (and further headers). The exchange is
+ * dead; on_gone and on_drain are not called any more. The caller sets the owner of the stream at
+ * once, and keeps the rules of net/stream.h: stream_close in the end, also after on_end. Nothing is
+ * read before stream_read_start; what came behind the request comes first. The server still counts
+ * and bounds the connection, and closes it with itself (on_end, UV_ECANCELED).
+ *
+ * The request must be a whole HTTP/1.1 request without a body that asks for this protocol: nothing
+ * here looks (front/upgrade.c does).
+ */
+struct stream *http_upgrade(struct http_exchange *exchange, struct str protocol,
+                            const struct http_header *headers, size_t header_count);
 
 #endif

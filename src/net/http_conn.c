@@ -171,7 +171,7 @@ void conn_settle(struct http_conn *conn)
     } else if (conn->ending) {
         if (conn->wait != HTTP_WAIT_LINGER)
             conn_wait(conn, HTTP_WAIT_LINGER, HTTP_LINGER_MS);
-    } else if (conn->exchange) {
+    } else if (conn->exchange || conn->upgraded) {
         conn->wait = HTTP_WAIT_NONE;
     } else if (awaits_first(conn)) {
         return;
@@ -321,6 +321,8 @@ void conn_close(struct http_conn *conn)
     conn->incoming = NULL;
     ahead_free(conn);
     conn_count(conn, 0);
+    if (conn->upgraded)
+        upgraded_cut(conn->upgraded);
 }
 
 /* No more requests: shuts our side once everything is sent, and waits for the client to shut its
@@ -348,7 +350,7 @@ static void conn_end(struct http_conn *conn)
 bool conn_idle(const struct http_conn *conn)
 {
     return !conn->exchange && !conn->incoming && !conn->ahead && !conn->held && !conn->closed &&
-           stream_queued(conn->stream) == 0;
+           !conn->upgraded && stream_queued(conn->stream) == 0;
 }
 
 /* --- requests --- */
@@ -432,6 +434,7 @@ static bool head_arrived(struct http_conn *conn, size_t input_left)
 
     incoming->body_from = loop_now(conn->server->loop);
     incoming->parser.request.peer = &conn->peer;
+    incoming->parser.request.old = parser->version_minor == 0;
     if (!parser->chunked && parser->content_length > incoming->body.room)
         incoming->body.limit = (size_t)parser->content_length;
     if (!head_ruled(conn))
@@ -539,7 +542,7 @@ static void conn_parse(struct http_conn *conn, struct str *in)
 
 static bool conn_ready(const struct http_conn *conn)
 {
-    return !conn->exchange && !conn->ending && !conn->closed &&
+    return !conn->exchange && !conn->ending && !conn->closed && !conn->upgraded &&
            stream_queued(conn->stream) <= conn->server->opts.limits.queue_max;
 }
 
@@ -562,9 +565,10 @@ static void conn_keep(struct http_conn *conn, struct str in)
 {
     size_t room;
 
-    if (!conn->exchange && !memory_allows(conn, in.len))
+    bool answered = !conn->exchange && !conn->upgraded;
+    if (answered && !memory_allows(conn, in.len))
         return;
-    if (conn->exchange && share_refuses(conn, 0, in.len)) {
+    if (!answered && share_refuses(conn, 0, in.len)) {
         conn_close(conn); /* an error here would be taken for the answer to the previous request */
         return;
     }
@@ -602,7 +606,7 @@ static void conn_resume(void *data)
         return;
     }
     struct http_ahead *ahead = conn->ahead;
-    if (conn->closed || !ahead)
+    if (conn->closed || conn->upgraded || !ahead)
         return;
     conn->ahead = NULL;
     struct str in = str_skip(buf_str(&ahead->bytes), ahead->from);
@@ -616,7 +620,7 @@ static void conn_resume(void *data)
     }
     if (conn->closed)
         return;
-    if (conn->paused && !conn->ahead) {
+    if (conn->paused && !conn->ahead && !conn->upgraded) {
         conn->paused = false;
         stream_read_start(conn->stream);
     }
@@ -712,9 +716,8 @@ static void on_drain(struct stream *stream)
         conn_resume_later(conn);
 }
 
-static void on_closed(struct stream *stream)
+void conn_gone(struct http_conn *conn)
 {
-    struct http_conn *conn = stream->owner;
     struct http_server *server = conn->server;
 
     conn->closed = true;
@@ -725,6 +728,11 @@ static void on_closed(struct stream *stream)
         return;
     }
     mem_free(conn);
+}
+
+static void on_closed(struct stream *stream)
+{
+    conn_gone(stream->owner);
 }
 
 static const struct stream_events conn_events = { on_read, on_end, on_drain, on_closed };

@@ -5,6 +5,7 @@
  * http_conn.c      a connection: reading requests, timeouts, refusing, going away
  * http_response.c  an exchange: replying whole or streamed
  * http_cork.c      what is written in one turn is sent at its end
+ * http_upgrade.c   an exchange that is taken over as a stream
  * http_share.c     strangers and owners: who may hold how much
  * http_names.c     headers by name
  *
@@ -55,6 +56,7 @@ struct http_server {
     struct list strangers;   /* oldest first */
     size_t connection_count; /* both lists */
     size_t stranger_count;
+    size_t upgraded_count;  /* connections that speak no HTTP any more */
     size_t memory;          /* what the connections have counted */
     size_t stranger_memory; /* the strangers' part of that */
     struct map owners;      /* name -> struct http_owner */
@@ -123,6 +125,7 @@ struct http_conn {
     struct http_incoming *incoming; /* NULL: no byte of a request yet */
     struct http_exchange *exchange; /* NULL: nothing to answer */
     struct http_ahead *ahead;       /* NULL: nothing came ahead */
+    struct http_upgraded *upgraded; /* not NULL: somebody else has it as a stream */
     struct http_owner *owner;       /* NULL: it has none */
     struct timer timer;             /* fires at the deadline or before it */
     int64_t deadline;
@@ -179,6 +182,10 @@ size_t cork_held(const struct http_conn *conn);
 void conn_arrived(struct http_arrival **arrivals, bool did);
 /* The exchange was answered (and freed): goes on with the next request, or ends. */
 void conn_answered(struct http_conn *conn, bool keep_alive);
+/* Its stream is gone: frees it. */
+void conn_gone(struct http_conn *conn);
+/* The connection of such a stream was closed, and not by its new owner, who is told. */
+void upgraded_cut(struct http_upgraded *upgraded);
 /* Counts anew what the connection holds, and sets the deadline for what it waits for. */
 void conn_settle(struct http_conn *conn);
 /* The same if something may still be written in this turn: it is settled then. */
@@ -195,6 +202,9 @@ void server_forget(struct http_server *server, struct http_conn *conn);
 struct str server_prefix(struct http_server *server);
 /* A whole plain-text response that ends the connection, for a request that was refused. */
 void response_refuse(struct http_conn *conn, int status, const char *why);
+/* 101: the end of the exchange, and of HTTP on its connection. */
+void response_upgrade(struct http_exchange *exchange, struct str protocol,
+                      const struct http_header *headers, size_t header_count);
 /* Sends the answer that on_head has given to the request that is being read. */
 void response_rule(struct http_conn *conn, const struct http_ruling *ruling, bool keep_alive);
 

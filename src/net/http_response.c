@@ -262,6 +262,28 @@ void http_begin(struct http_exchange *exchange, int status, struct str lines,
     conn_settle_soon(conn);
 }
 
+void response_upgrade(struct http_exchange *exchange, struct str protocol,
+                      const struct http_header *headers, size_t header_count)
+{
+    struct http_conn *conn = exchange->conn;
+    struct http_arrival **last = &conn->arrivals;
+
+    assert(!exchange->begun && conn->exchange == exchange);
+    struct buf *head = head_begin(conn->server, 101, STR("Connection: Upgrade\r\n"));
+    head_add(head, STR("Upgrade"), protocol);
+    head_headers(head, headers, header_count);
+    if (exchange->lines.len)
+        buf_add(head, exchange->lines);
+    head_end(head, true);
+    struct str bytes = buf_str(head);
+    conn_write(conn, &bytes, 1);
+    while (*last)
+        last = &(*last)->next;
+    *last = exchange->arrivals;
+    conn->exchange = NULL;
+    exchange_free(conn->server, exchange);
+}
+
 static bool queue_allows(const struct http_exchange *exchange, size_t more)
 {
     const struct http_conn *conn = exchange->conn;

@@ -13,6 +13,7 @@
 #include "front/front.h"
 #include "json/write.h"
 #include "net/sse.h"
+#include "net/stream.h"
 #include "base/mem.h"
 
 enum { TOY_BODY_MAX = 64 << 10, TOY_ARENA_MAX = 16 << 10 };
@@ -91,6 +92,47 @@ static void stream_begin(const struct front_request *request, void *data)
     sse_send(request->exchange, &(struct sse_event){ .event = STR("hello"), .data = STR("") });
 }
 
+/* --- another protocol: it says everything back, and who it is for --- */
+
+static void echo_read(struct stream *stream, struct str bytes)
+{
+    stream_write(stream, &bytes, 1);
+}
+
+static void echo_end(struct stream *stream, int error)
+{
+    stream->owner = stream; /* what it was sent last is said first */
+    if (error || stream_queued(stream) == 0)
+        stream_close(stream);
+}
+
+static void echo_drain(struct stream *stream)
+{
+    if (stream->owner)
+        stream_close(stream);
+}
+
+static void echo_closed(struct stream *stream)
+{
+    (void)stream;
+}
+
+static void echo_begin(const struct front_request *request, void *data)
+{
+    static const struct stream_events events = { echo_read, echo_end, echo_drain, echo_closed };
+    const struct http_header whose = { STR("X-Whose"), request->principal };
+    struct stream *stream;
+
+    (void)data;
+    if (front_var(request, STR("name")).len > 8) {
+        http_reply_json(request->exchange, 404, STR("{}")); /* it need not be taken over */
+        return;
+    }
+    stream = front_upgrade(request, &whose, 1);
+    stream_own(stream, &events, NULL);
+    stream_read_start(stream);
+}
+
 static int64_t from_environment(const char *name)
 {
     const char *text = getenv(name);
@@ -126,6 +168,11 @@ static const struct route routes[] = {
       .fetch_site = true,
       .endless = true,
       .handle = stream_begin },
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/echo/{name}"),
+      .who = ROLE_ANSWER,
+      .upgrade = STR_INIT("toy-echo"),
+      .handle = echo_begin },
     { .method = STR_INIT("GET"),
       .pattern = STR_INIT("/open/{rest...}"),
       .anyone = true,
