@@ -122,6 +122,12 @@ struct provider_ops {
      * calls that never began. May be NULL.
      */
     void (*ended)(struct provider *provider, struct str call_id, const struct outcome *outcome);
+    /*
+     * Somebody on this node subscribes to this URI of a resource, or nobody does any more: yes and
+     * no in turn, for each target and URI. Not told for a target that is removed. Called between
+     * other work; the URI is lent. May be NULL.
+     */
+    void (*listened)(struct provider *provider, struct target *target, struct str uri, bool yes);
     /* The last call of a removed target has ended; may be NULL. */
     void (*released)(struct provider *provider, struct target *target);
 };

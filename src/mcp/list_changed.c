@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "mcp/era2026/methods.h"
+#include "mcp/shared/listened.h"
 #include "mcp/shared/server_inside.h"
 #include "mcp/era2025/session.h"
 #include "rpc/message.h"
@@ -95,6 +96,8 @@ static void tell(void *data)
     const struct list *sessions = &server->sessions->by_use;
 
     changes->telling = false;
+    if (changes->changed & 1u << TARGET_RESOURCE || changes->owners.count)
+        listened_changed(server);
     subscriptions_changed(server, list_changes_of);
     for (struct list *at = sessions->next; at != sessions; at = at->next) {
         struct session *session = LIST_OF(at, struct session, by_use);

@@ -23,6 +23,7 @@
 #include "mcp/era2026/pipe.h"
 #include "mcp/wire/result.h"
 #include "mcp/era2025/session_store.h"
+#include "mcp/shared/listened.h"
 #include "mcp/shared/shares.h"
 #include "mcp/tasks/tasks.h"
 #include "mcp/later/view.h"
@@ -122,6 +123,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     server->ended_streams = ended_streams_create();
     deliveries_init(server, keepers);
     server->subjects = subjects_create();
+    server->listened = listened_create();
     server->rounds = rounds2026_create(opts->keyring ? opts->keyring : keyring_random());
     server->listeners = listeners_create();
     server->tasks = tasks_create();
@@ -177,6 +179,7 @@ void mcp_server_destroy(struct mcp_server *server)
     views_destroy(server->views);
     list_changes_destroy(server);
     shares_destroy(server->shares);
+    listened_destroy(server->listened);
     line_finish(&server->line);
     drain_destroy(server);
     buf_finish(&server->out);

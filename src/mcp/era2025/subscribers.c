@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "mcp/era2025/session_store.h"
 #include "mcp/offered/methods.h"
+#include "mcp/shared/listened.h"
 #include "mcp/shared/shares.h"
 
 enum {
@@ -59,6 +60,8 @@ static void subscription_end(struct subscription *subscription)
 
     subscription->session->subscription_count--;
     shares_drop(server, session_principal(subscription->session), MCP_SHARE_SUBSCRIPTIONS, 1);
+    listened_drop(server, session_principal(subscription->session),
+                  str_n(subject->uri, subject->len));
     list_remove(&subscription->of_subject);
     list_remove(&subscription->of_session);
     mem_free(subscription);
@@ -117,6 +120,7 @@ static bool subscribe(struct session *session, struct str uri)
     list_append(&session->subscriptions, &subscription->of_session);
     session->subscription_count++;
     shares_add(server, session_principal(session), MCP_SHARE_SUBSCRIPTIONS, 1);
+    listened_add(server, session_principal(session), uri);
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include "mcp/era2026/methods.h"
 #include "mcp/era2026/pipe.h"
 #include "mcp/wire/result.h"
+#include "mcp/shared/listened.h"
 #include "mcp/shared/shares.h"
 #include "mcp/tasks/tasks.h"
 
@@ -31,12 +32,13 @@ struct listener {
     struct in_flight in_flight;
     struct timer beat;
     unsigned changes; /* bits of enum target_kind */
-    struct map uris;  /* uri -> itself */
-    struct map tasks; /* task id -> itself */
+    struct map uris;  /* uri -> struct str *, itself */
+    struct map tasks; /* the same for task ids */
     struct arena arena;
     struct str id;
     struct str principal;
     size_t counted; /* how many of its URIs count as subscriptions of the principal */
+    bool listens;   /* its URIs are counted: mcp/shared/listened */
     bool dead;
 };
 
@@ -74,10 +76,29 @@ bool subscriptions_any(const struct mcp_server *server)
     return server->listeners->count > 0;
 }
 
+/* Whoever provides its resources is told, where that begins or ends with it. */
+static void listener_listens(struct listener *listener, bool yes)
+{
+    struct mcp_server *server = listener->response.server;
+    const struct str *uri;
+    size_t at = 0;
+
+    if (listener->listens == yes)
+        return;
+    listener->listens = yes;
+    while ((uri = map_next(&listener->uris, &at))) {
+        if (yes)
+            listened_add(server, listener->principal, *uri);
+        else
+            listened_drop(server, listener->principal, *uri);
+    }
+}
+
 static void listener_free(struct listener *listener)
 {
     struct mcp_server *server = listener->response.server;
 
+    listener_listens(listener, false);
     timer_stop(server->opts.loop, &listener->beat);
     pipe_remove(&listener->in_flight);
     list_remove(&listener->link);
@@ -306,9 +327,11 @@ static bool take_all(struct request *request, struct listener *listener, const s
             return false;
         if (!is(request, json_str(one)))
             continue;
-        struct str copy = arena_str(&listener->arena, json_str(one));
-        if (copy.at)
-            map_set(taken, copy, listener);
+        struct str *copy = ARENA_NEW(&listener->arena, struct str);
+        if (copy)
+            *copy = arena_str(&listener->arena, json_str(one));
+        if (copy && copy->at && !map_get(taken, *copy))
+            map_set(taken, *copy, copy);
     }
     return true;
 }
@@ -381,6 +404,7 @@ void subscriptions_listen(struct request *request)
     }
     response_take(&listener->response, request, listener_gone);
     listener_beat(listener);
+    listener_listens(listener, true);
     acknowledge(listener, json_get(filter, STR("resourceSubscriptions")),
                 json_get(filter, STR("taskIds")));
 }

@@ -67,6 +67,7 @@ struct mcp_server {
     struct sessions *sessions;           /* mcp/era2025/session */
     struct ended_streams *ended_streams; /* mcp/era2025/ended_streams */
     struct subjects *subjects;           /* mcp/era2025/subscribers */
+    struct listened *listened;           /* mcp/shared/listened */
     struct surface *client;              /* mcp/era2025/ask */
 
     /* Era 2026. */
