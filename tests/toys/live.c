@@ -48,6 +48,8 @@ static void live_toy_start(struct provider *provider, struct run *run)
     }
     *session = (struct live_session){ .toy = toy, .run = run };
     snprintf(session->call, sizeof(session->call), STR_FMT, STR_ARG(run->call_id));
+    snprintf(session->tag, sizeof(session->tag), STR_FMT,
+             STR_ARG(json_str(json_get(run->args, STR("tag")))));
     run->handle = session;
     if (toy->begun)
         toy->begun(session);

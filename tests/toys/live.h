@@ -19,10 +19,10 @@ struct live_session { /* what the toy holds for one call */
     struct live_toy *toy;
     struct run *run; /* NULL: it has ended, or was dropped */
     char call[ID_LEN + 1];
+    char tag[40];                   /* an argument of the call, by which its owner finds it */
     char heard[LIVE_TOY_HEARD_MAX]; /* what it was told, in order: "committed", "a=accepted", ... */
     int cancelled, ended;
     char code[40]; /* of its end */
-    void *data;    /* of its owner */
 };
 
 struct live_toy {
