@@ -119,21 +119,22 @@ static void import_send(struct op *op)
 static struct call *call_of_record(struct engine *engine, const struct adopt_spec *spec)
 {
     const struct call_record *record = spec->record;
-    struct call *call = call_create(engine,
-                                    &(struct call_spec){ .target = spec->target,
-                                                         .uri = record->uri,
-                                                         .principal = record->principal,
-                                                         .scope = record->scope,
-                                                         .caller_record = record->caller,
-                                                         .client = record->client,
-                                                         .meta = record->meta,
-                                                         .keep_ms = spec->keep_ms,
-                                                         .keep_asked_ms = spec->keep_asked_ms,
-                                                         .handed = spec->handed || record->handed,
-                                                         .portable = spec->portable,
-                                                         .hold_steps = spec->hold_steps,
-                                                         .caller = spec->caller },
-                                    record->args);
+    struct target *begun_with = home_target(engine, record->id);
+    struct call *call =
+        call_create(engine,
+                    &(struct call_spec){ .target = begun_with ? begun_with : spec->target,
+                                         .uri = record->uri,
+                                         .principal = record->principal,
+                                         .scope = record->scope,
+                                         .caller_record = record->caller,
+                                         .client = record->client,
+                                         .keep_ms = spec->keep_ms,
+                                         .keep_asked_ms = spec->keep_asked_ms,
+                                         .handed = spec->handed || record->handed,
+                                         .portable = spec->portable,
+                                         .hold_steps = spec->hold_steps,
+                                         .caller = spec->caller },
+                    record->args);
 
     memset(&call->id, 0, sizeof(call->id));
     call->id = id_of(record->id);
@@ -144,6 +145,7 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
     call->version = record->version;
     call->back_at = clock_mono(engine->clock);
     call->interrupted = record->state == CALL_STORED_RUNNING;
+    call->away = !spec->import && home_at(engine, record) == HOME_ELSEWHERE;
     journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
     for (size_t i = 0; i < spec->ask_count; i++)
         ask_adopt(call, &spec->asks[i]);

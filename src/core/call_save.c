@@ -207,7 +207,7 @@ static void steps_tell(struct call *call)
 
 /* A new call fails when the store is away. A call that has learned something waits for the
  * store. */
-static void save_keep_trying(struct call *call)
+void call_keep_trying(struct call *call)
 {
     if (call->stored && engine_survives(call->engine))
         call->op.most = INT_MAX;
@@ -407,7 +407,7 @@ static void save_start(struct call *call)
 {
     saving_fill(call);
     op_start(call->engine, &call->op, save_send, save_done);
-    save_keep_trying(call);
+    call_keep_trying(call);
 }
 
 /*
@@ -472,7 +472,7 @@ void call_save(struct call *call)
         return;
     }
     op_start(call->engine, &call->op, places_send, places_done);
-    save_keep_trying(call);
+    call_keep_trying(call);
 }
 
 /*

@@ -113,5 +113,9 @@ bool target_has_changed(const struct target *target, int64_t version);
 
 void target_hold(struct target *target);
 void target_release(struct target *target);
+/* A target that this node lacks, and that another may have (stand_in.c): with it, whoever comes for
+ * a call of it can wait here. It is in no catalog, cannot be run, and is held once. */
+struct target *target_stand_in(enum target_kind kind, struct str name);
+bool target_is_stand_in(const struct target *target);
 
 #endif

@@ -5,6 +5,9 @@
  *
  *   it is live here      its caller gives way (caller_ops.gives_way), or the call is alone, and the
  *                        comer's caller has it from now on; otherwise somebody else keeps it
+ *   its home is gone     it ends, in OUTCOME_UNKNOWN, and the comer gets that end from the store
+ *   its home is elsewhere, and lives
+ *                        it waits here for the end, whatever target this node has (home_node.c)
  *   its target is gone   it ends, in TOOL_GONE, and the comer gets that end from the store; but
  *                        while another node may have the target, the comer comes again (gone.c)
  *   there is no room     as many calls are live here as may be: the comer comes again
@@ -40,7 +43,7 @@ struct comeback {
     struct call_record record; /* while something else is looked at */
     bool scans;                /* its asks do not come with its record */
     bool met;                  /* the comer has said that it means this call */
-    bool gone;                 /* its end was stored, because its target is gone */
+    bool gone;                 /* its end was stored, because its target is gone, or its home */
     struct ask_record *asks;
     size_t ask_count, ask_room;
 };
@@ -131,17 +134,66 @@ static void comeback_waits(struct comeback *back, const struct call_record *reco
         comeback_tell_plain(back, BACK_BUSY, record);
 }
 
+static struct target *comeback_target(const struct comeback *back, const struct call_record *record)
+{
+    const struct catalog *catalog = back->engine->catalog;
+
+    return catalog ? catalog_of_call(catalog, record) : NULL;
+}
+
+static void comeback_homeless(struct comeback *back, const struct call_record *record)
+{
+    back->gone = true;
+    home_end(back->engine, record, comeback_gone_stored, back);
+}
+
+/* Its home is elsewhere. */
+static void comeback_home_known(void *data, nod_status status)
+{
+    struct comeback *back = data;
+    const struct call_record *record = &back->record;
+
+    if (!comeback_goes_on(back, status == NOD_E_NOT_FOUND ? NOD_OK : status))
+        return;
+    if (status == NOD_E_NOT_FOUND) {
+        comeback_homeless(back, record);
+        return;
+    }
+    struct target *target = comeback_target(back, record);
+    if (target)
+        target_hold(target);
+    else
+        target = target_stand_in(record->kind, record->target);
+    comeback_waits(back, record, target);
+    target_release(target);
+}
+
+static void comeback_begun(struct comeback *back, const struct call_record *record)
+{
+    if (record != &back->record)
+        back->record = call_record_copy(&back->arena, record);
+    if (back->arena.exhausted)
+        comeback_tell(back, &(struct back){ .as = BACK_UNREAD, .status = NOD_E_LIMIT });
+    else
+        home_ask(back->engine, &back->record, comeback_home_known, back);
+}
+
 static void comeback_has_not_ended(struct comeback *back, const struct call_record *record)
 {
     struct engine *engine = back->engine;
-    struct target *target = engine->catalog ? catalog_of_call(engine->catalog, record) : NULL;
+    struct target *target = comeback_target(back, record);
+    enum home_at home = back->gone ? HOME_ANYWHERE : home_at(engine, record);
 
-    if (!back->gone && (target || engine_find(engine, record->id))) {
+    if (home == HOME_ELSEWHERE)
+        comeback_begun(back, record);
+    else if (home == HOME_GONE)
+        comeback_homeless(back, record);
+    else if (!back->gone && (target || engine_find(engine, record->id)))
         comeback_waits(back, record, target);
-    } else if (!engine->catalog || back->gone || back->comer->spares ||
-               !gone_for_good(engine, record)) {
+    else if (!engine->catalog || back->gone || back->comer->spares ||
+             !gone_for_good(engine, record))
         comeback_tell_plain(back, BACK_TOO_SOON, record);
-    } else {
+    else {
         back->gone = true;
         gone_end(engine, record, comeback_gone_stored, back);
     }

@@ -33,6 +33,8 @@ static void wake(void *data, struct str id)
         call_look(call);
     else if (call)
         call_take(call);
+    else
+        home_woken(data, id);
 }
 
 void engine_use_store(struct engine *engine, struct store *store)

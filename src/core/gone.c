@@ -121,9 +121,11 @@ void gone_end(struct engine *engine, const struct call_record *record,
 /* A look may show the call without its journal: so it is loaded before it ends. */
 static void gone_orphan_loaded(struct engine *engine, const struct call_record *record)
 {
-    if (engine->catalog &&
-        (record->state == CALL_STORED_RUNNABLE || record->state == CALL_STORED_RUNNING) &&
-        !catalog_of_call(engine->catalog, record))
+    if (home_at(engine, record) == HOME_ELSEWHERE)
+        recovery_homeless(engine, record);
+    else if (engine->catalog &&
+             (record->state == CALL_STORED_RUNNABLE || record->state == CALL_STORED_RUNNING) &&
+             !catalog_of_call(engine->catalog, record))
         gone_end(engine, record, NULL, NULL);
 }
 
@@ -164,6 +166,10 @@ static void end_without_target(struct due *due)
 
     if (!call_waiting(call) || !call->engine->catalog)
         return;
+    if (call->away) { /* it needs no target here */
+        call_take_later(call, 0);
+        return;
+    }
     if (catalog_has_still(call->engine->catalog, target)) {
         call_take_later(call, 0);
     } else if (call->engine->store->ops->shared && (call_is_resting(call) || comes_back)) {

@@ -1,19 +1,24 @@
 /*
  * core/home: calls that a provider of this node has begun.
  *
- * Most providers resume by replay, so any node can run their calls on (PROVIDER_MIGRATES). A
- * provider that keeps something for a call, such as a connection or a process, cannot: its calls
- * have their home on the node where they were begun. Before such a call begins, the intent
- * (START_KEY) is committed to its journal. A node that later finds the intent, and is not the
- * call's home, does not begin the call a second time: it ends in NOD_E_OUTCOME_UNKNOWN. After a
- * restart no node is its home.
+ * Most calls resume by replay, so any node can run them on. A provider that keeps something for the
+ * calls of a target, such as a connection or a process, says so (target.stays): such a call has its
+ * home on the node where it was begun. Before it begins, the intent (START_KEY) is committed to its
+ * journal, with the name and the life of this node (home_node.c). While this node lives it alone
+ * runs the call on: whoever is brought an answer elsewhere stores it, the store hints to this node,
+ * and the call goes on here, whether it is live here or not (home_woken). When this node is gone,
+ * whoever comes to the call ends it in NOD_E_OUTCOME_UNKNOWN. After a restart no node is its home.
+ *
+ * The beginning is an effect. It is held as a first step is (call_spec.hold_steps) until the client
+ * has something to come back with.
  *
  * A provider can be told of every end of its calls, so that it can free what it keeps. A call that
- * waits for a person and is not live here may end on another node. So calls that have their home
- * here are looked up in the store every HOME_LOOK_MS.
+ * waits for a person and is not live here may end on another node, and a hint may be lost. So calls
+ * that have their home here are looked up in the store every HOME_LOOK_MS, and at once when this
+ * node was silent for so long that others may have ended them.
  *
- * Holds always: a provider that does not migrate begins a call once, on one node, in one life of
- * that node. It is told of the call's end once.
+ * Holds always: a call that stays is begun once, on one node, in one life of that node. Its
+ * provider is told of the call's end once.
  */
 #include "core/inside.h"
 
@@ -27,15 +32,13 @@ enum {
     HOME_ARENA_MAX = 64 << 20, /* bytes of the outcome of one */
 };
 
-#define START_KEY RUN_RESERVED_PREFIX "start"
-
 struct home {
     struct id call;
     struct list link;      /* in engine->homes_order */
     struct target *target; /* NULL: the end was told; freed when the look has come back */
     struct op op;          /* the look at it in the store */
     bool looking;          /* a look is under way, or waits to be sent again */
-    bool ours;             /* this node has committed the intent */
+    bool stays;            /* of its target: this node is the only one that runs it on */
 };
 
 static struct home *home_find(const struct engine *engine, struct str call_id)
@@ -56,6 +59,7 @@ static void home_free(struct home *home)
 static void home_over(struct engine *engine, struct home *home)
 {
     idmap_remove(&engine->homes, home);
+    engine->homes_staying -= home->stays;
     if (!home->op.busy) {
         home_free(home);
         return;
@@ -68,6 +72,7 @@ void homes_init(struct engine *engine)
 {
     idmap_init(&engine->homes, SIZE_MAX / 2, offsetof(struct home, call)); /* as many as calls */
     list_init(&engine->homes_order);
+    id_random(&engine->life);
 }
 
 void homes_drop(struct engine *engine)
@@ -111,36 +116,48 @@ static void home_look_send(struct op *op)
     store->ops->load_call(store, id_str(&home->call), op_completed, op);
 }
 
-static void home_look_done(struct op *op, nod_status status, const struct store_reply *reply)
+/* A call that has its home here, as the store has it: `record`, or NULL if the store knows it no
+ * longer. The call is not live here, or rests. */
+static void home_seen(struct engine *engine, struct str call_id, const struct call_record *record)
 {
-    struct home *home = OP_OF(op, struct home, op);
-    struct engine *engine = op->engine;
-    const struct call_record *record = reply ? reply->call : NULL;
     struct outcome outcome = { .status = NOD_E_NOT_FOUND,
                                .code = outcome_code(NOD_E_NOT_FOUND),
                                .message =
                                    STR("The call has ended, but its result is no longer known") };
-    struct id call = home->call;
+    struct call *resting = engine_call_at(engine, call_id);
     struct arena arena;
 
-    home->looking = false;
-    if (!home->target) { /* its end was told in the meantime */
-        home_free(home);
+    if (record && record->state == CALL_STORED_RUNNABLE) {
+        if (resting)
+            call_take(resting);
+        else if (home_at(engine, record) == HOME_HERE)
+            recovery_show(engine, record);
         return;
     }
-    if (engine_find(engine, id_str(&call)))
-        return; /* the call is live here again: its own end will be told */
-    if (status != NOD_E_NOT_FOUND && (status != NOD_OK || (record->state != CALL_STORED_FINISHED &&
-                                                           record->state != CALL_STORED_CANCELLED)))
+    if (record && record->state != CALL_STORED_FINISHED && record->state != CALL_STORED_CANCELLED)
         return;
     arena_init(&arena, HOME_ARENA_MAX);
-    if (status == NOD_OK && !record->forgotten) {
+    if (record && !record->forgotten) {
         struct outcome stored;
         if (outcome_read(&arena, arena_str(&arena, record->result), &stored) == NOD_OK)
             outcome = stored;
     }
-    home_ended(engine, id_str(&call), NULL, &outcome);
+    home_ended(engine, call_id, NULL, &outcome);
     arena_finish(&arena);
+}
+
+static void home_look_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct home *home = OP_OF(op, struct home, op);
+    struct engine *engine = op->engine;
+    struct id call = home->call;
+
+    home->looking = false;
+    if (!home->target) /* its end was told in the meantime */
+        home_free(home);
+    else if (!engine_find(engine, id_str(&call)) && /* else its own end will be told */
+             (status == NOD_OK || status == NOD_E_NOT_FOUND))
+        home_seen(engine, id_str(&call), status == NOD_OK ? reply->call : NULL);
 }
 
 static void home_look(struct due *due)
@@ -169,22 +186,35 @@ static void home_look(struct due *due)
     }
 }
 
+static void home_looked(struct engine *engine, const struct call_record *record)
+{
+    if (home_find(engine, record->id) && !engine_find(engine, record->id))
+        home_seen(engine, record->id, record);
+}
+
+void home_woken(struct engine *engine, struct str call_id)
+{
+    if (home_find(engine, call_id))
+        engine_look(engine, call_id, home_looked);
+}
+
+void homes_woken(struct engine *engine)
+{
+    struct call *call;
+
+    for (struct idmap_walk walk = { 0 }; (call = idmap_next(&engine->calls, &walk));) {
+        if (!home_find(engine, id_str(&call->id)))
+            continue;
+        if (call->state == LIVE_RUNNING || call->state == LIVE_NEEDING)
+            call_look(call);
+        else if (call_waiting(call))
+            call_take_later(call, 0);
+    }
+    if (!list_empty(&engine->homes_order))
+        due_set(engine, &engine->homes_look, 0, home_look);
+}
+
 /* --- the beginning --- */
-
-static bool begun(const struct call *call)
-{
-    return journal_find(call->journal.entries, call->journal.count, ENTRY_INTENT, STR(START_KEY));
-}
-
-/* This node has just committed the intent. */
-static bool begun_here(const struct call *call)
-{
-    const struct journal *journal = &call->journal;
-    const struct entry *last = journal->count ? &journal->entries[journal->count - 1] : NULL;
-
-    return call->fresh_intent && last && last->class == ENTRY_INTENT &&
-           str_eq(last->key, STR(START_KEY));
-}
 
 static void make_home(struct call *call)
 {
@@ -193,6 +223,8 @@ static void make_home(struct call *call)
 
     home->call = call->id;
     home->target = call->target;
+    home->stays = target_stays(call->target);
+    engine->homes_staying += home->stays;
     target_hold(home->target);
     list_init(&home->link);
     idmap_set(&engine->homes, home);
@@ -201,21 +233,25 @@ static void make_home(struct call *call)
     list_append(&engine->homes_order, &home->link);
 }
 
-static void outcome_unknown(struct call *call)
+bool target_stays(const struct target *target)
 {
-    struct str message = arena_fmt(
-        &call_ending(call)->arena,
-        STR_FMT " was begun on a node that is gone, or before a restart, and cannot go on "
-                "elsewhere: whether it was done is not known",
-        STR_ARG(call->target->name));
+    return target->stays || target->live;
+}
 
-    call_fail(call, NOD_E_OUTCOME_UNKNOWN, NULL, message);
+struct target *home_target(const struct engine *engine, struct str call_id)
+{
+    const struct home *home = home_find(engine, call_id);
+
+    return home && home->stays ? home->target : NULL;
 }
 
 static void commit_intent(struct call *call)
 {
     struct run *run = run_create(call);
-    nod_status status = run_intent(run, STR(START_KEY));
+    nod_status status = home_intent(run);
+
+    if (!home_find(call->engine, id_str(&call->id)))
+        make_home(call);
 
     if (status != NOD_PENDING) {
         call_outcome_fail(call, &run->fault);
@@ -227,26 +263,42 @@ static void commit_intent(struct call *call)
     call_save(call);
 }
 
+static bool home_has_begun(struct call *call)
+{
+    struct call_record record = { .entries = call->journal.entries,
+                                  .entry_count = call->journal.count };
+
+    switch (home_at(call->engine, &record)) {
+    case HOME_HERE:
+        return true;
+    case HOME_ANYWHERE:
+        if (call->steps == STEPS_STOP) { /* the client could not come back for what is begun */
+            call_enter(call, LIVE_ASKING);
+            call_hold_steps(call);
+        } else if (home_is_known(call)) {
+            commit_intent(call);
+        }
+        return false;
+    case HOME_ELSEWHERE:
+    case HOME_GONE: /* it was imported, with what it had begun where this store is not shared */
+        break;
+    }
+    struct outcome outcome = outcome_homeless(&call_ending(call)->arena, call->target->name);
+    call_fail(call, outcome.status, outcome.code, outcome.message);
+    return false;
+}
+
 bool home_begin(struct call *call)
 {
-    const struct provider *provider = call->target->provider;
-    struct home *home = home_find(call->engine, id_str(&call->id));
-    bool stays = !(provider->ops->flags & PROVIDER_MIGRATES);
+    const struct target *target = call->target;
 
-    if (!stays && !provider->ops->ended)
+    if (!target_stays(target) && !target->provider->ops->ended)
         return true;
     if (call->engine->stopping)
         return true; /* the call is left to other nodes as it is */
-    if (home && begun_here(call))
-        home->ours = true;
-    if (stays && begun(call) && !(home && home->ours)) { /* another node may have been faster */
-        outcome_unknown(call);
-        return false;
-    }
-    if (!home)
+    if (target_stays(target))
+        return home_has_begun(call);
+    if (!home_find(call->engine, id_str(&call->id)))
         make_home(call);
-    if (!stays || begun(call))
-        return true;
-    commit_intent(call);
-    return false;
+    return true;
 }

@@ -63,6 +63,13 @@ struct engine {
     struct idmap homes;       /* struct home: calls that providers here have begun; home.c */
     struct list homes_order;  /* the same, least recently looked at first */
     struct due homes_look;    /* the next look at those that are not live here */
+    size_t homes_staying;     /* those that nobody else may run on */
+    struct id life;           /* of this node, as the intents of those name it: home_node.c */
+    bool home_beating;        /* the record that says that it lives is on its way, */
+    int64_t home_sent_ms;     /* monotonic: since then, */
+    int64_t home_heard_ms;    /* and when the last was sent that the store has taken; 0: never */
+    struct id home_seen;      /* the life of another node that was seen to live, */
+    int64_t home_seen_ms;     /* monotonic: then */
     /* the look at what waits for a target that is gone, and whether one has gone since */
     struct due targets_changed;
     bool targets_went;
@@ -121,6 +128,12 @@ bool recovery_has_looked(const struct engine *engine);
 /* When this node had last been silent for so long that others may have taken over its calls,
  * monotonic; 0: never, or the store has one node. */
 int64_t recovery_silence(struct engine *engine);
+/* How long this node counts as alive after a heartbeat. */
+int64_t recovery_node_ttl(const struct engine *engine);
+/* A call that can be run, and is not live here, is shown to whoever knows its caller. */
+void recovery_show(struct engine *engine, const struct call_record *record);
+/* A call whose home is elsewhere, as the store has it: if that home is gone, the call ends. */
+void recovery_homeless(struct engine *engine, const struct call_record *record);
 /* Made from the call and its epoch: a call that was taken since then is another sighting. */
 uint64_t sighting_key(const struct call_record *call);
 
@@ -189,9 +202,48 @@ void homes_init(struct engine *engine);
 void homes_drop(struct engine *engine);
 /* The call is about to be run. False: something else comes first, or it has ended. */
 bool home_begin(struct call *call);
+/* The store has hinted that something has become of the call, which is not live here. */
+void home_woken(struct engine *engine, struct str call_id);
+/* This node was silent for so long that others may have ended the calls that have their home here.
+ */
+void homes_woken(struct engine *engine);
+/* Do its calls go on only where they were begun? */
+bool target_stays(const struct target *target);
+/* The target of a call that stays and was begun here; NULL: there is no such call. */
+struct target *home_target(const struct engine *engine, struct str call_id);
 /* The call has ended: tells the provider that began it here, or else this one (NULL: nobody). */
 void home_ended(struct engine *engine, struct str call_id, struct provider *provider,
                 const struct outcome *outcome);
+
+/* --- where the home of a call is (home_node.c) --- */
+
+#define START_KEY RUN_RESERVED_PREFIX "start" /* of the intent to begin a call that stays */
+
+enum home_at {
+    HOME_ANYWHERE,  /* nothing was begun that stays: any node may run it */
+    HOME_HERE,      /* this node alone may */
+    HOME_ELSEWHERE, /* another node alone, if that lives: home_ask */
+    HOME_GONE,      /* nobody may */
+};
+
+/* By the journal of the record. */
+enum home_at home_at(const struct engine *engine, const struct call_record *record);
+/* Of a record that is HOME_ELSEWHERE: was that home seen to live a moment ago? */
+bool home_was_seen(const struct engine *engine, const struct call_record *record);
+/* NOD_OK: the home lives; NOD_E_NOT_FOUND: it does not. */
+typedef void home_told(void *data, nod_status status);
+/* Of a record that is HOME_ELSEWHERE. told() may come at once. */
+void home_ask(struct engine *engine, const struct call_record *record, home_told *told, void *data);
+/* The home of this call is gone: it ends, in NOD_E_OUTCOME_UNKNOWN. `done` may be NULL. */
+void home_end(struct engine *engine, const struct call_record *record,
+              void (*done)(void *data, nod_status status), void *data);
+/* With every heartbeat: this node says that it lives, if it is the home of any call. */
+void home_beat(struct engine *engine);
+/* Has this node said so, before it becomes the home of this call? If not it does so now, and the
+ * stage of the call is entered again after that. */
+bool home_is_known(struct call *call);
+/* Records the intent to begin the call of this run here. */
+nod_status home_intent(struct run *run);
 
 /* --- op --- */
 
@@ -343,6 +395,8 @@ struct call {
     bool handed;          /* the client can come back: the store is told with the next transition */
     bool unasked;         /* it was logged that nobody could be asked */
     bool interrupted;     /* it was last seen running, on a node that may be gone */
+    bool away;            /* its home is elsewhere, which alone runs it on: see home_node.c */
+    unsigned char pace;   /* of the looks at a call that is away and runs: see take.c */
     struct maker made_by; /* the client that made it: see client.c */
     unsigned char way;    /* of the take under way: enum take_why */
     uint32_t notices;
@@ -494,7 +548,8 @@ void call_leave(struct call *call);
 enum version_at version_at(struct engine *engine, const struct target *target,
                            const struct call_record *record, int64_t since);
 enum version_at call_version_at(const struct call *call);
-/* The call began with another version of its target than this node has. */
+/* The call began with another version of its target than this node has, or has its home elsewhere.
+ */
 bool call_is_foreign(const struct call *call);
 /* Ends the call, which is ours to run; with a record: which waits, and is LIVE_WAITING here. */
 void call_end_changed(struct call *call, const struct call_record *waits);
@@ -563,6 +618,9 @@ void call_asks_drop_fresh(struct call *call);
 /* Stores what call->run recorded, and the asks that are through their stages. Then the call goes
  * on, or waits. */
 void call_save(struct call *call);
+/* Of the operation of a call that has just begun: a call that has learned something waits for the
+ * store. */
+void call_keep_trying(struct call *call);
 /* The run came to its first step, which waits until the caller has told its client how to come
  * back: see call_step_on. */
 void call_hold_steps(struct call *call);

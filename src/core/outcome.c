@@ -174,6 +174,19 @@ struct outcome outcome_changed(struct arena *arena, struct str target, const str
     };
 }
 
+struct outcome outcome_homeless(struct arena *arena, struct str target)
+{
+    return (struct outcome){
+        .status = NOD_E_OUTCOME_UNKNOWN,
+        .code = outcome_code(NOD_E_OUTCOME_UNKNOWN),
+        .message =
+            arena_fmt(arena,
+                      STR_FMT " was begun on a node that is gone, or before a restart, and cannot "
+                              "go on elsewhere: whether it was done is not known",
+                      STR_ARG(target)),
+    };
+}
+
 struct outcome outcome_withdrawn(struct arena *arena, const struct so_far *so_far)
 {
     struct str said = outcome_so_far(arena, so_far), meta = so_far_meta(arena, so_far);

@@ -53,6 +53,8 @@ struct outcome outcome_gone(struct arena *arena, struct str target, const struct
 /* The outcome of a call whose target takes other arguments than when it was called, or has another
  * version. */
 struct outcome outcome_changed(struct arena *arena, struct str target, const struct so_far *so_far);
+/* The outcome of a call that stays, and whose home is gone (core/home.c). */
+struct outcome outcome_homeless(struct arena *arena, struct str target);
 /* What the sender of a request is told that comes again after it was cancelled. */
 struct outcome outcome_withdrawn(struct arena *arena, const struct so_far *so_far);
 enum crashed_in { CRASHED_IN_RUN, CRASHED_IN_ANSWER };

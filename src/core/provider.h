@@ -42,8 +42,11 @@ struct target {
      * author's version. Titles and descriptions are not part of it. */
     unsigned char version[DIGEST_BYTES];
     bool portable; /* each of its steps may safely happen again on another node */
-    bool live;     /* its runs stay open while their calls wait: core/live.c. Its calls stay where
-                      they were begun */
+    /* Its provider keeps something for each of its calls: they are begun once, and go on only at
+     * the node that began them (core/home.c). False: any node runs them on, by replay. */
+    bool stays;
+    bool live; /* its runs stay open while their calls wait: core/live.c. Then its calls stay as
+                  well */
     /* Is it listed to them? NULL: to everybody it is for. Others cannot call it either, and are
      * told that it does not exist, unless callable_unlisted. */
     bool (*listed)(const struct target *target, const struct audience *audience);
@@ -93,15 +96,8 @@ struct completion {
     size_t total; /* how many there are in all; 0: count */
 };
 
-enum {
-    /* Any node can run its calls on, by replay. Without this flag a call is begun once, on one
-     * node, in one life of that node. Elsewhere it ends in NOD_E_OUTCOME_UNKNOWN (core/home.c). */
-    PROVIDER_MIGRATES = 1,
-};
-
 struct provider_ops {
     const char *name;
-    unsigned flags;
     /* Works on the call, and ends the run with run_done(run, ...) exactly once, now or later. */
     void (*start)(struct provider *provider, struct run *run);
     /* The call of this run was cancelled, or ran out of time. run_done may still be called, and

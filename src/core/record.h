@@ -137,7 +137,7 @@ struct entry {
     int64_t number;                     /* ENTRY_NOW, ENTRY_RANDOM; ENTRY_ASK: the ask's ttl_ms */
     struct str ask_id;                  /* ENTRY_ASK */
     struct str content;                 /* JSON, or empty */
-    struct str by;                      /* ENTRY_ASK */
+    struct str by;                      /* ENTRY_ASK; ENTRY_INTENT of a call that stays: its node */
     struct str note;                    /* ENTRY_ASK: as in ask_record; or the grant it passed by */
     bool sensitive; /* ENTRY_ASK: the content is erased as soon as the call ends */
 };

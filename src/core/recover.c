@@ -13,6 +13,10 @@
  * A call of another version of its target is left to a node that has that version, while such a
  * node lives (version.c).
  *
+ * A call that stays was begun by its home, which alone runs it on while it lives (home_node.c). So
+ * the journal of such a call is read first. If its home is here, it goes on here; if its home is
+ * another node that lives, it is left alone; and if its home is gone, it ends.
+ *
  * The calls come by page. Each look reads one page, and a walk is all pages from the first to the
  * last. So a walk comes to its end whatever is in it: calls that nobody takes, and calls that wait
  * here for their turn (suspect.c). The pages follow each other quickly until the first walk has
@@ -40,16 +44,17 @@
 #include "core/catalog.h"
 
 enum {
-    LOOK_MS = 1000,       /* between two looks */
-    LOOK_AGAIN_MS = 20,   /* when there was more than one look shows */
-    LOOK_ROWS = 256,      /* calls, and questions, of one look */
-    WALK_CURSOR_MAX = 64, /* bytes of where the next page begins */
-    EXPIRING_MOST = 1024, /* questions being ended; past it the next look waits */
-    SEEN_ROWS = 512,      /* rows of calls that are remembered from earlier looks */
-    SEEN_WIDE = 8,        /* calls in a row: all calls of one look have a place */
-    SEEN_MS = 500,        /* a call that was seen so long ago is taken */
-    ROUND_MS = 5000,      /* between two rounds of the waiting calls, or longer: */
-    ROUND_STEP_MS = 10,   /* between two calls of a round */
+    LOOK_MS = 1000,                /* between two looks */
+    LOOK_AGAIN_MS = 20,            /* when there was more than one look shows */
+    LOOK_ROWS = 256,               /* calls, and questions, of one look */
+    WALK_CURSOR_MAX = 64,          /* bytes of where the next page begins */
+    EXPIRING_MOST = 1024,          /* questions being ended; past it the next look waits */
+    SEEN_ROWS = 512,               /* rows of calls that are remembered from earlier looks */
+    SEEN_WIDE = 8,                 /* calls in a row: all calls of one look have a place */
+    SEEN_MS = 500,                 /* a call that was seen so long ago is taken */
+    HOMELESS_ARENA_MAX = 96 << 20, /* memory of the record of a call whose home is asked for */
+    ROUND_MS = 5000,               /* between two rounds of the waiting calls, or longer: */
+    ROUND_STEP_MS = 10,            /* between two calls of a round */
 };
 
 struct sighting {
@@ -70,6 +75,7 @@ struct recovery {
     int64_t beat_ms;    /* monotonic: when the last heartbeat was sent, */
     int64_t heard_ms;   /* the last that the store has taken, */
     int64_t silence_ms; /* and when a silence past the limit was last noticed; 0: never */
+    int64_t woke_ms;    /* the last of those that is known to be over */
     size_t expiring;
     size_t rows;
     uint64_t walks;
@@ -102,8 +108,18 @@ static void beat_done(void *data, nod_status status, const struct store_reply *r
                      : "the store did not take a heartbeat: it cannot be written",
                  LOG_CSTR("store", recovery->engine->store->ops->name));
     recovery->silent = silent;
-    if (!silent)
-        recovery->heard_ms = recovery->beat_ms;
+    if (silent)
+        return;
+    recovery->heard_ms = recovery->beat_ms;
+    if (recovery->silence_ms > recovery->woke_ms) { /* it is over */
+        recovery->woke_ms = recovery->silence_ms;
+        homes_woken(recovery->engine);
+    }
+}
+
+int64_t recovery_node_ttl(const struct engine *engine)
+{
+    return engine->recovery ? engine->recovery->opts.node_ttl_ms : RECOVERY_NODE_TTL_MS;
 }
 
 int64_t recovery_silence(struct engine *engine)
@@ -145,6 +161,7 @@ static void beat(struct due *due)
                              recovery);
     if (engine_survives(engine))
         node_beat(engine, recovery->opts.node_ttl_ms);
+    home_beat(engine);
 }
 
 /* --- looking --- */
@@ -217,6 +234,94 @@ static bool seen_before(struct recovery *recovery, const struct call_record *cal
     return false;
 }
 
+void recovery_show(struct engine *engine, const struct call_record *record)
+{
+    struct recovery *recovery = engine->recovery;
+
+    if (recovery && recovery->opts.orphan && !engine_call_at(engine, record->id))
+        recovery->opts.orphan(recovery->opts.data, record);
+}
+
+static void orphan_met(struct recovery *recovery, const struct target *target,
+                       const struct call_record *record)
+{
+    struct engine *engine = recovery->engine;
+    enum version_at version = target ? version_at(engine, target, record, 0) : VERSION_HERE;
+
+    if (version == VERSION_THERE || version == VERSION_UNSURE)
+        return; /* it is left to a node that has what it began with */
+    if (engine->store->ops->shared && !seen_before(recovery, record))
+        return;
+    bool suspect = suspect_is(record);
+    if (suspect && !suspects_have_room(engine, recovery->suspects)) {
+        recovery->left_out = true;
+        return;
+    }
+    recovery->suspects += suspect;
+    recovery_show(engine, record);
+    recovery->fresh += engine_call_at(engine, record->id) != NULL;
+}
+
+/* --- calls that stay --- */
+
+static struct target *orphan_target(const struct engine *engine, const struct call_record *record)
+{
+    return engine->catalog ? catalog_of_call(engine->catalog, record) : NULL;
+}
+
+struct homeless { /* a call whose home is asked for */
+    struct engine *engine;
+    struct arena arena;
+    struct call_record record;
+};
+
+static void homeless_known(void *data, nod_status status)
+{
+    struct homeless *homeless = data;
+
+    if (status == NOD_E_NOT_FOUND && !homeless->arena.exhausted)
+        home_end(homeless->engine, &homeless->record, NULL, NULL);
+    arena_finish(&homeless->arena);
+    mem_free(homeless);
+}
+
+void recovery_homeless(struct engine *engine, const struct call_record *record)
+{
+    struct homeless *homeless;
+
+    if (record->state == CALL_STORED_FINISHED || record->state == CALL_STORED_CANCELLED ||
+        home_was_seen(engine, record))
+        return;
+    homeless = MEM_NEW(struct homeless);
+    homeless->engine = engine;
+    arena_init(&homeless->arena, HOMELESS_ARENA_MAX);
+    homeless->record = call_record_copy(&homeless->arena, record);
+    home_ask(engine, &homeless->record, homeless_known, homeless);
+}
+
+/* With its journal, which the page that showed it may lack. */
+static void staying_looked(struct engine *engine, const struct call_record *record)
+{
+    if (!engine->recovery ||
+        (record->state != CALL_STORED_RUNNABLE && record->state != CALL_STORED_RUNNING))
+        return;
+    switch (home_at(engine, record)) {
+    case HOME_ANYWHERE:
+        if (!engine_call_at(engine, record->id))
+            orphan_met(engine->recovery, orphan_target(engine, record), record);
+        break;
+    case HOME_HERE:
+        recovery_show(engine, record);
+        break;
+    case HOME_ELSEWHERE:
+        recovery_homeless(engine, record);
+        break;
+    case HOME_GONE:
+        home_end(engine, record, NULL, NULL);
+        break;
+    }
+}
+
 static void runnable_row(void *data, const struct store_row *row)
 {
     struct recovery *recovery = data;
@@ -230,20 +335,11 @@ static void runnable_row(void *data, const struct store_row *row)
             call_take(live); /* the hint was lost */
         return;
     }
-    struct target *target = engine->catalog ? catalog_of_call(engine->catalog, row->call) : NULL;
-    enum version_at version = target ? version_at(engine, target, row->call, 0) : VERSION_HERE;
-    if (version == VERSION_THERE || version == VERSION_UNSURE)
-        return; /* it is left to a node that has what it began with */
-    if (engine->store->ops->shared && !seen_before(recovery, row->call))
-        return;
-    bool suspect = suspect_is(row->call);
-    if (suspect && !suspects_have_room(engine, recovery->suspects)) {
-        recovery->left_out = true;
-        return;
-    }
-    recovery->suspects += suspect;
-    recovery->opts.orphan(recovery->opts.data, row->call);
-    recovery->fresh += engine_call_at(engine, row->call->id) != NULL;
+    const struct target *target = orphan_target(engine, row->call);
+    if (target && target_stays(target))
+        engine_look(engine, row->call->id, staying_looked);
+    else
+        orphan_met(recovery, target, row->call);
 }
 
 static void runnable_done(void *data, nod_status status, const struct store_reply *reply)

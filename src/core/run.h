@@ -207,7 +207,7 @@ size_t run_step_room(size_t journal_bytes);
 nod_status run_step_done(struct run *run, struct str key, nod_status status, struct str content);
 
 /* Records that something is about to begin that must not begin twice. Returns NOD_PENDING. */
-nod_status run_intent(struct run *run, struct str key);
+nod_status run_intent(struct run *run, struct str key, struct str by, struct str content);
 
 nod_status run_now(struct run *run, int64_t *ms);
 nod_status run_random(struct run *run, uint64_t *bits);

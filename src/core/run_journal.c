@@ -380,15 +380,17 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
                             STR_ARG(key));
     }
     NOD_TRY(run_room_for_step(run, 2)); /* for the intent and the result */
-    return run_intent(run, key);
+    return run_intent(run, key, STR_NONE, STR_NONE);
 }
 
-nod_status run_intent(struct run *run, struct str key)
+nod_status run_intent(struct run *run, struct str key, struct str by, struct str content)
 {
     struct run_item *item = item_new(run, ENTRY_INTENT, key);
 
     if (!item)
         return out_of_arena(run);
+    item->entry.by = by;
+    item->entry.content = content;
     NOD_TRY(run_record(run, item));
     run->step_done = true;
     return NOD_PENDING;

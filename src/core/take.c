@@ -23,6 +23,8 @@
 
 enum {
     TAKE_AGAIN_MS = 1000,
+    AWAY_AGAIN_MS = 32,   /* the first look at a call that runs at its home; each later one after */
+    AWAY_PACES = 5,       /* twice as long as the last, so often; then as other calls */
     UNSURE_AGAIN_MS = 50, /* while it is read which versions other nodes have */
 };
 
@@ -129,6 +131,7 @@ static void call_seen_as(struct call *call, const struct call_record *record)
     if (record->version)
         call->version = record->version;
     call->handed |= record->handed;
+    call->away = home_at(call->engine, record) == HOME_ELSEWHERE;
 }
 
 bool call_taken(struct call *call, const struct store_reply *reply, int64_t asked_ms)
@@ -173,7 +176,7 @@ bool call_decided(struct call *call)
  * is sent there. True: so it is, and the call is gone. */
 static bool sent_on(struct call *call)
 {
-    if (call->handed || call_version_at(call) != VERSION_THERE)
+    if (call->handed || call->away || call_version_at(call) != VERSION_THERE)
         return false;
     call_leave(call);
     return true;
@@ -301,10 +304,13 @@ static void not_taken(struct call *call, nod_status status)
 
 /* --- a call that waits, runs or has ended elsewhere --- */
 
+/* Only nodes that may run the call on are told when it has ended: a call that is away looks. */
 static void look_later(struct call *call)
 {
     if (call->came)
         call_take(call);
+    else if (call->away && call->pace < AWAY_PACES)
+        call_take_later(call, AWAY_AGAIN_MS << call->pace++);
     else
         call_take_later(call, TAKE_AGAIN_MS);
 }
@@ -432,6 +438,7 @@ static void waits(struct call *call, const struct call_record *record)
         call_take_later(call, UNSURE_AGAIN_MS);
         return;
     }
+    call->pace = 0;
     if (list_empty(&call->asks) || record->epoch != call->epoch) { /* it has asked again */
         call_learn(call, record);
         call->epoch = record->epoch;
@@ -487,6 +494,8 @@ static void take_looked(struct call *call, nod_status status, const struct store
     if (status == NOD_OK) {
         call_seen_as(call, reply->call);
         call->interrupted = reply->call->state == CALL_STORED_RUNNING;
+        if (call->away)
+            recovery_homeless(call->engine, reply->call);
     }
     if (call_is_resting(call) && status == NOD_OK) {
         rests_elsewhere(call, reply->call);
@@ -504,7 +513,7 @@ static void take_looked(struct call *call, nod_status status, const struct store
     } else {
         /* What we knew of the call's questions is old. Or the call ran on a node that is gone, and
          * its turn comes (suspect.c). */
-        if (orphaned && suspect_is(reply->call))
+        if (orphaned && suspect_is(reply->call) && !call->away)
             suspect_meet(call, reply->call);
         asks_end(call);
         if (call_version_at(call) == VERSION_UNSURE)

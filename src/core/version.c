@@ -14,6 +14,9 @@
  *   (call_record.handed), the client is sent away to come to that node.
  * - If no node has that version, the call ends: TOOL_CHANGED, with the steps that were done.
  *
+ * A call that stays, and was begun elsewhere, is left to its home in the same way, whatever this
+ * node has; what becomes of it when its home is gone is decided elsewhere (home_node.c).
+ *
  * Holds always: a run begins only if call_is_foreign has said no, in the epoch of the run.
  */
 #include "core/inside.h"
@@ -45,6 +48,8 @@ enum version_at engine_version_elsewhere(struct engine *engine, const struct cal
 enum version_at version_at(struct engine *engine, const struct target *target,
                            const struct call_record *record, int64_t since)
 {
+    if (home_at(engine, record) == HOME_ELSEWHERE)
+        return VERSION_THERE;
     return target_has_changed(target, record->version) ? at_others(engine, record, since)
                                                        : VERSION_HERE;
 }
@@ -53,6 +58,8 @@ enum version_at call_version_at(const struct call *call)
 {
     if (!call_is_foreign(call))
         return VERSION_HERE;
+    if (call->away)
+        return VERSION_THERE;
     struct call_record record = call_record_of(call);
     return at_others(call->engine, &record, call->back_at);
 }
@@ -60,7 +67,7 @@ enum version_at call_version_at(const struct call *call)
 /* Without a version of its own, the call has that of its target. */
 bool call_is_foreign(const struct call *call)
 {
-    return target_has_changed(call->target, call->version);
+    return call->away || target_has_changed(call->target, call->version);
 }
 
 void call_end_changed(struct call *call, const struct call_record *waits)

@@ -288,7 +288,6 @@ static void local_released(struct provider *provider, struct target *target)
 
 static const struct provider_ops local_ops = {
     .name = "local",
-    .flags = PROVIDER_MIGRATES,
     .start = local_start,
     .cancelled = local_cancelled,
     .complete = local_complete,

@@ -61,7 +61,6 @@ static void start(struct provider *provider, struct run *run)
 }
 
 static const struct provider_ops provider_ops = { .name = "fuzz",
-                                                  .flags = PROVIDER_MIGRATES,
                                                   .start = start };
 static struct provider provider = { &provider_ops };
 static const struct target tool = { .kind = TARGET_TOOL,

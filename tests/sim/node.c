@@ -596,7 +596,6 @@ bool node_return_one(struct node *node)
 }
 
 static const struct provider_ops provider_ops = { .name = "sim",
-                                                  .flags = PROVIDER_MIGRATES,
                                                   .start = provider_start };
 
 /* --- up and down --- */

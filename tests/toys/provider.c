@@ -90,6 +90,7 @@ static void toy_init(struct toy *mine)
                           .target = { .kind = TARGET_TOOL,
                                       .name = STR("toy"),
                                       .title = STR("Toy"),
+                                      .stays = true,
                                       .listed = toy_listed } };
     mine->target.provider = &mine->provider;
 }

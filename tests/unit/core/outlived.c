@@ -324,15 +324,11 @@ static void taken_by_another(uint64_t epoch)
                      stored, NULL);
 }
 
-static void a_provider_that_does_not_migrate_does_not_begin_what_another_node_began(void **state)
+static void a_call_that_stays_is_not_begun_again_if_another_node_has_begun_it(void **state)
 {
-    static struct provider_ops ops;
-
     (void)state;
     world_init(&world, &(struct world_opts){ .handler = replies, .requires_confirmation = true });
-    ops = *world.provider.ops;
-    ops.flags = 0; /* does not migrate */
-    world.provider.ops = &ops;
+    world.target.stays = true;
     struct world_caller *caller = call_it();
     world.fail_verb = "append";
     world.fail_how = MEMORY_FAIL_BEFORE;
@@ -452,7 +448,7 @@ SUBJECT(outlived)
         cmocka_unit_test(a_call_is_cancelled_while_its_refused_questions_end),
         cmocka_unit_test(a_hook_cancels_the_call_whose_question_it_sees),
         cmocka_unit_test(a_call_ends_while_it_is_looked_at),
-        cmocka_unit_test(a_provider_that_does_not_migrate_does_not_begin_what_another_node_began),
+        cmocka_unit_test(a_call_that_stays_is_not_begun_again_if_another_node_has_begun_it),
         cmocka_unit_test(a_hook_before_finish_refuses_what_another_node_has_ended),
         cmocka_unit_test(a_hook_uses_its_run_after_its_call_was_cancelled),
         cmocka_unit_test(a_hook_uses_its_run_after_its_time_was_over),

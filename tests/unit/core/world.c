@@ -311,7 +311,6 @@ static void provider_cancelled(struct provider *provider, struct run *run)
 }
 
 static const struct provider_ops provider_ops = { .name = "test",
-                                                  .flags = PROVIDER_MIGRATES,
                                                   .start = provider_start,
                                                   .cancelled = provider_cancelled };
 

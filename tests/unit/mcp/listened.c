@@ -28,9 +28,9 @@ static void released(struct provider *provider, struct target *target)
     (void)provider, (void)target;
 }
 
-static const struct provider_ops ears_ops = {
-    .name = "ears", .flags = PROVIDER_MIGRATES, .listened = says, .released = released
-};
+static const struct provider_ops ears_ops = { .name = "ears",
+                                              .listened = says,
+                                              .released = released };
 static struct provider ears = { &ears_ops };
 
 static struct target thing(const char *name, bool is_template)

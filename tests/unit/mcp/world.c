@@ -415,7 +415,6 @@ static nod_status provider_complete(struct provider *provider, struct target *ta
 }
 
 static const struct provider_ops provider_ops = { .name = "test",
-                                                  .flags = PROVIDER_MIGRATES,
                                                   .start = provider_start,
                                                   .cancelled = provider_cancelled,
                                                   .complete = provider_complete };
