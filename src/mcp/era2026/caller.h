@@ -155,6 +155,9 @@ bool caller_holds_steps(const struct caller2026 *caller);
  * state of a call of that target, and is told how the call ended. If it has not ended it ends now,
  * unless another node may have the target. */
 bool resume_gone(struct request *request, const struct wanted *wanted);
+/* What came back for a request whose target has a stand-in. False: nothing that a target that is
+ * gone has to do with. */
+bool gone_told(struct caller2026 *caller, const struct back *back);
 /* resume.c: goes on with the call of caller->state_text. */
 void resume_begin(struct caller2026 *caller);
 /* Are the responses to journalled questions the journalled answers? */

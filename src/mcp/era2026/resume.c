@@ -386,7 +386,8 @@ static void resume_back(struct comer *comer, const struct back *back)
 {
     struct caller2026 *caller = resuming(comer);
 
-    if (resume_there(comer)) {
+    if (resume_there(comer) &&
+        !(target_is_stand_in(caller->target) && gone_told(caller, back))) {
         switch (back->as) {
         case BACK_LEFT:
             break;

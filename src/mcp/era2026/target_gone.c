@@ -5,8 +5,13 @@
  * it ends now, and the request is answered when that is stored (core/comeback.h). While another
  * node may have the target, and with portable states, nothing ends, and the client is told to come
  * again later.
+ *
+ * With a shared store the call may have its home at another node (core/home_node.c). Then the
+ * request waits here for its end, or the next question, as any retry does: the target has a
+ * stand-in meanwhile (resume.c), and what only a target that is gone leads to is told here.
  */
 #include "base/mem.h"
+#include "core/catalog.h"
 #include "core/comeback.h"
 #include "core/json_digest.h"
 #include "mcp/era2026/caller.h"
@@ -59,6 +64,17 @@ static int homeless_error(struct homeless *homeless, int status, int64_t code, s
     return status;
 }
 
+static struct str gone_facts(struct buf *data, const struct outcome *outcome)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, data);
+    jw_object(&w);
+    failure_facts2026(&w, outcome);
+    jw_end(&w);
+    return json_writer_done(&w) ? buf_str(data) : STR_NONE;
+}
+
 static int homeless_refuse(struct homeless *homeless)
 {
     return homeless_error(homeless, 400, RPC_INVALID_PARAMS, STR(CALLER_STATE_REFUSED));
@@ -74,16 +90,11 @@ static int homeless_ended(struct homeless *homeless, const struct back *back)
     if (back->record->state == CALL_STORED_CANCELLED) {
         /* The call has ended without a result: the error carries its code, and the steps that were
          * done. */
-        struct json_writer w;
         struct buf data;
 
         buf_init(&data, HOMELESS_DATA_MAX);
-        json_writer_init(&w, &data);
-        jw_object(&w);
-        failure_facts2026(&w, back->outcome);
-        jw_end(&w);
         rpc_write_error(&server->out, homeless->id, RPC_INVALID_PARAMS, back->outcome->message,
-                        json_writer_done(&w) ? buf_str(&data) : STR_NONE);
+                        gone_facts(&data, back->outcome));
         buf_finish(&data);
         return 200;
     }
@@ -91,13 +102,18 @@ static int homeless_ended(struct homeless *homeless, const struct back *back)
                           back->outcome);
 }
 
+static struct str gone_later(struct arena *arena, struct str name)
+{
+    return arena_fmt(arena,
+                     STR_FMT " is not at this node, and its call has not ended; send the request "
+                             "again later.",
+                     STR_ARG(name));
+}
+
 static int homeless_later(struct homeless *homeless)
 {
     return homeless_error(homeless, 503, RPC_INTERNAL_ERROR,
-                          arena_fmt(&homeless->arena,
-                                    STR_FMT " is not at this node, and its call has not ended; "
-                                            "send the request again later.",
-                                    STR_ARG(homeless->name)));
+                          gone_later(&homeless->arena, homeless->name));
 }
 
 /* The last word, but where the client has gone: then it is only the last step. */
@@ -200,6 +216,39 @@ static bool homeless_open(struct homeless *homeless, struct request *request, st
                       &homeless->state) == NOD_OK;
 }
 
+bool gone_told(struct caller2026 *caller, const struct back *back)
+{
+    const struct outcome *outcome = back->outcome;
+
+    if (back->as == BACK_TOO_SOON) {
+        caller_fail(caller, 503, RPC_INTERNAL_ERROR,
+                    gone_later(&caller->arena, caller->target->name), STR_NONE);
+        return true;
+    }
+    if (back->as != BACK_ENDED || back->record->state != CALL_STORED_CANCELLED || !outcome ||
+        outcome->status == NOD_E_CANCELLED || outcome->status == NOD_E_OUTCOME_UNKNOWN)
+        return false;
+    struct buf data;
+    buf_init(&data, HOMELESS_DATA_MAX);
+    caller_hands(caller, back->record->id);
+    caller_fail(caller, 200, RPC_INVALID_PARAMS, outcome->message, gone_facts(&data, outcome));
+    buf_finish(&data);
+    return true;
+}
+
+/* The call may be at another node, and this request waits for it. */
+static void gone_waits(struct request *request, const struct wanted *wanted)
+{
+    bool tool = wanted->kind == TARGET_TOOL;
+    struct target *stand_in = target_stand_in(wanted->kind, wanted->name);
+
+    caller2026_start(request,
+                     &(struct start_spec){ .target = stand_in,
+                                           .args = wanted->args,
+                                           .part = tool ? PART_TOOL_RESULT : PART_PROMPT_RESULT });
+    target_release(stand_in);
+}
+
 bool resume_gone(struct request *request, const struct wanted *wanted)
 {
     struct mcp_server *server = request->server;
@@ -219,9 +268,15 @@ bool resume_gone(struct request *request, const struct wanted *wanted)
     bool opened = homeless_open(homeless, request, method, wanted->args);
     bool ours = opened && str_eq(homeless->state.store, caller_store(server));
 
+    bool waits =
+        ours && engine_store(server->opts.engine)->ops->shared && !server->opts.portable_states;
+
     if (opened && !ours)
         reply_error(request, RPC_INVALID_PARAMS, str_of(resume_other_store));
-    if (!ours || !pipe_add(request, &homeless->in_flight, homeless->id, homeless_cancelled)) {
+    if (waits)
+        gone_waits(request, wanted);
+    if (!ours || waits ||
+        !pipe_add(request, &homeless->in_flight, homeless->id, homeless_cancelled)) {
         homeless_free(homeless);
         return opened;
     }
