@@ -536,16 +536,27 @@ size_t catalog_from(const struct catalog *catalog, enum target_kind kind, bool t
 
 /* --- versions and use --- */
 
-/* A target of the same kind that is somebody else's is never the same version. */
+/* A target that is somebody else's is never the same version, however alike both are. */
+void target_digest(const struct target *target, unsigned char out[DIGEST_BYTES])
+{
+    struct str parts[] = { str_n((const char *)target->version, DIGEST_BYTES), target->owner };
+    struct digest whole;
+
+    memcpy(out, target->version, DIGEST_BYTES);
+    if (!target->owner.len)
+        return;
+    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &whole);
+    memcpy(out, whole.bytes, DIGEST_BYTES);
+}
+
 int64_t target_version(const struct target *target)
 {
-    struct digest whole;
+    unsigned char digest[DIGEST_BYTES];
 
     if (!target->owner.len)
         return version_number(target->version);
-    struct str parts[] = { str_n((const char *)target->version, DIGEST_BYTES), target->owner };
-    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &whole);
-    return version_number(whole.bytes);
+    target_digest(target, digest);
+    return version_number(digest);
 }
 
 int64_t version_number(const unsigned char digest[DIGEST_BYTES])

@@ -106,7 +106,8 @@ void catalog_watch(struct catalog *catalog,
  * its author's version, and from its owner. It is never less than CALL_VERSION_LEAST; 0 if there is
  * neither. */
 int64_t target_version(const struct target *target);
-/* The same, of that digest. */
+/* The same as the whole digest, and the number that is made of it. */
+void target_digest(const struct target *target, unsigned char out[DIGEST_BYTES]);
 int64_t version_number(const unsigned char digest[DIGEST_BYTES]);
 /* Was a call that began with this version (0: not known) begun with another one of the target? */
 bool target_has_changed(const struct target *target, int64_t version);

@@ -32,7 +32,7 @@ enum {
 
 struct state {
     struct str store; /* the store that knows the call; empty: the state is portable */
-    unsigned char version[DIGEST_BYTES]; /* of its target: see struct target */
+    unsigned char version[DIGEST_BYTES]; /* of its target: target_digest */
     struct str call_id;
     int64_t expires_ms; /* the store's wall clock; later than the expiry of its asks */
     /* Pending. Unless it is portable only id and attempt: which offer the client was shown, perhaps

@@ -121,7 +121,7 @@ static bool state_of_call(struct caller2026 *caller, struct call *call,
             state.expires_ms = record->expires_ms;
     }
     state.expires_ms += MCP_STATE_GRACE_MS;
-    memcpy(state.version, caller->target->version, sizeof(state.version));
+    target_digest(caller->target, state.version);
     state.store = caller_store(server);
     if (known) {
         state.notices = known->notices;
