@@ -61,9 +61,9 @@ static void app_released(struct provider *provider, struct target *target)
     mem_free((struct app *)(void *)target);
 }
 
-static const struct provider_ops app_ops = {
-    .name = "apps", .flags = PROVIDER_MIGRATES, .start = app_start, .released = app_released
-};
+static const struct provider_ops app_ops = { .name = "apps",
+                                             .start = app_start,
+                                             .released = app_released };
 static struct provider app_provider = { .ops = &app_ops };
 
 static struct target *app_new(const char *owner, const char *name)
