@@ -23,6 +23,7 @@
 
 void call_unload(struct call *call)
 {
+    inner_leave(call);
     call_offers_end(call);
     if (call->caller->call == call)
         call->caller->call = NULL;

@@ -19,8 +19,9 @@ enum { EXPIRY_AGAIN_MS = 1000 }; /* wait before a store that did not agree is as
 struct ask *ask_create(struct call *call, const struct run_item *item)
 {
     const struct ask_spec *spec = &item->spec;
-    size_t text = spec->key.len + spec->message.len + spec->detail.len + spec->url.len + ID_LEN +
-                  spec->remember.len + 5; /* {id} in the URL becomes the ask's id */
+    struct str said = call->inner ? inner_said(call, &call->run->arena) : STR_NONE;
+    size_t text = spec->key.len + said.len + spec->message.len + spec->detail.len + spec->url.len +
+                  ID_LEN + spec->remember.len + 5; /* {id} in the URL becomes the ask's id */
     struct ask *ask = mem_alloc(sizeof(*ask) + text);
     struct ask_record *record = &ask->record;
     char *at = ask->text;
@@ -37,7 +38,12 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
     record->wait_done = spec->wait_done || spec->page;
     record->page = spec->page;
     record->target = call->target->name;
-    record->message = str_place(&at, spec->message);
+    record->inner = call->inner;
+    if (said.len)
+        memcpy(at, said.at, said.len);
+    record->message = str_n(at, said.len + spec->message.len);
+    at += said.len;
+    str_place(&at, spec->message);
     record->detail = str_place(&at, spec->detail);
     record->remember = str_place(&at, spec->remember);
     record->url = str_place(&at, spec->url); /* last: it has room behind it */
@@ -138,6 +144,8 @@ void ask_free(struct ask *ask)
 void ask_end(struct ask *ask, const struct surface *but, const struct winner *winner,
              struct str why)
 {
+    if (ask->record.kind == ASK_CALL)
+        inner_withdraw(ask, winner, why); /* while it can be found by its id */
     ask_unlist(ask);
     list_remove(&ask->link); /* what a surface does now may end the call */
     ask_withdraw(ask, but, winner, why);
@@ -255,7 +263,7 @@ static void cancel_older(struct ask *ask)
     struct engine *engine = ask->call->engine;
     struct ask *older = map_get(&engine->scopes, ask->record.scope);
 
-    if (older && older->call == ask->call)
+    if (ask->record.kind == ASK_CALL || (older && call_top(older->call) == call_top(ask->call)))
         return;
     map_set(&engine->scopes, ask->record.scope, ask);
     if (!older)
@@ -328,6 +336,12 @@ static nod_status ask_write(void *subject, size_t stage, enum hook_field field, 
     return NOD_OK;
 }
 
+/* The hooks of its inner call see what it leads to. */
+static bool ask_is_unhooked(const void *subject)
+{
+    return ((const struct ask *)subject)->record.kind == ASK_CALL;
+}
+
 static bool ask_halted(void *subject)
 {
     const struct ask *ask = subject;
@@ -350,7 +364,8 @@ const struct flow_table ask_flow = { .id = NOD_FLOW_ASK,
                                      .count = sizeof(ask_stages) / sizeof(ask_stages[0]),
                                      .describe = ask_describe,
                                      .write = ask_write,
-                                     .halted = ask_halted };
+                                     .halted = ask_halted,
+                                     .unhooked = ask_is_unhooked };
 
 static void ask_flow_done(struct flow *flow, void *subject, nod_status status)
 {
@@ -399,7 +414,8 @@ void ask_stored(struct ask *ask)
     }
     /* An ask that came back has been through its request stages. It is older than the one in its
      * scope. */
-    if (engine->opts.one_ask_per_scope && !map_get(&engine->scopes, ask->record.scope))
+    if (engine->opts.one_ask_per_scope && ask->record.kind != ASK_CALL &&
+        !map_get(&engine->scopes, ask->record.scope))
         map_set(&engine->scopes, ask->record.scope, ask);
     /* Clients that carry their questions refuse nothing, and without a client nobody is asked too
      * early. */

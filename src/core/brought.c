@@ -145,11 +145,14 @@ static struct brought *brought_create(struct call *call)
 void call_bring(struct ask *ask, const struct answer *answer)
 {
     struct call *call = ask->call;
-    struct brought *brought = call->brought ? call->brought : brought_create(call);
     struct answer given = *answer;
 
+    if (ask->brought)
+        return; /* in an earlier round of the tree (inner.c) */
+    struct brought *brought = call->brought ? call->brought : brought_create(call);
     if (brought->count == brought->room)
         return; /* one for each question, and no more */
+    ask->brought = true;
     struct brought_one *one = &brought->ones[brought->count++];
     *one = (struct brought_one){ .of = brought,
                                  .ask = ask->id,

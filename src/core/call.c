@@ -60,6 +60,7 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->portable = spec->portable;
     call->steps = spec->hold_steps ? STEPS_STOP : STEPS_FREE;
     call->named = spec->named;
+    call->inner = caller_record_is_inner(call->caller_record);
     call->carries = spec->caller->ops->carries;
     call_made_by(call, spec->caller->client);
     list_init(&call->asks);
@@ -558,6 +559,8 @@ void call_deliver(struct call *call)
         home_ended(call->engine, id_str(&call->id),
                    call_ending(call)->found ? NULL : call->target->provider,
                    &call_ending(call)->outcome);
+    if (call->inner && call_has_ended(call))
+        inner_ended(call, &call_ending(call)->outcome);
     /* read only now: the caller may have left in the meantime */
     struct caller *caller = call->caller;
     if (call_ending(call)->found && call_has_ended(call) && is_there(caller))
@@ -732,6 +735,7 @@ void engine_call(struct engine *engine, const struct call_spec *spec)
 void call_handed(struct call *call)
 {
     call->handed = true;
+    inner_handed(call);
 }
 
 void call_keep(struct call *call, int64_t keep_ms)
@@ -756,7 +760,7 @@ const struct target *call_target(const struct call *call)
 
 struct caller *call_caller(const struct call *call)
 {
-    return call->caller;
+    return call_top(call)->caller;
 }
 
 bool call_working(const struct call *call)

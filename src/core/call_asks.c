@@ -20,18 +20,6 @@ void call_asks_drop(struct call *call)
         ask_free(LIST_OF(at, struct ask, link));
 }
 
-struct ask *call_ask_first(const struct call *call)
-{
-    struct list *first = list_first(&call->asks);
-
-    return first ? LIST_OF(first, struct ask, link) : NULL;
-}
-
-struct ask *call_ask_next(const struct call *call, const struct ask *ask)
-{
-    return ask->link.next == &call->asks ? NULL : LIST_OF(ask->link.next, struct ask, link);
-}
-
 void call_asks_drop_fresh(struct call *call)
 {
     LIST_EACH (at, &call->asks)
@@ -76,9 +64,47 @@ void call_put_up(struct call *call, bool carried)
         ask_stored(LIST_OF(at, struct ask, link));
 }
 
+/* Its caller responds once, with all questions: those of its inner calls are waited for. */
+static bool tells_later(struct call *call)
+{
+    struct engine *engine = call->engine;
+    struct id id = call->id;
+
+    if (!call->caller->ops->brings || !call_has_inner(call))
+        return false;
+    call_enter(call, LIVE_TELLING);
+    call_put_up(call, true);
+    call_told(call, CALLER_CARRIES);
+    inner_round_later(engine, id_str(&id));
+    return true;
+}
+
+void call_round(struct call *call)
+{
+    struct caller *caller = call->caller;
+
+    call_enter(call, LIVE_TELLING);
+    if (!caller->ops->brings(caller, call)) {
+        call_told(call, CALLER_LEAVES);
+    } else if (inner_round_brought(call)) {
+        if (call->state == LIVE_TELLING)
+            call_enter(call, LIVE_WAITING);
+    } else {
+        enum caller_way way = caller->ops->asked(caller, call);
+        if (way != CALLER_LEAVES && !call_is_alone(call) && !call->cancel_wanted) {
+            inner_put_up(call, way == CALLER_CARRIES);
+            call_put_up(call, way == CALLER_CARRIES);
+        }
+        call_told(call, way);
+    }
+}
+
 void call_tell(struct call *call)
 {
     enum caller_way way = CALLER_HOLDS;
+
+    if (tells_later(call))
+        return;
 
     /* the caller may cancel the call or leave it: that is checked below */
     call_enter(call, LIVE_TELLING);
@@ -101,6 +127,8 @@ void call_asked(struct call *call)
     call_enter(call, LIVE_TELLING);
     call->client_kinds = call_find_askable(call);
     scope_asked(call);
+    if (tells_later(call))
+        return;
     if (!call->cancel_wanted && caller->ops->brings && !caller->ops->brings(caller, call))
         call_told(call, CALLER_LEAVES);
     else if (call->brought)

@@ -421,7 +421,8 @@ static bool client_is_away(const struct call *call)
 {
     const struct caller_ops *ops = call->caller->ops;
 
-    return ops->away && !ops->reserve && !call->carries;
+    /* Other calls of the tree may have given out places of the same stream. */
+    return ops->away && !ops->reserve && !call->carries && !call->inner;
 }
 
 static void place_found(void *data, const struct store_row *row)

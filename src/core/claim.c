@@ -364,7 +364,9 @@ static void claim_describe(void *subject, struct hook_view *view)
 /* Hooks have spoken, or may not. */
 static bool is_unhooked(const void *subject)
 {
-    return ((const struct claim *)subject)->objection.len || claim_is_crashed(subject);
+    const struct claim *claim = subject;
+
+    return claim->objection.len || claim->inner || claim_is_crashed(subject);
 }
 
 static const struct stage answer_stages[] = {
@@ -536,6 +538,21 @@ void claim_taken_back(struct ask *ask, struct str why)
 
     ask->claiming = true;
     claim->epoch = ask->call->epoch;
+    claim_own(claim);
+}
+
+void claim_inner(struct engine *engine, struct str ask_id, struct str outcome, bool handed,
+                 answered_fn *done, void *data)
+{
+    struct claim *claim = claim_create(
+        engine, ask_id, &(struct answer){ .action = ASK_ACCEPTED, .handed = handed, .once = true },
+        done, data);
+    struct ask *ask = claim_ask(claim);
+
+    if (ask)
+        ask->claiming = true;
+    claim->inner = true;
+    claim->content = arena_str(&claim->arena, outcome);
     claim_own(claim);
 }
 

@@ -31,6 +31,7 @@ struct claim {
     uint64_t looked;
     bool by_engine;
     uint64_t epoch;   /* of the call whose live run takes the ask back; 0: nobody does */
+    bool inner;       /* the end of an inner call */
     bool url_done;    /* a page says that it is done */
     bool page;        /* it was given on a page of this server */
     bool too_large;   /* the content was too large to be looked at */

@@ -253,6 +253,8 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
         if (!json_is(json_get(content, STR("roots")), JSON_ARRAY))
             return problems_one(&claim->arena, STR("/roots"), STR("expected an array"));
         return nul_problem(claim, content);
+    case ASK_CALL: /* the engine answers it, and nobody else */
+        break;
     }
     return problems_one(&claim->arena, STR(""), STR("unknown kind of question"));
 }

@@ -35,6 +35,7 @@ bool call_is_alone(const struct call *call)
 
 role_set call_roles(const struct call *call)
 {
+    call = call_top(call);
     return call_is_alone(call) ? call->roles : call->caller->roles;
 }
 
@@ -65,8 +66,10 @@ void call_made_by(struct call *call, const struct client *client)
 
 struct client call_client(const struct call *call)
 {
-    const struct client *behind = call->caller->client;
     struct client client = { 0 };
+
+    call = call_top(call);
+    const struct client *behind = call->caller->client;
 
     if (behind)
         client = *behind;

@@ -291,6 +291,8 @@ static void comeback_loaded(void *data, nod_status status, const struct store_re
         comeback_tell_plain(back, BACK_FORGOTTEN, NULL);
     } else if (!str_eq(reply->call->principal, comer->principal)) {
         comeback_tell_plain(back, BACK_UNKNOWN, NULL);
+    } else if (!comer->inner && inner_top_id(reply->call->caller, &comer->call)) {
+        comeback_load(back);
     } else if (back->met || !comer->ops->found) {
         comeback_met(back, reply->call);
     } else {

@@ -65,6 +65,7 @@ struct comer { /* lives until then */
     struct id call;
     struct str principal;  /* whose the call must be */
     bool asks;             /* its pending asks are to be adopted too, which saves a look */
+    bool inner;            /* it means an inner call; others are led to the outermost one */
     bool spares;           /* a call whose target is gone does not end for this comer */
     struct engine *engine; /* where it came last */
     struct comeback *kept; /* the door's, after FOUND_LATER */

@@ -24,7 +24,8 @@ bool consent_named(struct str word, enum consent_from *out)
 
 bool question_is_consent(const struct question_kind *question, const struct target *target)
 {
-    if (question->kind == ASK_SAMPLE || question->kind == ASK_ROOTS)
+    if (question->kind == ASK_SAMPLE || question->kind == ASK_ROOTS ||
+        question->kind == ASK_CALL)
         return false;
     if (question->consent || question->kind == ASK_APPROVAL)
         return true;

@@ -90,6 +90,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     list_init(&engine->brought);
     homes_init(engine);
     nobody_init(&engine->nobody);
+    inners_init(engine);
     engine_use_store(engine, opts->store);
     nodes_init(engine);
     suspects_init(engine);
@@ -114,6 +115,7 @@ void engine_destroy(struct engine *engine)
     walk = (struct idmap_walk){ 0 };
     for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
         call_free(call);
+    inners_drop(engine);
     brought_drop(engine); /* last: an end that is told above may be heard there */
     nodes_drop(engine);
     secrets_drop(engine); /* which some of them waited for */

@@ -76,6 +76,16 @@ struct engine {
     struct counts counts;
     struct list watches;  /* struct ask_watch: see ask_watch.c */
     struct caller nobody; /* the caller of calls whose caller is gone */
+    /* the callers of inner calls: the outermost holds, or carries (inner.c) */
+    struct inner_caller {
+        struct caller caller; /* first */
+        struct engine *engine;
+    } inner_callers[2];
+    struct list inner_comings; /* struct coming: inner calls that are begun, or looked for */
+    struct list inner_rounds;  /* struct inner_round: calls whose rounds may be complete */
+    struct due inners_due;     /* the next look at what is listed */
+    char inner_cursor[64];     /* of the next page of it */
+    size_t inner_cursor_len;
     enum store_quota (*also_full)(void *data, struct str principal, uint64_t *most);
     void *also_full_data;
     const struct catalog *catalog; /* NULL: not known */
@@ -245,6 +255,45 @@ bool home_is_known(struct call *call);
 /* Records the intent to begin the call of this run here. */
 nod_status home_intent(struct run *run);
 
+/* --- calls that wait for calls (inner.c) --- */
+
+void inners_init(struct engine *engine);
+void inners_drop(struct engine *engine);
+/* Begins to look at what is listed. */
+void inners_recover(struct engine *engine);
+/* Does this part of a record say that its call is an inner one? */
+bool caller_record_is_inner(struct str caller_record);
+/* The outermost call that waits for the call of this record. False: it is not an inner one. */
+bool inner_top_id(struct str caller_record, struct id *out);
+/* How a question of an inner call begins, with the names of all tools; empty: it is none. */
+struct str inner_said(const struct call *call, struct arena *arena);
+/* The outermost call that waits for it, with a caller, here; or the call itself. */
+struct call *call_top(const struct call *call);
+/* One of its asks waits for a call. */
+bool call_has_inner(const struct call *call);
+/* Of an ask of the kind call: begins its inner call, or gives it to whoever has the outer one. */
+void inner_offer(struct ask *ask);
+/* Its call is about to leave this node, and goes on without a caller: what it waits for begins. */
+void inner_offer_alone(struct call *call);
+/* The ask has ended, or its call leaves this node. */
+void inner_withdraw(struct ask *ask, const struct winner *winner, struct str why);
+/* The caller of the call is gone: so are those of its inner calls. */
+void inner_leave(struct call *call);
+void inner_handed(struct call *call);
+/* The inner call has ended: the ask that waits for it is claimed. */
+void inner_ended(struct call *call, const struct outcome *outcome);
+bool inner_is_live(const struct ask *ask);
+bool inner_waits_elsewhere(const struct ask *ask);
+bool inner_waits_only_elsewhere(const struct ask *ask);
+/* When the stack is clear: if all of the tree waits, its caller is told (call_round). */
+void inner_round_later(struct engine *engine, struct str top_id);
+/* The answers that were brought are all there. False: there are none. */
+bool inner_round_brought(struct call *call);
+/* As call_put_up, for all inner calls that wait. */
+void inner_put_up(struct call *call, bool carried);
+/* A call that nobody works on. True: it is an inner one, and its outer call goes for it. */
+bool inner_orphan(struct engine *engine, const struct call_record *record);
+
 /* --- op --- */
 
 struct op {
@@ -394,6 +443,7 @@ struct call {
     bool unsure;          /* the store may not know that this node waits for the call */
     bool handed;          /* the client can come back: the store is told with the next transition */
     bool unasked;         /* it was logged that nobody could be asked */
+    bool inner;           /* another call waits for it: see inner.c */
     bool interrupted;     /* it was last seen running, on a node that may be gone */
     bool away;            /* its home is elsewhere, which alone runs it on: see home_node.c */
     unsigned char pace;   /* of the looks at a call that is away and runs: see take.c */
@@ -527,6 +577,8 @@ void call_flow_done(struct flow *flow, void *subject, nod_status status);
 void call_asked(struct call *call);
 /* Tells the caller of the asks that are left, then the surfaces. Likewise. */
 void call_tell(struct call *call);
+/* The call and all its inner calls wait: claims what the caller brings, or tells it. Likewise. */
+void call_round(struct call *call);
 /* Its asks can be found, and are up on surfaces; `carried`: its client has them. */
 void call_put_up(struct call *call, bool carried);
 struct call_record call_record_of(const struct call *call);
@@ -693,6 +745,7 @@ struct ask {
     bool opened;      /* a URL that was opened; it ends when its page is done */
     bool claiming;    /* the engine is ending it (expired, unsupported): a claim is under way */
     bool still;       /* during a look at the store: it is still pending there */
+    bool brought;     /* its caller has brought an answer to it */
     int seen;         /* which offer is up there */
     int ahead;        /* offers that our store does not know of: portable states */
     unsigned up;      /* bits of engine->surfaces: the ask is up there, or is being put up */
@@ -786,6 +839,9 @@ void turns_of_older(struct engine *engine);
 void claim_by_engine(struct ask *ask, enum ask_state outcome);
 /* The live run that asked takes it back. */
 void claim_taken_back(struct ask *ask, struct str why);
+/* The inner call of this ask has ended, with this outcome. */
+void claim_inner(struct engine *engine, struct str ask_id, struct str outcome, bool handed,
+                 answered_fn *done, void *data);
 /* The time of an ask is up that may wait on no node. */
 void claim_overdue(struct engine *engine, struct str ask_id, answered_fn *done, void *data);
 void claims_drop(struct engine *engine);

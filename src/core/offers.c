@@ -170,6 +170,8 @@ void ask_find_turn(struct ask *ask)
     const struct plan *plan = call_plan(ask->call);
     size_t turn = 0;
 
+    if (ask->record.kind == ASK_CALL)
+        return;
     while (turn < plan->count && !turn_can(ask, plan->turns[turn]) &&
            !awaits_client(ask, plan->turns[turn]))
         turn++;
@@ -239,6 +241,11 @@ void ask_offer(struct ask *ask)
     struct call *call = ask->call;
     const struct plan *plan = call_plan(call);
 
+    if (ask->record.kind == ASK_CALL) {
+        ask->tried = 1;
+        inner_offer(ask);
+        return;
+    }
     if (!ask->since_ms)
         ask->since_ms = ask->record.asked_ms ? ask->record.asked_ms : engine_now(call->engine);
     ask->offering = true; /* a surface may refuse before it returns */
@@ -274,7 +281,7 @@ void ask_offer_unless_carried(struct ask *ask)
 
 bool ask_waits(const struct ask *ask)
 {
-    return ask->up || heap_has(&ask->move.node);
+    return ask->up || heap_has(&ask->move.node) || inner_is_live(ask);
 }
 
 /* --- elsewhere --- */
@@ -287,6 +294,11 @@ bool call_waits_elsewhere(const struct call *call)
         return true;
     LIST_EACH (at, &call->asks) { /* it may be up where its client fetches it */
         const struct ask *ask = LIST_OF(at, struct ask, link);
+        if (ask->record.kind == ASK_CALL) {
+            if (inner_waits_elsewhere(ask))
+                return true;
+            continue;
+        }
         if ((elsewhere && !client_could(ask)) || ask->up & ~(unsigned)call->engine->held_bits)
             return true;
     }
@@ -298,8 +310,10 @@ bool call_waits_only_elsewhere(const struct call *call)
     if (call->state != LIVE_WAITING && call->state != LIVE_TELLING)
         return false;
     LIST_EACH (at, &call->asks) {
-        unsigned up = LIST_OF(at, struct ask, link)->up;
-        if (up & call->engine->held_bits || !up)
+        const struct ask *ask = LIST_OF(at, struct ask, link);
+        unsigned up = ask->up;
+        if (ask->record.kind == ASK_CALL ? !inner_waits_only_elsewhere(ask)
+                                         : up & call->engine->held_bits || !up)
             return false;
     }
     return !list_empty(&call->asks);

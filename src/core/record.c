@@ -79,6 +79,11 @@ void journal_finish(struct journal *journal)
     *journal = (struct journal){ 0 };
 }
 
+struct str ask_carried_key(const struct ask_record *ask)
+{
+    return ask->inner ? ask->id : ask->key;
+}
+
 struct str ask_action(enum ask_state state)
 {
     return state == ASK_ACCEPTED    ? STR("accept")

@@ -25,7 +25,15 @@ enum {
     ASK_TURNS = 8,      /* ask_record.turn is always less than this */
 };
 
-enum ask_kind { ASK_FORM, ASK_URL, ASK_APPROVAL, ASK_SAMPLE, ASK_ROOTS };
+enum ask_kind {
+    ASK_FORM,
+    ASK_URL,
+    ASK_APPROVAL,
+    ASK_SAMPLE,
+    ASK_ROOTS,
+    ASK_CALL, /* another call, whose end is the answer: it is put to the engine (core/inner.c) */
+};
+enum { ASK_KINDS = ASK_CALL + 1 };
 
 enum ask_state {
     ASK_PENDING,
@@ -62,7 +70,8 @@ struct ask_record {
     enum ask_state state; /* set by the store */
     bool consent;         /* a person has to answer: a model may not */
     bool sensitive;
-    bool wait_done; /* ASK_URL: ends when the page is done, not when it is opened */
+    bool wait_done : 1; /* ASK_URL: ends when the page is done, not when it is opened */
+    bool inner : 1;     /* another call waits for its call (core/inner.c) */
     /* Asked in turn (core/plan.h): the first turn in which anybody could be asked, or a later one
      * that has come before its time (claim_item.turn). */
     uint8_t turn;
@@ -77,7 +86,8 @@ struct ask_record {
     int64_t call_version;
     struct str message;
     struct str detail; /* JSON: the schema of a form or an approval; a sample's params; of a page of
-                          ours: see enum ask_page; else empty */
+                          ours: see enum ask_page; of ASK_CALL: the tool and its arguments, see
+                          run_call; else empty */
     struct str url;    /* ASK_URL: what the person opens, if it is no page of ours. The link of a
                           page of ours is made when it is shown: see ask_url() in core/engine.h.
                           Older records of such a page have one here, which nobody reads */
@@ -111,6 +121,10 @@ struct ask_record {
 #define ARGS_NOWHERE STR("They can be seen nowhere.")
 /* Does the inbox have more of the arguments than the message? */
 bool args_are_cut(const struct ask_record *ask);
+
+/* Under which name it is put to whoever carries the questions of a call and of its inner calls: its
+ * key, or its id where keys of several calls could be the same. */
+struct str ask_carried_key(const struct ask_record *ask);
 
 /* Where it was answered, as people read it: a client is a client, in whatever era; what ended with
  * its call was ended by nod. */

@@ -252,6 +252,8 @@ static void orphan_met(struct recovery *recovery, const struct target *target,
         return; /* it is left to a node that has what it began with */
     if (engine->store->ops->shared && !seen_before(recovery, record))
         return;
+    if (inner_orphan(engine, record))
+        return;
     bool suspect = suspect_is(record);
     if (suspect && !suspects_have_room(engine, recovery->suspects)) {
         recovery->left_out = true;
@@ -409,6 +411,7 @@ void engine_recover(struct engine *engine, const struct recovery_opts *opts)
         return;
     beat(&recovery->beat);
     turns_of_older(engine);
+    inners_recover(engine);
     due_set(engine, &recovery->look, 0, recover_look);
     if (engine->store->ops->shared)
         due_set(engine, &recovery->round, ROUND_MS, round_begin);

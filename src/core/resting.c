@@ -35,7 +35,7 @@ void call_awake(struct call *call)
 /* The client is gone, so the ask is no longer up there. It may be offered there again. */
 static void forget_client(struct ask *ask)
 {
-    ask->opened = false;
+    ask->opened = ask->brought = false;
     ask->up &= ~(unsigned)ask->call->engine->held_bits;
     ask->tried &= ~(unsigned)ask->call->engine->held_bits;
 }
@@ -56,6 +56,8 @@ void call_rest(struct call *call)
     bool up = false;
 
     call->roles = call_roles(call);
+    inner_leave(call);
+    inner_offer_alone(call);
     if (call->caller->call == call)
         call->caller->call = NULL;
     call->caller = &engine->nobody;

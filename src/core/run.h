@@ -91,6 +91,9 @@ enum {
 /* The longest time to live of a question: ten years. */
 #define RUN_TTL_MAX_MS INT64_C(315360000000)
 
+/* How long a call is waited for, unless whoever waits says so: a day. */
+#define RUN_CALL_TTL_MS INT64_C(86400000)
+
 /* The prefix of keys of questions that are asked before a target starts. No handler may use it. */
 #define RUN_RESERVED_PREFIX "nod."
 
@@ -182,6 +185,19 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
 /* Arguments for the message of a question (core/args_shown.c). `own`: they are not the call's.
  * `lines`: each on a line of its own. */
 struct str run_show_args(struct run *run, const struct json *args, bool own, bool lines);
+
+struct run_call_spec {
+    struct str key; /* as of a question; empty: nod gives it a number */
+    struct str tool;
+    const struct json *args; /* object or NULL */
+    int64_t ttl_ms;          /* how long its end is waited for; 0: RUN_CALL_TTL_MS */
+};
+/*
+ * Calls another tool, for whoever is behind this call, and waits for its end (core/inner.c).
+ * NOD_OK: *outcome is how it ended, well or not; its text is the run's. NOD_PENDING: return it.
+ * NOD_E_TIMEOUT: it took longer than ttl_ms, and was cancelled. Anything else: see run_ask.
+ */
+nod_status run_call(struct run *run, const struct run_call_spec *spec, struct outcome *outcome);
 /* Could a plain question of this kind be put to somebody, so that the answer counts? */
 bool run_supports_kind(const struct run *run, enum ask_kind kind);
 

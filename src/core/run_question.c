@@ -17,7 +17,8 @@ const char *run_mode_name(enum ask_kind kind)
                                          [ASK_URL] = "url",
                                          [ASK_APPROVAL] = "form",
                                          [ASK_SAMPLE] = "sampling",
-                                         [ASK_ROOTS] = "roots" };
+                                         [ASK_ROOTS] = "roots",
+                                         [ASK_CALL] = "call" };
     return modes[kind];
 }
 
@@ -277,6 +278,8 @@ nod_status run_check_question(struct run *run, const struct ask_spec *spec,
         NOD_TRY(check_form_once(run, spec, digest));
     if (spec->page)
         NOD_TRY(check_page(run, spec));
+    if (spec->kind == ASK_CALL) /* no person is asked it */
+        return NOD_OK;
     /* A grant may answer it even if nobody can be asked: see grant_pass.c. */
     if (!(able & 1u << spec->kind) && !spec->path.len) {
         if (run_lacks_role(run, spec))

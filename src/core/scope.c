@@ -108,6 +108,9 @@ void scope_asked(struct call *call)
     struct engine *engine = call->engine;
     const struct ask *first = call_ask_first(call);
 
+    if (call->inner) /* the outermost call stands for the scope */
+        return;
+
     /* A call that came back, or was resting, has asked before. */
     if (!engine->opts.one_ask_per_scope || !call->carries || !first || !first->flow.table ||
         first->listed)
@@ -122,6 +125,8 @@ void scope_asked(struct call *call)
     buf_add(&scoping->value, id_str(&call->id));
     LIST_EACH (link, &call->asks) {
         const struct ask *ask = LIST_OF(link, struct ask, link);
+        if (ask->record.kind == ASK_CALL)
+            continue;
         if (scoping->value.len + ID_LEN <= (SCOPE_ASKS_MAX + 1) * ID_LEN)
             buf_add(&scoping->value, id_str(&ask->id));
         if (ask->record.ttl_ms > scoping->ttl_ms)

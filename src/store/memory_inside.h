@@ -153,7 +153,8 @@ struct stored_ask {
     unsigned char turn;
     bool consent;
     bool sensitive;
-    bool wait_done;
+    bool wait_done : 1;
+    bool inner : 1;
     bool lapsed;     /* it is in memory->lapsed */
     struct id again; /* token of the claim that last put it up again */
     uint32_t key_len, message_len, detail_len, url_len, remember_len;

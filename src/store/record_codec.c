@@ -20,7 +20,13 @@
 enum { FLAG_PLAIN = 0, FLAG_SEALED = 1 };
 /* After the flags of an ask: the role of its approver, the turn it began with, which page of ours
  * it has, and whether it is listed. */
-enum { ASK_APPROVER_BIT = 3, ASK_TURN_BIT = 7, ASK_PAGE_BIT = 10, ASK_LISTED_BIT = 13 };
+enum {
+    ASK_APPROVER_BIT = 3,
+    ASK_TURN_BIT = 7,
+    ASK_PAGE_BIT = 10,
+    ASK_LISTED_BIT = 13,
+    ASK_INNER_BIT = 15
+};
 _Static_assert(ASK_APPROVERS << ASK_APPROVER_BIT == 1 << ASK_TURN_BIT &&
                    ASK_TURNS << ASK_TURN_BIT == 1 << ASK_PAGE_BIT &&
                    ASK_PAGES << ASK_PAGE_BIT == 1 << ASK_LISTED_BIT,
@@ -156,7 +162,8 @@ nod_status codec_write_ask(struct codec *codec, const struct ask_record *ask, st
     put_number(&body, (ask->consent ? 1u : 0u) | (ask->sensitive ? 2u : 0u) |
                           (ask->wait_done ? 4u : 0u) | ask->approver << ASK_APPROVER_BIT |
                           ask->turn << ASK_TURN_BIT | (unsigned)ask->page << ASK_PAGE_BIT |
-                          listed_code(ask) << ASK_LISTED_BIT);
+                          listed_code(ask) << ASK_LISTED_BIT |
+                          (ask->inner ? 1u << ASK_INNER_BIT : 0u));
     put_text(&body, ask->target);
     put_text(&body, ask->message);
     put_text(&body, ask->detail);
@@ -508,15 +515,16 @@ nod_status codec_read_ask(struct codec *codec, struct str id, struct str bytes, 
     out->call_id = get_text(&reader);
     out->key = get_text(&reader);
     out->principal = get_text(&reader);
-    out->kind = (enum ask_kind)get_below(&reader, ASK_ROOTS + 1);
-    unsigned flags = get_below(&reader, ASK_LISTINGS << ASK_LISTED_BIT);
+    out->kind = (enum ask_kind)get_below(&reader, ASK_KINDS);
+    unsigned flags = get_below(&reader, 2u << ASK_INNER_BIT);
     out->consent = flags & 1;
     out->sensitive = flags & 2;
     out->wait_done = flags & 4;
     out->approver = flags >> ASK_APPROVER_BIT & (ASK_APPROVERS - 1);
     out->turn = (uint8_t)(flags >> ASK_TURN_BIT & (ASK_TURNS - 1));
     out->page = (enum ask_page)(flags >> ASK_PAGE_BIT & (ASK_PAGES - 1));
-    out->listed = listed_of(flags >> ASK_LISTED_BIT, out->turn);
+    out->listed = listed_of(flags >> ASK_LISTED_BIT & (ASK_LISTINGS - 1), out->turn);
+    out->inner = flags >> ASK_INNER_BIT;
     out->target = get_text(&reader);
     out->message = get_text(&reader);
     out->detail = get_text(&reader);

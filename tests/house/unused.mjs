@@ -11,7 +11,6 @@ const NOT_IN_SRC = {
     tokens_parse: "a token file without a file",
     pipe_queued: "how much is unsent",
     local_workers: "what the pool of workers does",
-    memory_store_lose: "a node that is gone",
     redis_store_sweep: "a whole sweep at once",
     meta_can: "capabilities without a whole _meta",
     hkdf_sha256: "is compared with the published keys; sealing has it inside",

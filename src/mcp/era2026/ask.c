@@ -152,6 +152,8 @@ bool ask2026_write(struct json_writer *w, const struct mcp_server *server,
     case ASK_ROOTS:
         jw_raw(w, STR("{\"method\":\"roots/list\",\"params\":{}}"));
         break;
+    case ASK_CALL: /* no client is asked it */
+        return false;
     }
     return !w->failed;
 }
@@ -171,6 +173,8 @@ bool ask2026_read(const struct ask_record *ask, const struct json *response, str
     case ASK_ROOTS:
         out->content = response;
         return json_is(json_get(response, STR("roots")), JSON_ARRAY);
+    case ASK_CALL:
+        return false;
     case ASK_FORM:
     case ASK_APPROVAL:
     case ASK_URL:

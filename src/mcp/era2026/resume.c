@@ -140,6 +140,8 @@ bool resume_contested(struct caller2026 *caller, const struct call *call)
 
     for (size_t i = 0; i < caller->state.ask_count; i++) {
         struct str id = caller->state.asks[i].id;
+        if (str_eq(caller->state.asks[i].key, id))
+            continue; /* of an inner call: its answer is in the journal of that one */
         if (!is_pending(call, id) && !stands_in(caller->known, seen, id) &&
             !stands_in(entries, count, id))
             return true;

@@ -108,6 +108,7 @@ static bool state_of_call(struct caller2026 *caller, struct call *call,
     for (struct ask *ask = call_ask_first(call); asks && ask; ask = call_ask_next(call, ask)) {
         struct ask_record *record = &asks[state.ask_count++];
         *record = *ask_record(ask);
+        record->key = ask_carried_key(record);
         if (!client_draws(caller, ask)) { /* it may still answer what it was asked before */
             record->attempt = was_asked(caller, record) ? record->attempt : 0;
             if (record->attempt && page_of(caller, ask).len)
@@ -161,7 +162,7 @@ static void write_page(struct caller2026 *caller, const struct ask *ask, struct 
     page.url = page_of(caller, ask);
     if (!page.url.len)
         return;
-    jw_key(w, record->key);
+    jw_key(w, ask_carried_key(record));
     ask2026_write(w, caller->server, &page, STR_NONE);
 }
 
@@ -179,9 +180,9 @@ static bool write_requests(struct caller2026 *caller, struct call *call, struct 
             continue;
         }
         const struct note *note = caller->notes;
-        while (note && !str_eq(note->key, record->key))
+        while (note && !str_eq(note->key, ask_carried_key(record)))
             note = note->next;
-        jw_key(&w, record->key);
+        jw_key(&w, ask_carried_key(record));
         ask2026_write(&w, caller->server, record, note ? note->problems : STR_NONE);
     }
     jw_end(&w);
@@ -390,7 +391,7 @@ static bool is_malformed(struct caller2026 *caller, const struct call *call)
 
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
-        const struct json *response = json_get(caller_given(caller), record->key);
+        const struct json *response = json_get(caller_given(caller), ask_carried_key(record));
         if (response && is_clients_word(caller, ask) && was_asked(caller, record) &&
             !is_about_page(caller, record, response) && !ask2026_read(record, response, &answer))
             return true;
@@ -402,7 +403,7 @@ static bool is_malformed(struct caller2026 *caller, const struct call *call)
 static bool brought_for(struct caller2026 *caller, struct ask *asked, struct answer *answer)
 {
     const struct ask_record *ask = ask_record(asked);
-    const struct json *response = json_get(caller_given(caller), ask->key);
+    const struct json *response = json_get(caller_given(caller), ask_carried_key(ask));
 
     if (!response || !is_clients_word(caller, asked) || !counts(caller, ask, response) ||
         !ask2026_read(ask, response, answer))
@@ -481,7 +482,8 @@ void round_answered(struct caller *base, struct str ask_id, const struct answer_
     if (ask && result->pending && result->problems.len)
         note = ARENA_NEW(&caller->arena, struct note);
     if (note) {
-        *note = (struct note){ caller->notes, arena_str(&caller->arena, ask_record(ask)->key),
+        *note = (struct note){ caller->notes,
+                               arena_str(&caller->arena, ask_carried_key(ask_record(ask))),
                                arena_str(&caller->arena, result->problems) };
         caller->notes = note;
     }

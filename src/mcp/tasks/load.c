@@ -27,7 +27,10 @@
 #include "mcp/tasks/tasks.h"
 #include "mcp/shared/work.h"
 
-enum { LOAD_ARENA_MAX = 64 << 20 }; /* memory of what is read of a task */
+enum {
+    LOAD_ARENA_MAX = 64 << 20,         /* memory of what is read of a task */
+    SHOWN_OF_INNER = STORE_CLAIM_MOST, /* questions of inner calls that a task shows, in all */
+};
 
 static const struct str forgotten =
     STR_INIT("The task has ended, but its result is no longer known.");
@@ -42,6 +45,8 @@ struct loading {
     uint64_t version;
     struct comer comer; /* comes for the call of the task */
     bool full;          /* there are too many tasks */
+    struct task *view;  /* while it is looked at what its inner calls ask */
+    size_t room, seen;  /* for questions in it; and those that were looked at */
     task_loaded *done;
     void *data;
 };
@@ -145,19 +150,70 @@ static struct task *task_of_record(struct loading *loading, bool view)
 
 /* --- showing a task --- */
 
+static void show_ask(struct task *view, const struct ask_record *record)
+{
+    struct ask_record *ask = &view->shown[view->shown_count++];
+
+    *ask = ask_record_copy(&view->arena, record);
+    if (ask->asked_ms > view->updated_ms)
+        view->updated_ms = ask->asked_ms;
+}
+
+static void show_inner_ask(void *data, const struct store_row *row)
+{
+    struct loading *loading = data;
+
+    if (row->ask->state == ASK_PENDING && loading->view->shown_count < loading->room)
+        show_ask(loading->view, row->ask);
+}
+
+static void show_on(struct loading *loading);
+
+static void inner_shown(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct loading *loading = data;
+
+    (void)reply;
+    if (loading->work.server && status == NOD_OK) {
+        show_on(loading);
+    } else {
+        task_forget(loading->view);
+        loaded(loading, NULL, NOD_E_STORE);
+    }
+}
+
+/* What it waits for may be a call, which asks in its place. That call has the id of the ask. */
+static void show_on(struct loading *loading)
+{
+    struct task *view = loading->view;
+    struct store *store = engine_store(loading->work.server->opts.engine);
+
+    while (loading->seen < view->shown_count && view->shown[loading->seen].kind != ASK_CALL)
+        loading->seen++;
+    if (loading->seen == view->shown_count)
+        loaded(loading, view, NOD_OK);
+    else
+        store->ops->scan(store,
+                         &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
+                                               .key = view->shown[loading->seen++].id,
+                                               .limit = STORE_CLAIM_MOST },
+                         show_inner_ask, inner_shown, loading);
+}
+
 /* It has not ended. */
 static void show(struct loading *loading, const struct back *back)
 {
     struct task *view = task_of_record(loading, true);
+    bool inner = false;
 
-    view->shown = arena_zalloc(&view->arena, (back->ask_count + 1) * sizeof(*view->shown));
-    for (size_t i = 0; view->shown && i < back->ask_count; i++) {
-        struct ask_record *ask = &view->shown[view->shown_count++];
-        *ask = ask_record_copy(&view->arena, &back->asks[i]);
-        if (ask->asked_ms > view->updated_ms)
-            view->updated_ms = ask->asked_ms;
-    }
-    loaded(loading, view, NOD_OK);
+    for (size_t i = 0; i < back->ask_count; i++)
+        inner |= back->asks[i].kind == ASK_CALL;
+    loading->view = view;
+    loading->room = back->ask_count + (inner ? SHOWN_OF_INNER : 0);
+    view->shown = arena_zalloc(&view->arena, (loading->room + 1) * sizeof(*view->shown));
+    for (size_t i = 0; view->shown && i < back->ask_count; i++)
+        show_ask(view, &back->asks[i]);
+    show_on(loading);
 }
 
 /* Its call has ended, and the task's record was not written since. NULL: nobody knows how. */

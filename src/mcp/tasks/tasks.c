@@ -628,8 +628,8 @@ struct str task_key(struct arena *arena, const struct ask_record *ask)
 {
     /* An author's key never begins with #, and a numbered one is # and digits only. */
     if (ask->attempt <= 1)
-        return ask->key;
-    return arena_fmt(arena, "#%d:" STR_FMT, ask->attempt, STR_ARG(ask->key));
+        return ask_carried_key(ask);
+    return arena_fmt(arena, "#%d:" STR_FMT, ask->attempt, STR_ARG(ask_carried_key(ask)));
 }
 
 const struct ask_record *task_asks_next(struct task_asks *walk)

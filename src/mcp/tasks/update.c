@@ -49,7 +49,7 @@ static void check_key(struct task_wait *wait, struct task *task, struct str key)
     struct str base = key_base(key);
 
     for (const struct ask_record *ask; !wait->unheard && (ask = task_asks_next(&walk));)
-        if (str_eq(ask->key, base))
+        if (str_eq(ask_carried_key(ask), base))
             wait->unheard =
                 answer_unheard(task->server->opts.engine, ask, task->server->mrtr, wait->roles);
 }

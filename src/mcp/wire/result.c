@@ -198,6 +198,7 @@ struct str result_capability(enum ask_kind kind, bool tools)
         return STR("{\"roots\":{}}");
     case ASK_FORM:
     case ASK_APPROVAL:
+    case ASK_CALL:
         break;
     }
     return STR("{\"elicitation\":{\"form\":{}}}");

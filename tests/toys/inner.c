@@ -1,0 +1,983 @@
+/*
+ * tests/toys/inner: a provider whose calls wait for calls of other tools, in one file.
+ *
+ * The tool `outer` calls the tool `inner` with run_call, and replies with how that ended. What
+ * `inner` does is set by each test. Nothing in core/, mcp/ or front/ knows of these tools.
+ *
+ * The tests compare each end with that of the same tool called directly; end the outer call in
+ * every way; carry the questions of both calls in one round; and take the process down after each
+ * turn.
+ */
+#include "../unit/core/loaded.h"
+#include "../unit/runner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/comeback.h"
+#include "core/hook.h"
+
+static struct world world;
+static struct catalog *catalog;
+static struct store_ops ops;
+
+/* --- the tools --- */
+
+enum { TOOLS_MAX = 8 };
+
+static struct target tools[TOOLS_MAX];
+static size_t tool_count;
+static struct provider toy;
+
+/* What `inner` does. */
+static struct {
+    world_handler *handler;
+    int runs; /* of inner, ever */
+    int64_t ttl_ms;
+    const char *args; /* with which outer calls it */
+    bool asks_too;    /* outer asks a question beside */
+} does;
+
+static struct str kept(struct run *run, struct str text)
+{
+    return arena_str(&run->arena, text);
+}
+
+static const struct json *args_of(struct run *run)
+{
+    return does.args ? json_parse(&run->arena, kept(run, str_of(does.args)), NULL, NULL) : NULL;
+}
+
+static nod_status calls(struct run *run, const char *tool, struct str *body)
+{
+    const struct entry *answer = NULL;
+    struct outcome outcome;
+    nod_status asked = does.asks_too && str_eq(run->target->name, STR("outer"))
+                           ? world_ask(run, NULL, "Beside?", world_ask_form, &answer)
+                           : NOD_OK;
+    nod_status status =
+        run_call(run,
+                 &(struct run_call_spec){
+                     .tool = str_of(tool), .args = args_of(run), .ttl_ms = does.ttl_ms },
+                 &outcome);
+
+    if (asked == NOD_PENDING)
+        return NOD_PENDING;
+    if (status != NOD_OK)
+        return status;
+    if (outcome.status == NOD_OK)
+        *body = arena_fmt(&run->arena, "{\"inner\":" STR_FMT "}", STR_ARG(outcome.body));
+    else
+        *body =
+            arena_fmt(&run->arena, "{\"status\":%d,\"code\":\"%s\",\"message\":\"" STR_FMT "\"}",
+                      (int)outcome.status, outcome.code, STR_ARG(outcome.message));
+    return NOD_OK;
+}
+
+static void toy_start(struct provider *provider, struct run *run)
+{
+    struct str body = STR_NONE, name = run->target->name;
+    nod_status status;
+
+    (void)provider;
+    if (str_eq(name, STR("outer"))) {
+        status = calls(run, "inner", &body);
+    } else if (str_eq(name, STR("around"))) {
+        status = calls(run, "outer", &body);
+    } else if (str_starts(name, STR("deep"))) {
+        char next[8];
+        snprintf(next, sizeof(next), "deep%d", name.at[4] - '0' + 1);
+        status = calls(run, next, &body);
+    } else {
+        does.runs++;
+        status = does.handler(run, &body);
+    }
+    run_done(run, status, body);
+}
+
+static const struct provider_ops toy_ops = { .name = "toy", .start = toy_start };
+
+static struct target *tool(const char *name)
+{
+    struct target *target = catalog_find(catalog, TARGET_TOOL, str_of(name));
+
+    if (target)
+        return target;
+    assert_true(tool_count < TOOLS_MAX);
+    target = &tools[tool_count++];
+    *target = (struct target){
+        .kind = TARGET_TOOL, .name = str_of(name), .title = str_of(name), .provider = &toy
+    };
+    assert_int_equal(catalog_add(catalog, target), NOD_OK);
+    return target;
+}
+
+/* --- the callers --- */
+
+/* One that is told of questions as they come, as a held stream is; world_caller is one that
+ * responds once. */
+static struct caller_ops held_ops;
+
+static void engine_again(void)
+{
+    engine_use_catalog(world.engine, catalog);
+}
+
+static void begin_with(world_handler *handler, bool durable)
+{
+    memset(&does, 0, sizeof(does));
+    does.handler = handler;
+    world_init(&world, &(struct world_opts){ .ttl_ms = 1000 });
+    ops = *world.store->ops;
+    ops.durable = durable;
+    world.store->ops = &ops;
+    toy.ops = &toy_ops;
+    catalog = catalog_create();
+    tool_count = 0;
+    tool("outer");
+    tool("inner");
+    engine_again();
+}
+
+static void begin(world_handler *handler)
+{
+    begin_with(handler, false);
+}
+
+static void finish(void)
+{
+    world_finish(&world);
+    catalog_destroy(catalog);
+}
+
+static char call_name[ID_LEN + 1];
+
+static struct world_caller *call_of(const char *name, bool held, bool handed)
+{
+    struct world_caller *caller = world_caller_new(&world);
+
+    if (held) {
+        held_ops = *caller->caller.ops;
+        held_ops.brings = NULL;
+        caller->caller.ops = &held_ops;
+    }
+    caller->way = held ? CALLER_HOLDS : CALLER_LEAVES;
+    engine_call(world.engine, &(struct call_spec){ .target = tool(name),
+                                                   .principal = STR("ann"),
+                                                   .scope = STR("s1"),
+                                                   .handed = handed,
+                                                   .caller = &caller->caller });
+    if (caller->caller.call)
+        snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(caller->caller.call)));
+    world_settle(&world);
+    return caller;
+}
+
+static struct world_caller *call(const char *name)
+{
+    return call_of(name, true, false);
+}
+
+static void answer(enum ask_state action, const char *content)
+{
+    struct shown *up = world_up(&world);
+    char id[ID_LEN + 1];
+
+    assert_non_null(up);
+    memcpy(id, up->id, sizeof(id));
+    up->up = false;
+    world_answer(&world, id, action, content, "ann", 1);
+}
+
+static size_t ups(void)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < world.shown_count; i++)
+        count += world.shown[i].up;
+    return count;
+}
+
+/* --- what inner does --- */
+
+static nod_status replies(struct run *run, struct str *body)
+{
+    (void)run;
+    *body = STR("{\"done\":1}");
+    return NOD_OK;
+}
+
+static nod_status asks(struct run *run, struct str *body)
+{
+    const struct entry *said;
+    nod_status status = world_ask(run, NULL, "Go on?", world_ask_form, &said);
+
+    if (status != NOD_OK)
+        return status;
+    *body =
+        arena_fmt(&run->arena, "{\"said\":\"" STR_FMT "\"}", STR_ARG(ask_state_name(said->state)));
+    return NOD_OK;
+}
+
+static nod_status asks_twice(struct run *run, struct str *body)
+{
+    const struct entry *said;
+    nod_status status = world_ask(run, "one", "One?", world_ask_form, &said);
+
+    if (status == NOD_OK)
+        status = world_ask(run, "two", "Two?", world_ask_form, &said);
+    if (status == NOD_OK)
+        *body = STR("{\"both\":true}");
+    return status;
+}
+
+static nod_status steps_then_asks(struct run *run, struct str *body)
+{
+    nod_status status = world_step(run, &world, "deed", false);
+
+    return status == NOD_OK ? asks(run, body) : status;
+}
+
+static nod_status fails(struct run *run, struct str *body)
+{
+    (void)body;
+    return run_fail(run, NOD_E_REFUSED, "OUT_OF_STOCK", STR("there are none left"));
+}
+
+static nod_status is_wrong(struct run *run, struct str *body)
+{
+    (void)run, (void)body;
+    return NOD_OK; /* without a reply */
+}
+
+static nod_status is_large(struct run *run, struct str *body)
+{
+    char *text = arena_alloc(&run->arena, 300 << 10);
+
+    memset(text, 'x', 300 << 10);
+    *body = arena_fmt(&run->arena, "{\"text\":\"%.*s\"}", 300 << 10, text);
+    return NOD_OK;
+}
+
+/* --- the same ends as called directly --- */
+
+static nod_status refuses(struct nod_hook_run *hook, void *data)
+{
+    (void)data;
+    return hook_fail(hook, NOD_E_REFUSED, "NOT_TODAY", STR("not today"));
+}
+
+static nod_status refuses_inner(struct nod_hook_run *hook, void *data)
+{
+    return str_eq(hook_target(hook)->name, STR("inner")) ? refuses(hook, data) : NOD_OK;
+}
+
+static void accepts_it(void)
+{
+    answer(ASK_ACCEPTED, "{\"n\":1}");
+}
+
+static void declines_it(void)
+{
+    answer(ASK_DECLINED, NULL);
+}
+
+static void dismisses_it(void)
+{
+    answer(ASK_CANCELLED, NULL);
+}
+
+static void waits_too_long(void)
+{
+    world_advance(&world, 1000);
+}
+
+static void confirms_it(void)
+{
+    answer(ASK_ACCEPTED, "{}");
+}
+
+static void confirms_and_accepts(void)
+{
+    confirms_it();
+    accepts_it();
+}
+
+static void accepts_both(void)
+{
+    accepts_it();
+    accepts_it();
+}
+
+static const struct {
+    const char *name;
+    world_handler *handler;
+    void (*then)(void);
+    const char *code; /* NULL: it goes well */
+    const char *args;
+    bool gate, hook, unable;
+} ends[] = {
+    { "replies", replies, NULL, NULL },
+    { "accepted", asks, accepts_it, NULL },
+    { "declined", asks, declines_it, NULL },
+    { "dismissed", asks, dismisses_it, NULL },
+    { "expired", asks, waits_too_long, "ELICITATION_TIMEOUT" },
+    { "asked twice", asks_twice, accepts_both, NULL },
+    { "after a step", steps_then_asks, accepts_it, NULL },
+    { "fails", fails, NULL, "OUT_OF_STOCK" },
+    { "a mistake", is_wrong, NULL, "HANDLER_BUG" },
+    { "the gate says yes", asks, confirms_and_accepts, NULL, .gate = true },
+    { "the gate says no", asks, declines_it, "CONFIRMATION_DECLINED", .gate = true },
+    { "the gate expires", asks, waits_too_long, "CONFIRMATION_REQUIRED", .gate = true },
+    { "a hook refuses", asks, NULL, "NOT_TODAY", .hook = true },
+    { "nobody can be asked", asks, NULL, "ELICITATION_NOT_SUPPORTED", .unable = true },
+};
+
+static void end_begin(size_t i)
+{
+    begin(ends[i].handler);
+    tool("inner")->requires_confirmation = ends[i].gate;
+    if (ends[i].hook)
+        world_hook(&world, NOD_FLOW_CALL, "authorise", NOD_WILL, refuses_inner, NULL);
+    if (ends[i].unable)
+        world.can = 0;
+}
+
+static void an_inner_call_ends_as_the_same_tool_called_directly(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        char expected[1024];
+
+        end_begin(i);
+        struct world_caller *direct = call("inner");
+        if (ends[i].then)
+            ends[i].then();
+        assert_int_equal(direct->finished, 1);
+        if (direct->status == NOD_OK)
+            snprintf(expected, sizeof(expected), "{\"inner\":%s}", direct->body);
+        else
+            snprintf(expected, sizeof(expected),
+                     "{\"status\":%d,\"code\":\"%s\",\"message\":\"%s\"}", (int)direct->status,
+                     direct->code, direct->message);
+        assert_string_equal(direct->code, ends[i].code ? ends[i].code : "");
+        int runs = does.runs;
+        finish();
+
+        end_begin(i);
+        struct world_caller *outer = call("outer");
+        if (ends[i].then)
+            ends[i].then();
+        if (outer->finished != 1 || strcmp(outer->body, expected) != 0)
+            fail_msg("%s: finished %d with %s %s, not %s", ends[i].name, outer->finished,
+                     outer->code, outer->body, expected);
+        assert_int_equal(does.runs, runs);
+        assert_int_equal(engine_calls(world.engine), 0);
+        assert_int_equal(engine_pending(world.engine), 0);
+        assert_int_equal(ups(), 0);
+        finish();
+    }
+}
+
+/* --- going down --- */
+
+static void a_cancelled_call_cancels_what_it_waits_for(void **state)
+{
+    (void)state;
+    begin(asks);
+    struct world_caller *outer = call("outer");
+    assert_int_equal(ups(), 1);
+    assert_int_equal(engine_calls(world.engine), 2);
+    call_cancel(outer->caller.call, STR("enough"));
+    world_settle(&world);
+    assert_string_equal(outer->code, "CANCELLED");
+    assert_int_equal(ups(), 0);
+    assert_int_equal(engine_calls(world.engine), 0);
+    assert_int_equal(engine_pending(world.engine), 0);
+    finish();
+}
+
+static void a_call_that_was_waited_for_long_enough_is_cancelled(void **state)
+{
+    (void)state;
+    begin(asks);
+    does.ttl_ms = 500;
+    struct world_caller *outer = call("outer");
+    assert_int_equal(ups(), 1);
+    world_advance(&world, 500);
+    assert_string_equal(outer->code, "ELICITATION_TIMEOUT");
+    assert_int_equal(ups(), 0);
+    assert_int_equal(engine_calls(world.engine), 0);
+    finish();
+}
+
+/* --- what is refused --- */
+
+static void outer_says(const char *name, const char *part)
+{
+    struct world_caller *outer = call(name);
+
+    assert_int_equal(outer->finished, 1);
+    if (!strstr(outer->body, part))
+        fail_msg("%s says %s %s, and not %s", name, outer->code, outer->body, part);
+    assert_int_equal(does.runs, 0);
+}
+
+static void an_unknown_tool_is_an_outcome(void **state)
+{
+    (void)state;
+    begin(replies);
+    catalog_remove(catalog, tool("inner"));
+    outer_says("outer", "Unknown tool: inner");
+    finish();
+}
+
+static bool never(const struct target *target, const struct audience *audience)
+{
+    (void)target;
+    assert_true(str_eq(audience->principal, STR("ann")));
+    return false;
+}
+
+static void a_tool_that_is_not_listed_to_the_caller_is_unknown(void **state)
+{
+    (void)state;
+    begin(replies);
+    tool("inner")->listed = never;
+    outer_says("outer", "Unknown tool: inner");
+    finish();
+}
+
+static nod_status calls_outer(struct run *run, struct str *body)
+{
+    does.runs--;
+    return calls(run, "outer", body);
+}
+
+static void a_circle_is_named(void **state)
+{
+    (void)state;
+    begin(calls_outer);
+    outer_says("outer", "outer ▸ inner ▸ outer");
+    finish();
+}
+
+static void calls_are_as_deep_as_they_may_be_and_no_deeper(void **state)
+{
+    (void)state;
+    begin(replies);
+    for (int i = 0; i < 6; i++) {
+        static char names[6][8];
+        snprintf(names[i], sizeof(names[i]), "deep%d", i);
+        tool(names[i]);
+    }
+    outer_says("deep0", "At most 4 calls");
+    finish();
+    begin(replies); /* around ▸ outer ▸ inner */
+    struct world_caller *around = call("around");
+    assert_string_equal(around->body, "{\"inner\":{\"inner\":{\"done\":1}}}");
+    finish();
+}
+
+static void a_result_that_is_too_large_says_so(void **state)
+{
+    (void)state;
+    begin(is_large);
+    struct world_caller *outer = call("outer");
+    assert_non_null(strstr(outer->body, "does not fit into the journal"));
+    assert_non_null(strstr(outer->body, "LIMIT_REACHED"));
+    finish();
+}
+
+static void a_tool_that_is_removed_while_its_call_waits_is_an_outcome(void **state)
+{
+    (void)state;
+    begin(asks);
+    struct world_caller *outer = call("outer");
+    assert_int_equal(ups(), 1);
+    catalog_remove(catalog, tool("inner"));
+    engine_targets_changed(world.engine, true);
+    world_advance(&world, 1);
+    world_advance(&world, 1);
+    assert_non_null(strstr(outer->body, "TOOL_GONE"));
+    assert_int_equal(ups(), 0);
+    finish();
+}
+
+/* --- whose it is --- */
+
+static void a_question_names_both_tools(void **state)
+{
+    (void)state;
+    begin(asks);
+    call("outer");
+    assert_string_equal(world_up(&world)->message, "outer ▸ inner: Go on?");
+    finish();
+    begin(asks);
+    call("around");
+    assert_string_equal(world_up(&world)->message, "around ▸ outer ▸ inner: Go on?");
+    accepts_it();
+    assert_int_equal(engine_calls(world.engine), 0);
+    finish();
+}
+
+static void the_clock_of_the_outer_call_stands_still(void **state)
+{
+    (void)state;
+    begin(asks);
+    tool("outer")->timeout_ms = 100;
+    struct world_caller *outer = call("outer");
+    world_advance(&world, 900);
+    accepts_it();
+    assert_string_equal(outer->body, "{\"inner\":{\"said\":\"accepted\"}}");
+    finish();
+}
+
+/* --- one round for both --- */
+
+static int carried; /* questions that the caller was told of, the last time */
+
+static void count_carried(struct world_caller *caller, struct call *told)
+{
+    (void)caller;
+    carried = 0;
+    for (struct ask *ask = call_ask_first(told); ask; ask = call_ask_next(told, ask)) {
+        assert_int_not_equal(ask_record(ask)->kind, ASK_CALL);
+        carried++;
+    }
+}
+
+static struct world_caller *come_back(const char *key);
+static struct world_caller *caller_held(void);
+static void come_for(struct world_caller *caller, const char *id);
+
+static void the_questions_of_both_come_in_one_round(void **state)
+{
+    (void)state;
+    begin(asks);
+    world.on_asked = count_carried;
+    does.asks_too = true;
+    struct world_caller *outer = call_of("outer", false, false);
+    assert_int_equal(outer->asked, 1);
+    assert_int_equal(carried, 2);
+    assert_int_equal(outer->finished, 0);
+    assert_int_equal(engine_calls(world.engine), 0); /* the client has them */
+    struct world_caller *again = come_back("#1");    /* both are called so */
+    assert_int_equal(again->asked, 0);
+    assert_string_equal(again->body, "{\"inner\":{\"said\":\"accepted\"}}");
+    assert_int_equal(does.runs, 2);
+    finish();
+}
+
+static void an_answer_that_does_not_fit_is_brought_once(void **state)
+{
+    (void)state;
+    begin(asks);
+    world.on_asked = count_carried;
+    call_of("outer", false, false);
+    struct world_caller *again = world_caller_new(&world);
+    again->way = CALLER_LEAVES;
+    again->brings[0] =
+        (struct world_brings){ .key = "#1", .action = ASK_ACCEPTED, .content = "{\"n\":\"x\"}" };
+    come_for(again, call_name);
+    assert_int_equal(again->brings[0].status, NOD_E_INVALID);
+    assert_int_equal(again->brings[0].told, 1);
+    assert_int_equal(again->asked, 1);
+    assert_int_equal(carried, 1);
+    again = come_back("#1");
+    assert_string_equal(again->body, "{\"inner\":{\"said\":\"accepted\"}}");
+    finish();
+}
+
+static void what_the_inner_call_asks_next_comes_in_the_next_round(void **state)
+{
+    (void)state;
+    begin(asks_twice);
+    world.on_asked = count_carried;
+    struct world_caller *outer = call_of("outer", false, false);
+    assert_int_equal(outer->asked, 1);
+    assert_int_equal(carried, 1);
+    struct world_caller *again = come_back("one");
+    assert_int_equal(again->finished, 0);
+    assert_int_equal(again->asked, 1);
+    assert_int_equal(carried, 1);
+    assert_int_equal(does.runs, 2);
+    again = come_back("two");
+    assert_string_equal(again->body, "{\"inner\":{\"both\":true}}");
+    assert_int_equal(does.runs, 3);
+    finish();
+}
+
+/* --- coming back --- */
+
+struct returning {
+    struct comer comer;
+    struct world_caller *caller;
+    int done;
+    enum back_as as;
+};
+
+static bool returning_there(const struct comer *comer)
+{
+    (void)comer;
+    return true;
+}
+
+static bool returning_waits(struct comer *comer, const struct call_record *record,
+                            struct adopt_spec *spec)
+{
+    (void)record;
+    spec->handed = record->handed;
+    spec->caller = &LIST_OF(comer, struct returning, comer)->caller->caller;
+    return true;
+}
+
+static void returning_done(struct comer *comer, const struct back *back)
+{
+    struct returning *returning = LIST_OF(comer, struct returning, comer);
+
+    returning->done++;
+    returning->as = back->as;
+    if (back->as == BACK_ENDED) {
+        returning->caller->finished++;
+        returning->caller->status = back->outcome->status;
+        snprintf(returning->caller->body, sizeof(returning->caller->body), STR_FMT,
+                 STR_ARG(back->outcome->body));
+    }
+}
+
+static const struct comer_ops returning_ops = { .there = returning_there,
+                                                .waits = returning_waits,
+                                                .done = returning_done };
+static struct returning returning;
+
+static void come_for(struct world_caller *caller, const char *id)
+{
+    returning = (struct returning){ .comer = { .ops = &returning_ops,
+                                               .call = id_of(str_of(id)),
+                                               .principal = STR("ann"),
+                                               .asks = true },
+                                    .caller = caller };
+    engine_return(world.engine, &returning.comer);
+    world_settle(&world);
+    assert_int_equal(returning.done, 1);
+}
+
+/* As one that responds once, with an answer to each question of this key. */
+static struct world_caller *come_back(const char *key)
+{
+    struct world_caller *caller = world_caller_new(&world);
+
+    caller->way = CALLER_LEAVES;
+    caller->brings[0] =
+        (struct world_brings){ .key = key, .action = ASK_ACCEPTED, .content = "{\"n\":1}" };
+    come_for(caller, call_name);
+    return caller;
+}
+
+static void whoever_comes_back_is_asked_what_the_inner_call_asks(void **state)
+{
+    (void)state;
+    begin(asks);
+    struct world_caller *outer = call_of("outer", true, false);
+    assert_int_equal(ups(), 1);
+    call_caller_left(outer->caller.call);
+    world_settle(&world);
+    assert_int_equal(engine_calls(world.engine), 0);
+    for (size_t i = 0; i < world.shown_count; i++)
+        world.shown[i].up = false;
+    struct world_caller *again = caller_held();
+    come_for(again, call_name);
+    assert_int_equal(ups(), 1);
+    accepts_it();
+    assert_string_equal(again->body, "{\"inner\":{\"said\":\"accepted\"}}");
+    finish();
+}
+
+static void whoever_comes_with_the_inner_call_is_led_to_the_outer_one(void **state)
+{
+    (void)state;
+    begin(asks);
+    struct world_caller *outer = call_of("outer", true, false);
+    char inner[ID_LEN + 1];
+    const struct ask_record *record = ask_record(call_ask_first(outer->caller.call));
+    snprintf(inner, sizeof(inner), STR_FMT, STR_ARG(record->call_id));
+    assert_string_not_equal(inner, call_name);
+    call_caller_left(outer->caller.call);
+    world_settle(&world);
+    struct world_caller *again = world_caller_new(&world);
+    again->way = CALLER_LEAVES;
+    again->brings[0] =
+        (struct world_brings){ .key = "#1", .action = ASK_ACCEPTED, .content = "{\"n\":1}" };
+    come_for(again, inner);
+    assert_string_equal(again->body, "{\"inner\":{\"said\":\"accepted\"}}");
+    finish();
+}
+
+/* --- the process dies --- */
+
+/*
+ * A process that dies does nothing more: its engine is kept aside with what the store would have
+ * told it, and goes when its store is gone.
+ */
+static struct {
+    struct engine *engine;
+    struct {
+        void (*fn)(void *data);
+        void *data;
+    } queue[WORLD_QUEUE_MAX];
+    size_t queued;
+} dead;
+
+static int adopted; /* calls that nobody worked on */
+
+static void orphan(void *data, const struct call_record *record)
+{
+    struct target *target = catalog_find(catalog, TARGET_TOOL, record->target);
+    struct world_caller *caller;
+
+    (void)data;
+    if (engine_find(world.engine, record->id))
+        return;
+    caller = world_caller_new(&world);
+    caller->way = CALLER_LEAVES;
+    caller->caller.ops = &held_ops;
+    adopted++;
+    assert_true(engine_adopt(
+        world.engine,
+        &(struct adopt_spec){ .record = record, .target = target, .caller = &caller->caller }));
+}
+
+static void recover(void)
+{
+    engine_recover(world.engine, &(struct recovery_opts){ .orphan = orphan });
+}
+
+static struct loaded loaded;
+
+static void load(const char *id)
+{
+    loaded_begin(&loaded, world.store, str_of(id));
+    world_settle(&world);
+}
+
+/* A store in memory does not see that a node is gone: it is told of both calls. */
+static void lose_calls(void)
+{
+    load(call_name);
+    memory_store_lose(world.store, str_of(call_name), true);
+    for (size_t i = 0; i < loaded.ask_count; i++)
+        memory_store_lose(world.store, loaded.asks[i].id, true);
+    loaded_forget(&loaded);
+}
+
+static void die(void)
+{
+    dead.engine = world.engine;
+    memcpy(dead.queue, world.queue, sizeof(world.queue));
+    dead.queued = world.queued;
+    world.queued = 0;
+    world_engine(&world);
+    engine_again();
+    engine_ask_ttl(world.engine, 3600000);
+    for (size_t i = 0; i < world.shown_count; i++)
+        world.shown[i].up = false;
+    lose_calls();
+}
+
+static void finish_both(void)
+{
+    struct engine *engine = world.engine;
+
+    world.engine = dead.engine;
+    if (!dead.engine) {
+        world.engine = engine;
+        finish();
+        return;
+    }
+    world_finish(&world);
+    engine_destroy(engine);
+    memcpy(world.queue, dead.queue, sizeof(world.queue));
+    world.queued = dead.queued;
+    world_settle(&world);
+    dead.engine = NULL;
+    catalog_destroy(catalog);
+}
+
+static struct world_caller *caller_held(void)
+{
+    struct world_caller *caller = world_caller_new(&world);
+
+    held_ops = *caller->caller.ops;
+    held_ops.brings = NULL;
+    caller->caller.ops = &held_ops;
+    caller->way = CALLER_HOLDS;
+    return caller;
+}
+
+/* Its questions are answered as they come, for so many turns. False: it came to its end before. */
+static bool goes_on_for(int turns)
+{
+    struct arena arena;
+
+    arena_init(&arena, 1 << 16);
+    const struct json *content = json_parse(&arena, STR("{\"n\":1}"), NULL, NULL);
+    bool on = true;
+    for (int i = 0; on && i < turns; i++) {
+        struct shown *up;
+        if (world_turn(&world))
+            continue;
+        up = world_up(&world);
+        on = up;
+        if (!up)
+            break;
+        up->up = false;
+        ask_answer(world.engine, str_of(up->id),
+                   &(struct answer){ .action = ASK_ACCEPTED,
+                                     .content = content,
+                                     .by = STR("ann"),
+                                     .surface = &world.surface },
+                   NULL, NULL);
+    }
+    arena_finish(&arena);
+    return on;
+}
+
+static struct world_caller *begin_to_die(world_handler *handler, bool shared)
+{
+    begin_with(handler, true);
+    engine_ask_ttl(world.engine, 3600000);
+    ops.shared = shared;
+    adopted = 0;
+    struct world_caller *outer = caller_held();
+    recover();
+    world_settle(&world);
+    engine_call(world.engine, &(struct call_spec){ .target = tool("outer"),
+                                                   .principal = STR("ann"),
+                                                   .scope = STR("s1"),
+                                                   .caller_record = STR("{\"who\":1}"),
+                                                   .handed = true,
+                                                   .caller = &outer->caller });
+    snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(outer->caller.call)));
+    return outer;
+}
+
+static void ended_right(const struct world_caller *caller, const char *how, int turns)
+{
+    if (caller->finished != 1 || strcmp(caller->body, "{\"inner\":{\"said\":\"accepted\"}}") != 0)
+        fail_msg("%s after %d turns: finished %d, %s %s %s", how, turns, caller->finished,
+                 caller->code, caller->message, caller->body);
+}
+
+/* The client comes back, is asked what is still asked, and answers. True: it had ended before. */
+static bool dies_after(int turns, world_handler *handler)
+{
+    struct world_caller *outer = begin_to_die(handler, false);
+
+    if (!goes_on_for(turns)) {
+        ended_right(outer, "alive", turns);
+        finish();
+        return true;
+    }
+    die();
+    fake_clock_advance(&world.clock, 60000);
+    struct world_caller *again = caller_held();
+    come_for(again, call_name);
+    recover();
+    for (int i = 0; i < 40 && !again->finished && returning.as != BACK_UNKNOWN; i++) {
+        if (world_up(&world))
+            accepts_it();
+        else
+            world_advance(&world, 500);
+    }
+    if (returning.as != BACK_UNKNOWN) { /* else it died before anything was stored */
+        ended_right(again, "killed", turns);
+        for (int i = 0; i < 20; i++)
+            world_advance(&world, 500);
+        assert_int_equal(engine_calls(world.engine), 0);
+        assert_int_equal(engine_pending(world.engine), 0);
+    }
+    finish_both();
+    return false;
+}
+
+static void killed_after_any_turn_it_ends_right(void **state)
+{
+    (void)state;
+    int turns = 0;
+
+    while (!dies_after(turns, asks))
+        assert_true(++turns < 200);
+    assert_true(turns > 8);
+    for (turns = 0; !dies_after(turns, steps_then_asks); turns++)
+        assert_true(turns < 200);
+}
+
+/* Nobody comes back. What was answered before goes on by itself. */
+static bool dies_alone_after(int turns)
+{
+    struct world_caller *outer = begin_to_die(asks, false);
+
+    (void)outer;
+    if (!goes_on_for(turns)) {
+        finish();
+        return true;
+    }
+    die();
+    fake_clock_advance(&world.clock, 60000);
+    recover();
+    for (int i = 0; i < 60; i++)
+        world_advance(&world, 500);
+    load(call_name);
+    if (loaded.status == NOD_OK && loaded.call.state != CALL_STORED_FINISHED) {
+        /* what is left is a question that nobody has answered */
+        assert_int_equal(loaded.call.state, CALL_STORED_WAITING);
+        assert_int_equal(loaded.ask_count, 1);
+        char inner[ID_LEN + 1];
+        snprintf(inner, sizeof(inner), STR_FMT, STR_ARG(loaded.asks[0].id));
+        load(inner);
+        /* it was not begun: whoever comes back for the outer call begins it */
+        if (turns == 0 && loaded.status == NOD_E_NOT_FOUND)
+            loaded.call.state = CALL_STORED_WAITING;
+        else if (loaded.status != NOD_OK || loaded.call.state != CALL_STORED_WAITING)
+            fail_msg("killed after %d turns: the inner call is %d %d", turns, loaded.status,
+                     loaded.call.state);
+    }
+    loaded_forget(&loaded);
+    finish_both();
+    return false;
+}
+
+static void no_end_is_lost_if_nobody_comes_back(void **state)
+{
+    (void)state;
+    int turns = 0;
+
+    while (!dies_alone_after(turns))
+        assert_true(++turns < 200);
+}
+
+SUBJECT(toy_inner)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_inner_call_ends_as_the_same_tool_called_directly),
+        cmocka_unit_test(a_cancelled_call_cancels_what_it_waits_for),
+        cmocka_unit_test(a_call_that_was_waited_for_long_enough_is_cancelled),
+        cmocka_unit_test(an_unknown_tool_is_an_outcome),
+        cmocka_unit_test(a_tool_that_is_not_listed_to_the_caller_is_unknown),
+        cmocka_unit_test(a_circle_is_named),
+        cmocka_unit_test(calls_are_as_deep_as_they_may_be_and_no_deeper),
+        cmocka_unit_test(a_result_that_is_too_large_says_so),
+        cmocka_unit_test(a_tool_that_is_removed_while_its_call_waits_is_an_outcome),
+        cmocka_unit_test(a_question_names_both_tools),
+        cmocka_unit_test(the_clock_of_the_outer_call_stands_still),
+        cmocka_unit_test(the_questions_of_both_come_in_one_round),
+        cmocka_unit_test(an_answer_that_does_not_fit_is_brought_once),
+        cmocka_unit_test(what_the_inner_call_asks_next_comes_in_the_next_round),
+        cmocka_unit_test(whoever_comes_back_is_asked_what_the_inner_call_asks),
+        cmocka_unit_test(whoever_comes_with_the_inner_call_is_led_to_the_outer_one),
+        cmocka_unit_test(killed_after_any_turn_it_ends_right),
+        cmocka_unit_test(no_end_is_lost_if_nobody_comes_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
