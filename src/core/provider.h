@@ -85,16 +85,19 @@ struct target {
     bool detach_after_asks; /* what it asks before its first step is asked before it is detached */
 };
 
-/* A completion of one argument: the provider fills in values (in the arena), at most max. */
+/* A completion of one argument: the provider fills in values (in the arena). */
 struct completion {
     struct str argument;
     struct str typed;
     const struct json *context; /* other arguments already chosen: object or NULL */
     struct arena *arena;
     struct str values[100];
-    size_t count; /* filled in */
-    size_t total; /* how many there are in all; 0: count */
+    size_t count;  /* filled in */
+    size_t total;  /* how many there are in all; 0: count */
+    bool given_up; /* nobody waits for it any more: cancelled, too late, or the client is gone */
 };
+/* NOD_OK; NOD_E_NOT_FOUND: that argument has none; anything else: it failed. */
+typedef void completion_done(struct completion *completion, nod_status status);
 
 struct provider_ops {
     const char *name;
@@ -109,9 +112,13 @@ struct provider_ops {
      * one, answer->state how: by a person's word, ASK_EXPIRED, ASK_UNSUPPORTED, ASK_INVALID, or
      * ASK_WITHDRAWN, if it was taken back. `answer` is lent. May be NULL. */
     void (*answered)(struct provider *provider, struct run *run, const struct entry *answer);
-    /* Suggests values, at once. NOD_E_NOT_FOUND: that argument has none. May be NULL. */
-    nod_status (*complete)(struct provider *provider, struct target *target,
-                           struct completion *completion);
+    /*
+     * Suggests values, and calls done(completion, ...) exactly once, on the loop, now or later:
+     * also if nobody waits any more (completion->given_up), and before the provider is gone. Until
+     * then the completion is valid, and the target held. May be NULL.
+     */
+    void (*complete)(struct provider *provider, struct target *target,
+                     struct completion *completion, completion_done *done);
     /*
      * A call of one of its targets has ended, and how; once for each call. Also of calls that
      * waited, and of calls that were begun here and ended elsewhere. Ids it does not know belong to

@@ -99,6 +99,8 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
         own->heartbeat_ms = MCP_HEARTBEAT_MS;
     if (own->session_idle_ms <= 0)
         own->session_idle_ms = MCP_SESSION_IDLE_MS;
+    if (own->completion_ms <= 0)
+        own->completion_ms = MCP_COMPLETION_MS;
     if (own->hold_ms <= 0)
         own->hold_ms = MCP_HOLD_MS;
     if (own->task_ttl_ms <= 0)

@@ -29,6 +29,7 @@ enum mcp_share {
 };
 
 enum {
+    MCP_COMPLETION_MS = 10000, /* how long a provider may take to suggest something */
     MCP_STATE_JOURNAL_MAX =
         512 << 10, /* bytes of a journal and its questions in a portable state */
 };
@@ -54,9 +55,10 @@ struct mcp_opts {
     int64_t session_idle_ms;                    /* 0: one hour */
     size_t page_size;                           /* 0: 100 */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
-    int64_t hold_ms;     /* how long a retry waits for a page, or for another node; 0: 20000 */
-    int64_t node_ttl_ms; /* a node that was silent for so long is gone; 0: RECOVERY_NODE_TTL_MS */
-    int64_t task_ttl_ms; /* how long a task lives; 0: one hour */
+    int64_t completion_ms; /* how long a provider may take to suggest something; 0: 10000 */
+    int64_t hold_ms;       /* how long a retry waits for a page, or for another node; 0: 20000 */
+    int64_t node_ttl_ms;   /* a node that was silent for so long is gone; 0: RECOVERY_NODE_TTL_MS */
+    int64_t task_ttl_ms;   /* how long a task lives; 0: one hour */
     size_t per_principal[MCP_SHARES]; /* how many of each one principal may have; 0: the default */
     struct keyring *keyring; /* seals what clients carry; taken over. NULL: a random key for the
                                 life of the server */

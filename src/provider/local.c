@@ -253,8 +253,8 @@ static nod_handler *completer_of(const struct local_target *t, struct str argume
     return NULL;
 }
 
-static nod_status local_complete(struct provider *provider, struct target *target,
-                                 struct completion *completion)
+static nod_status complete_now(struct provider *provider, struct target *target,
+                               struct completion *completion)
 {
     nod_handler *complete = completer_of((struct local_target *)target, completion->argument);
     struct run run = { .target = target, .args = completion->context, .emit = emit_nothing };
@@ -278,6 +278,12 @@ static nod_status local_complete(struct provider *provider, struct target *targe
     handler_finish(&call);
     arena_finish(&run.arena);
     return status;
+}
+
+static void local_complete(struct provider *provider, struct target *target,
+                           struct completion *completion, completion_done *done)
+{
+    done(completion, complete_now(provider, target, completion));
 }
 
 static void local_released(struct provider *provider, struct target *target)

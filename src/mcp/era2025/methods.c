@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "mcp/era2025/caller.h"
+#include "mcp/era2025/held.h"
 #include "mcp/era2025/repeat.h"
 #include "mcp/era2025/session_store.h"
 #include "mcp/era2025/subscribers.h"
@@ -143,7 +144,9 @@ static const struct method {
     { STR_INIT("logging/setLevel"), logging_set_level, false },
 };
 
-static const struct era_ops ops = { .start = caller2025_start, .gone = repeat2025_gone };
+static const struct era_ops ops = { .start = caller2025_start,
+                                    .hold = held2025_take,
+                                    .gone = repeat2025_gone };
 
 void era2025_request(struct request *request, struct str method)
 {
@@ -188,7 +191,7 @@ void era2025_notification(struct session *session, const struct rpc_message *mes
             reason = STR("the client has cancelled the request");
         if (call)
             caller2025_cancel(call, reason);
-        else if (id.len && server_survives(session->server))
+        else if (id.len && !held2025_cancel(session, id) && server_survives(session->server))
             resume2025_cancel(session, id, reason);
     } else {
         LOG_DEBUG("notification", LOG_STR("method", message->method));

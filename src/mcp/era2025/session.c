@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "mcp/era2025/subscribers.h"
 #include "mcp/era2025/caller.h"
+#include "mcp/era2025/held.h"
 #include "mcp/wire/meta.h"
 #include "mcp/era2025/session_store.h"
 #include "mcp/shared/shares.h"
@@ -82,6 +83,7 @@ struct session *session_restore(struct mcp_server *server, struct str principal,
     list_init(&session->streams);
     ended_pile_init(&session->kept);
     list_init(&session->subscriptions);
+    list_init(&session->held);
     list_init(&session->urls);
     list_init(&session->by_use);
     idmap_set(&server->sessions->by_id, session);
@@ -153,6 +155,7 @@ void session_end(struct session *session, struct str why)
         list_append(&session->cancelling, at);
         caller2025_cancel(LIST_OF(at, struct caller2025, link), why);
     }
+    held2025_end(session);
     session->ended = true;
     LIST_EACH (at, &session->streams) {
         struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);

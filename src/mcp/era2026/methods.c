@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "mcp/era2026/caller.h"
+#include "mcp/era2026/held.h"
 #include "mcp/offered/lists.h"
 #include "mcp/offered/methods.h"
 #include "mcp/shared/endpoint.h"
@@ -138,7 +139,7 @@ static void start(struct request *request, const struct start_spec *spec)
         caller2026_start(request, spec);
 }
 
-static const struct era_ops ops = { .start = start, .gone = resume_gone };
+static const struct era_ops ops = { .start = start, .hold = held2026_take, .gone = resume_gone };
 
 void era2026_request(struct request *request, struct str name)
 {

@@ -8,6 +8,7 @@
 #define NOD_MCP_SHARED_REQUEST_H
 
 #include "mcp/wire/meta.h"
+#include "mcp/shared/held.h"
 #include "mcp/shared/server_inside.h"
 #include "mcp/wire/revision.h"
 #include "rpc/message.h"
@@ -43,6 +44,9 @@ struct era_ops {
     /* Makes the call, or finds one that was made before. The request is taken over, or an error was
      * replied. */
     void (*start)(struct request *request, const struct start_spec *spec);
+    /* The request is answered later, and is no call: see mcp/shared/held.h. False: an error was
+     * replied. */
+    bool (*hold)(struct request *request, struct held *held);
     /* What it wants is not here. True: it was made when it was, and is taken over, or replied
      * to. */
     bool (*gone)(struct request *request, const struct wanted *wanted);

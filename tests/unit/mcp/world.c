@@ -402,16 +402,18 @@ static void provider_cancelled(struct provider *provider, struct run *run)
     }
 }
 
-static nod_status provider_complete(struct provider *provider, struct target *target,
-                                    struct completion *completion)
+static void provider_complete(struct provider *provider, struct target *target,
+                              struct completion *completion, completion_done *done)
 {
     (void)provider, (void)target;
-    if (!str_eq(completion->argument, STR("topic")))
-        return NOD_E_NOT_FOUND;
+    if (!str_eq(completion->argument, STR("topic"))) {
+        done(completion, NOD_E_NOT_FOUND);
+        return;
+    }
     completion->values[completion->count++] =
         arena_fmt(completion->arena, STR_FMT "-one", STR_ARG(completion->typed));
     completion->total = 7;
-    return NOD_OK;
+    done(completion, NOD_OK);
 }
 
 static const struct provider_ops provider_ops = { .name = "test",
@@ -493,6 +495,7 @@ static void make_server(struct world *world)
                             .session_idle_ms = opts->session_idle_ms,
                             .page_size = opts->page_size,
                             .hold_ms = opts->hold_ms,
+                            .completion_ms = opts->completion_ms,
                             .soft_ms = opts->soft_ms,
                             .task_ttl_ms = opts->task_ttl_ms,
                             .portable_states = opts->portable_states,

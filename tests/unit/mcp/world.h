@@ -34,6 +34,7 @@ struct world_opts {
     struct tokens *tokens;
     const char *secret; /* NULL: a random key */
     int64_t hold_ms;
+    int64_t completion_ms; /* by the real clock */
     int64_t soft_ms; /* by the real clock */
     int64_t task_ttl_ms;
     uint64_t kept_bytes_per_principal; /* the store keeps so many; 0: no bound */

@@ -435,6 +435,14 @@ static void a_uri_that_cannot_be_matched_is_refused(void **state)
     }
 }
 
+static nod_status completed_as;
+
+static void completed(struct completion *completion, nod_status status)
+{
+    (void)completion;
+    completed_as = status;
+}
+
 static void completions_are_bounded_and_see_what_was_typed(void **state)
 {
     struct arena arena;
@@ -450,12 +458,14 @@ static void completions_are_bounded_and_see_what_was_typed(void **state)
     struct completion c = {
         .argument = STR("id"), .typed = STR("ab"), .context = context, .arena = &arena
     };
-    assert_int_equal(one->provider->ops->complete(one->provider, one, &c), NOD_OK);
+    one->provider->ops->complete(one->provider, one, &c, completed);
+    assert_int_equal(completed_as, NOD_OK);
     assert_int_equal(c.count, 100);
     assert_int_equal(c.total, 120);
     assert_true(str_eq(c.values[99], STR("id-ab-o-99")));
     struct target *all = listed(TARGET_RESOURCE, "note://all");
-    assert_int_equal(all->provider->ops->complete(all->provider, all, &c), NOD_E_NOT_FOUND);
+    all->provider->ops->complete(all->provider, all, &c, completed);
+    assert_int_equal(completed_as, NOD_E_NOT_FOUND);
     arena_finish(&arena);
 }
 
