@@ -129,6 +129,7 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
                                          .scope = record->scope,
                                          .caller_record = record->caller,
                                          .client = record->client,
+                                         .meta = record->meta,
                                          .keep_ms = spec->keep_ms,
                                          .keep_asked_ms = spec->keep_asked_ms,
                                          .handed = spec->handed || record->handed,
