@@ -265,7 +265,7 @@ bool args_fit(const struct call *call, const struct json *args, struct arena *ar
     const struct schema *input = call->target->input;
 
     return (!input || schema_check(input, args, arena, problems) == NOD_OK) &&
-           problems_no_nul(arena, args, problems);
+           (!call->target->provider->ops->c_strings || problems_no_nul(arena, args, problems));
 }
 
 /* `given` is their tree, if there is one. False: they do not fit, and the call ends. */
@@ -316,7 +316,8 @@ void call_accept(struct flow *flow, void *subject)
     call->given = NULL;
     if (call->args.len > ARGS_LENT_BYTES)
         call_later(call, accept_long_args);
-    else if (!call->target->input && !memmem(call->args.at, call->args.len, "\\u0000", 6))
+    else if (!call->target->input && (!call->target->provider->ops->c_strings ||
+                                      !memmem(call->args.at, call->args.len, "\\u0000", 6)))
         flow_next(flow);
     else if (accept_args(call, given))
         flow_next(flow);

@@ -515,7 +515,8 @@ bool args_leave_room(const struct call *call, struct str args, const struct json
                      const struct arena *arena);
 /* The bytes that the arguments may take. */
 size_t args_room(const struct call *call);
-/* They fit the target's schema, if it has one, and no text has a NUL in it. */
+/* They fit the target's schema, if it has one, and no text has a NUL in it that its provider could
+ * not give it. */
 bool args_fit(const struct call *call, const struct json *args, struct arena *arena,
               struct schema_problems *problems);
 /* nod's own hook at the gate. */

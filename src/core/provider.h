@@ -101,6 +101,9 @@ typedef void completion_done(struct completion *completion, nod_status status);
 
 struct provider_ops {
     const char *name;
+    /* Texts reach its targets as C strings: arguments with a NUL in a text are refused. Others are
+     * given what came, as far as it fits the schema. */
+    bool c_strings;
     /* Works on the call, and ends the run with run_done(run, ...) exactly once, now or later. */
     void (*start)(struct provider *provider, struct run *run);
     /* The call of this run was cancelled, or ran out of time. run_done may still be called, and

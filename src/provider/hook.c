@@ -156,6 +156,18 @@ static void enter(struct face *face)
     face->inside = true;
 }
 
+/* A hook reads C strings, which end at a NUL: it would judge another text than the one that a
+ * target of another provider is given. What it is told when the call has ended changes nothing any
+ * more. */
+static bool args_hide_text(struct nod_hook_run *hook)
+{
+    struct hook_view view;
+
+    if (!hook_look(hook, &view) || view.ended || !memmem(view.args.at, view.args.len, "\\u0000", 6))
+        return false;
+    return json_has_nul(json_parse(hook_arena(hook), view.args, NULL, NULL));
+}
+
 static nod_status hook_runs(struct nod_hook_run *hook, void *data)
 {
     const struct local_hook *mine = data;
@@ -164,7 +176,11 @@ static nod_status hook_runs(struct nod_hook_run *hook, void *data)
     face->hook = mine;
     *hook_face(hook) = face;
     enter(face);
-    nod_status status = mine->fn(hook, mine->data);
+    nod_status status =
+        args_hide_text(hook)
+            ? hook_fail(hook, NOD_E_INVALID, NULL,
+                        STR("The arguments have a NUL character in them, which no hook can read"))
+            : mine->fn(hook, mine->data);
     handler_enter(NULL);
     return judge(hook, status);
 }

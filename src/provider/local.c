@@ -294,6 +294,7 @@ static void local_released(struct provider *provider, struct target *target)
 
 static const struct provider_ops local_ops = {
     .name = "local",
+    .c_strings = true,
     .start = local_start,
     .cancelled = local_cancelled,
     .complete = local_complete,

@@ -310,9 +310,9 @@ static void provider_cancelled(struct provider *provider, struct run *run)
     world_now->cancelled_told = true;
 }
 
-static const struct provider_ops provider_ops = { .name = "test",
-                                                  .start = provider_start,
-                                                  .cancelled = provider_cancelled };
+static const struct provider_ops provider_ops = {
+    .name = "test", .c_strings = true, .start = provider_start, .cancelled = provider_cancelled
+};
 
 /* --- the whole --- */
 

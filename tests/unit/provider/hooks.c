@@ -399,6 +399,32 @@ static void a_removed_hook_finishes_from_another_thread_and_others_go_on(void **
     assert_int_equal(b.status, NOD_OK);
 }
 
+/* --- a target of another provider --- */
+
+static void other_start(struct provider *provider, struct run *run)
+{
+    (void)provider;
+    run_done(run, NOD_OK, run->args->raw);
+}
+
+static void a_text_with_a_nul_reaches_another_provider_and_no_hook(void **state)
+{
+    static const struct provider_ops ops = { .name = "other", .start = other_start };
+    static struct provider other = { .ops = &ops };
+    static struct target target = { .kind = TARGET_TOOL,
+                                    .name = STR_INIT("other"),
+                                    .provider = &other };
+
+    (void)state;
+    bench_start(&target, "{\"a\":\"x\\u0000y\"}", NULL);
+    bench_turn(false);
+    expect_body("{\"a\":\"x\\u0000y\"}");
+    add_at(NOD_FLOW_CALL, "authorise", NOD_WILL, on_a_thread);
+    bench_start(&target, "{\"a\":\"x\\u0000y\"}", NULL);
+    bench_turn(false);
+    expect_failure(NOD_E_INVALID, "NUL");
+}
+
 /* --- options of another size --- */
 
 static void options_of_an_older_program_are_read(void **state)
@@ -444,6 +470,7 @@ SUBJECT(hooks)
         BENCH_TEST(a_hook_goes_in_once),
         BENCH_TEST(a_hook_that_never_finishes_goes_with_the_server),
         BENCH_TEST(a_removed_hook_finishes_from_another_thread_and_others_go_on),
+        BENCH_TEST(a_text_with_a_nul_reaches_another_provider_and_no_hook),
         BENCH_TEST(options_of_an_older_program_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
