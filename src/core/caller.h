@@ -95,7 +95,8 @@ struct caller_ops {
     bool (*contradicted)(struct caller *caller, struct call *call);
     /*
      * The asks are stored and not offered yet. A held stream sends its priming event here. Also
-     * called after engine_adopt, for asks that were pending already.
+     * called after engine_adopt, for asks that were pending already, and when a live run asks beside
+     * those that wait: the call's asks are all that are pending.
      */
     enum caller_way (*asked)(struct caller *caller, struct call *call);
     void (*notify)(struct caller *caller, struct call *call, const struct notice *notice);

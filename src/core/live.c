@@ -138,16 +138,17 @@ void live_learn(struct call *call, const struct call_record *record)
 
 void live_learn_end(struct call *call, const struct ask_record *ask)
 {
-    const struct entry entry = { .class = ENTRY_ASK,
-                                 .key = ask->key,
-                                 .state = ask->state,
-                                 .number = ask->ttl_ms,
-                                 .ask_id = ask->id,
-                                 .content = ask->content,
-                                 .by = ask->by,
-                                 .note = ask->note,
-                                 .sensitive = ask->sensitive };
+    struct entry entry = { .class = ENTRY_ASK,
+                           .key = ask->key,
+                           .state = ask->state,
+                           .number = ask->ttl_ms,
+                           .ask_id = ask->id,
+                           .content = ask->content,
+                           .by = ask->by,
+                           .note = ask->note,
+                           .sensitive = ask->sensitive };
 
+    memcpy(entry.digest, ask->digest, DIGEST_BYTES);
     learn(call, &entry, 1);
 }
 

@@ -11,7 +11,7 @@
 #include "core/provider.h"
 #include "core/run.h"
 
-enum { LIVE_TOY_SESSIONS = 256, LIVE_TOY_HEARD_MAX = 512 };
+enum { LIVE_TOY_SESSIONS = 256, LIVE_TOY_HEARD_MAX = 2048 };
 
 struct live_toy;
 

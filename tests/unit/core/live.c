@@ -710,6 +710,169 @@ static void a_question_taken_back_against_its_answer_one_of_them_wins(void **sta
     races(true);
 }
 
+/* --- whatever comes, in whatever order --- */
+
+struct storm {
+    int asked, steps, committed_steps; /* what the toy did, and what it was told is stored */
+    bool ended, cancelled;
+};
+
+static void storm_answer(void)
+{
+    struct shown *up = world_up(&world);
+    char id[ID_LEN + 1];
+
+    if (!up)
+        return;
+    memcpy(id, up->id, sizeof(id));
+    up->up = false; /* the surface knows: it is where the answer was given */
+    world_answer(&world, id, world_random(&world) % 3 ? ASK_ACCEPTED : ASK_DECLINED, "{\"n\":1}",
+                 "ann", 1);
+}
+
+/* One thing that may happen at any time. */
+static void storm_deed(struct storm *storm, struct world_caller **caller)
+{
+    struct live_session *session = only();
+    char key[16];
+
+    switch (world_random(&world) % 12) {
+    case 0:
+    case 1:
+        if (session->run && storm->asked < 20) {
+            snprintf(key, sizeof(key), "q%d", storm->asked++);
+            assert_int_equal(live_toy_ask(session, key, key), NOD_PENDING);
+        }
+        break;
+    case 2:
+        if (session->run && storm->steps < 20) {
+            snprintf(key, sizeof(key), "s%d", storm->steps++);
+            assert_int_equal(live_toy_step(session, key), NOD_PENDING);
+        }
+        break;
+    case 3:
+    case 4:
+        if (session->run)
+            live_toy_commit(session);
+        break;
+    case 5:
+        snprintf(key, sizeof(key), "q%d", (int)(world_random(&world) % 20));
+        if (session->run)
+            live_toy_take_back(session, key, "no");
+        break;
+    case 6:
+    case 7:
+    case 8:
+        storm_answer();
+        break;
+    case 9:
+        if ((*caller)->caller.call && call_waiting((*caller)->caller.call) &&
+            world_random(&world) % 8 == 0) {
+            call_caller_left((*caller)->caller.call); /* its prompts go with the client */
+            for (size_t i = 0; i < world.shown_count; i++)
+                world.shown[i].up = false;
+        }
+        break;
+    case 10:
+        if (session->run && world_random(&world) % 8 == 0) {
+            live_toy_end(session, "mine");
+            storm->ended = true;
+        }
+        break;
+    default:
+        if ((*caller)->caller.call && world_random(&world) % 40 == 0) {
+            call_cancel((*caller)->caller.call, STR("enough"));
+            storm->cancelled = true;
+        }
+    }
+}
+
+/* Each question is told of once at most, and never before `committed`. */
+static void heard_once(const struct live_session *session, const struct storm *storm)
+{
+    char key[16];
+
+    for (int i = 0; i < storm->asked; i++) {
+        snprintf(key, sizeof(key), "q%d=", i);
+        const char *first = strstr(session->heard, key);
+        assert_true(!first || !strstr(first + 1, key));
+        assert_true(!first || strstr(session->heard, "committed") < first);
+    }
+}
+
+static void stored_once(const struct loaded *loaded)
+{
+    for (size_t i = 0; i < loaded->call.entry_count; i++)
+        for (size_t j = 0; j < i; j++)
+            assert_false(loaded->call.entries[i].class == loaded->call.entries[j].class &&
+                         str_eq(loaded->call.entries[i].key, loaded->call.entries[j].key));
+}
+
+static void one_storm(uint64_t seed)
+{
+    struct storm storm = { 0 };
+
+    timeout_ms = 600000;
+    struct world_caller *caller = begin();
+    timeout_ms = 500;
+    world.seed = seed;
+    world.fault_per_mille = seed % 3 ? 0 : 100;
+    for (int i = 0; i < 120 && engine_calls(world.engine); i++) {
+        storm_deed(&storm, &caller);
+        some_turns();
+        if (world_random(&world) % 4 == 0)
+            world_advance(&world, 50);
+        if (world.shown_count > WORLD_SHOWN_MAX - 8)
+            break;
+    }
+    world.fault_per_mille = 0;
+    for (int i = 0; i < 40; i++)
+        world_advance(&world, 100);
+    if (only()->run) { /* all that was committed and has ended was told by now */
+        struct loaded *loaded = stored();
+        for (size_t i = 0; i < loaded->call.entry_count; i++) {
+            const struct entry *entry = &loaded->call.entries[i];
+            char what[64];
+            snprintf(what, sizeof(what), STR_FMT "=" STR_FMT, STR_ARG(entry->key),
+                     STR_ARG(ask_state_name(entry->state)));
+            if (entry->class == ENTRY_ASK)
+                assert_non_null(strstr(only()->heard, what));
+        }
+        loaded_forget(loaded);
+        live_toy_end(only(), "mine");
+        for (int i = 0; i < 40; i++)
+            world_advance(&world, 100);
+    }
+    heard_once(only(), &storm);
+    assert_true(caller->finished <= 1);
+    struct loaded *loaded = stored();
+    assert_true(loaded->call.state == CALL_STORED_FINISHED ||
+                loaded->call.state == CALL_STORED_CANCELLED);
+    assert_int_equal(loaded->call.state == CALL_STORED_CANCELLED, strcmp(only()->code, "OK") != 0);
+    assert_true(storm.cancelled || loaded->call.state == CALL_STORED_FINISHED);
+    stored_once(loaded);
+    loaded_forget(loaded);
+    assert_int_equal(only()->ended, 1);
+    over(only()->code);
+}
+
+static void whatever_comes_in_whatever_order_it_comes_to_one_end(void **state)
+{
+    const char *one = getenv("NOD_STORM_SEED");
+    uint64_t most = live_soak() ? 20000 : 200;
+    (void)state;
+
+    if (one) {
+        one_storm(strtoull(one, NULL, 10));
+        return;
+    }
+    for (uint64_t i = 1; i <= most; i++) {
+        uint64_t seed = i * 2654435761u % 1000003 + 1;
+        print_message("NOD_STORM_SEED=%llu\n", (unsigned long long)seed);
+        one_storm(seed);
+    }
+}
+
 SUBJECT(live)
 {
     const struct CMUnitTest tests[] = {
@@ -737,6 +900,7 @@ SUBJECT(live)
         cmocka_unit_test(a_node_that_stops_still_tells_its_live_runs),
         cmocka_unit_test(its_end_against_an_answer_one_end_and_nothing_left_standing),
         cmocka_unit_test(a_question_taken_back_against_its_answer_one_of_them_wins),
+        cmocka_unit_test(whatever_comes_in_whatever_order_it_comes_to_one_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

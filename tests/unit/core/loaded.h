@@ -9,7 +9,7 @@
 
 #include "world.h"
 
-enum { LOADED_ASKS_MAX = 8 };
+enum { LOADED_ASKS_MAX = 32 };
 
 struct loaded {
     struct arena arena;
