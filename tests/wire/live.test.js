@@ -216,6 +216,82 @@ for (const of of houses) {
   });
 }
 
+const redis = houses.find(({ nodes }) => nodes === 2);
+
+// The clients come to a node that is not its home.
+test('two nodes of redis, 2026: a retry at the other node brings its answer home, and is given the end', async (t) => {
+  const { first, last, drive } = await house(t, redis);
+  const client = new Modern(first.url, { token: token('ada') });
+  const tag = newTag();
+  const beginning = client.asked('live', { tag });
+  await begun(drive, tag);
+  await drive(tag, 'ask a;ask b;commit');
+  const one = await beginning;
+  const key = (message) => Object.keys(one.inputRequests).find((name) => one.inputRequests[name].params.message === message);
+  const ending = client.ended('live', { tag }, retryOf(one, { [key('a')]: accepted({ n: 1 }), [key('b')]: accepted({ n: 2 }) }), { url: last.url });
+  await drive.until(tag, /a=accepted/);
+  await drive.until(tag, /b=accepted/);
+  await drive(tag, 'step s;commit');
+  await drive(tag, 'end home');
+  assert.equal(await ending, 'home');
+});
+
+test('two nodes of redis, 2026: a retry at the other node with half of the answers is asked what is left and what is new', async (t) => {
+  const { first, last, drive } = await house(t, redis);
+  const client = new Modern(first.url, { token: token('ada') });
+  const tag = newTag();
+  const beginning = client.asked('live', { tag });
+  await begun(drive, tag);
+  await drive(tag, 'ask a;ask b;commit');
+  const one = await beginning;
+  await drive(tag, 'ask c;commit');
+  await drive.until(tag, /^committed committed$/);
+  const key = (round, message) => Object.keys(round.inputRequests).find((name) => round.inputRequests[name].params.message === message);
+  const two = await client.asked('live', { tag }, retryOf(one, { [key(one, 'a')]: accepted({ n: 1 }) }), { url: last.url });
+  assert.deepEqual(Object.values(two.inputRequests).map(({ params }) => params.message).sort(), ['b', 'c']);
+  await drive.until(tag, /a=accepted$/);
+  const ending = client.ended('live', { tag }, retryOf(two, { [key(two, 'b')]: accepted({ n: 1 }), [key(two, 'c')]: accepted({ n: 1 }) }), { url: last.url });
+  await drive.until(tag, /b=accepted/);
+  await drive.until(tag, /c=accepted/);
+  await drive(tag, 'end home');
+  assert.equal(await ending, 'home');
+});
+
+test('two nodes of redis, 2025: a client that takes its stream up at the other node is asked on there, and given the end', async (t) => {
+  const { first, last, drive } = await house(t, redis);
+  const peer = await client2025(t, first);
+  const tag = newTag();
+  const call = await begin(drive, peer, tag, 'ask a;commit');
+  const a = await asked(peer, 'a');
+  const seen = call.handle.events.filter((event) => event.id !== undefined).at(-1).id;
+  call.handle.drop();
+  peer.url = last.url;
+  const stream = await peer.request('GET', { headers: { 'Last-Event-ID': seen }, stream: 'resumed' });
+  await stream.arrived.next(() => true, 'it is taken up there');
+  await drive(tag, 'ask b;commit');
+  const b = await asked(peer, 'b');
+  await accept(peer, a.id, { n: 1 });
+  await drive.until(tag, /a=accepted$/);
+  await accept(peer, b.id, { n: 1 });
+  await drive.until(tag, /b=accepted$/);
+  await drive(tag, 'end home');
+  assert.equal(textOf((await call.reply()).result), 'home');
+});
+
+test('two nodes of redis: its home is killed while it waits, and the answer ends it in OUTCOME_UNKNOWN', async (t) => {
+  const { first, last, drive } = await house(t, redis);
+  const client = new Modern(first.url, { token: token('ada') });
+  const tag = newTag();
+  const beginning = client.asked('live', { tag });
+  await begun(drive, tag);
+  await drive(tag, 'ask a;commit');
+  const one = await beginning;
+  await first.kill();
+  const reply = await client.call('live', { tag }, retryOf(one, { [Object.keys(one.inputRequests)[0]]: accepted({ n: 1 }) }), { url: last.url });
+  assert.ok(reply.result?.isError, reply.text);
+  assert.match(reply.text, /OUTCOME_UNKNOWN/);
+});
+
 describe('a live run', { concurrency: LANES }, () => {
   for (const [name, fn] of tests) it(name, fn);
 });
