@@ -403,6 +403,11 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
         flow_again(&call->flow);
 }
 
+void call_save_refused(struct op *op, const struct store_reply *reply)
+{
+    save_done(op, NOD_E_STALE, reply);
+}
+
 static void save_start(struct call *call)
 {
     saving_fill(call);

@@ -671,6 +671,8 @@ void call_asks_drop_fresh(struct call *call);
 /* Stores what call->run recorded, and the asks that are through their stages. Then the call goes
  * on, or waits. */
 void call_save(struct call *call);
+/* The store has refused it, and the call, which was cancelled meanwhile, ends. */
+void call_save_refused(struct op *op, const struct store_reply *reply);
 /* Of the operation of a call that has just begun: a call that has learned something waits for the
  * store. */
 void call_keep_trying(struct call *call);

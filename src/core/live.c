@@ -558,6 +558,11 @@ static void again_send(struct call *call)
 static void again_lost(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
+
+    if (!call->live) { /* it was cancelled meanwhile, while it saved */
+        call_save_refused(op, reply);
+        return;
+    }
     void (*done)(struct op *, nod_status, const struct store_reply *) = call->live->again_done;
 
     live_drop(call);
@@ -580,10 +585,10 @@ static void again_loaded(struct op *op, nod_status status, const struct store_re
     struct call *call = OP_OF(op, struct call, op);
     const struct call_record *record = status == NOD_OK ? reply->call : NULL;
 
-    if (call->came == CAME_EPOCH) {
-        again_send(call);
-    } else if (call->cancel_wanted || !record || call->live->again > AGAIN_MOST) {
+    if (!call->live || call->cancel_wanted || !record || call->live->again > AGAIN_MOST) {
         again_lost(op, status == NOD_OK ? NOD_E_STALE : status, reply);
+    } else if (call->came == CAME_EPOCH) {
+        again_send(call);
     } else if (record->state == CALL_STORED_RUNNABLE) {
         again_look(call);
     } else if ((runs_here(call, record) && record->epoch > call->epoch) ||
@@ -600,7 +605,9 @@ static void again_took(struct op *op, nod_status status, const struct store_repl
 {
     struct call *call = OP_OF(op, struct call, op);
 
-    if (status == NOD_OK && reply->epoch > call->epoch) {
+    if (!call->live) {
+        again_lost(op, NOD_E_STALE, reply);
+    } else if (status == NOD_OK && reply->epoch > call->epoch) {
         call->epoch = reply->epoch;
         call->ours_ms = op->sent_ms;
         live_learn(call, reply->call);

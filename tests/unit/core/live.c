@@ -562,6 +562,26 @@ static void a_write_that_an_answer_elsewhere_has_overtaken_is_sent_again(void **
     over("OK");
 }
 
+static void a_cancel_that_comes_while_a_refused_write_is_looked_into_ends_the_call(void **state)
+{
+    (void)state;
+    for (int turns = 0; turns < 8; turns++) {
+        struct world_caller *caller = begin();
+        ask("a");
+        commit();
+        ask("b");
+        live_toy_commit(only());
+        claim_at_the_store("a");
+        engine_tick(world.engine); /* the park is refused, and the call looked at */
+        for (int i = 0; i < turns; i++)
+            world_turn(&world);
+        call_cancel(caller->caller.call, STR("enough"));
+        calm();
+        assert_int_equal(caller->finished, 1);
+        over("CANCELLED");
+    }
+}
+
 /* --- a node that stops --- */
 
 static void a_node_that_stops_still_tells_its_live_runs(void **state)
@@ -897,6 +917,7 @@ SUBJECT(live)
         cmocka_unit_test(it_ends_while_its_client_is_away_and_the_client_finds_the_end),
         cmocka_unit_test(an_answer_that_another_node_takes_is_told_at_home),
         cmocka_unit_test(a_write_that_an_answer_elsewhere_has_overtaken_is_sent_again),
+        cmocka_unit_test(a_cancel_that_comes_while_a_refused_write_is_looked_into_ends_the_call),
         cmocka_unit_test(a_node_that_stops_still_tells_its_live_runs),
         cmocka_unit_test(its_end_against_an_answer_one_end_and_nothing_left_standing),
         cmocka_unit_test(a_question_taken_back_against_its_answer_one_of_them_wins),
