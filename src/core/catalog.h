@@ -114,6 +114,8 @@ bool target_has_changed(const struct target *target, int64_t version);
 
 void target_hold(struct target *target);
 void target_release(struct target *target);
+/* Do its calls go on only where they were begun? (home.c) */
+bool target_stays(const struct target *target);
 /* A target that this node lacks, and that another may have (stand_in.c): with it, whoever comes for
  * a call of it can wait here. It is in no catalog, cannot be run, and is held once. */
 struct target *target_stand_in(enum target_kind kind, struct str name);

@@ -168,10 +168,21 @@ static void comeback_home_known(void *data, nod_status status)
     target_release(target);
 }
 
+/* They have some texts from the record of their call. */
+static void comeback_asks_of(struct comeback *back, const struct call_record *record)
+{
+    for (size_t i = 0; i < back->ask_count; i++) {
+        back->asks[i].principal = record->principal;
+        back->asks[i].scope = record->scope;
+        back->asks[i].target = record->target;
+    }
+}
+
 static void comeback_begun(struct comeback *back, const struct call_record *record)
 {
     if (record != &back->record)
         back->record = call_record_copy(&back->arena, record);
+    comeback_asks_of(back, &back->record); /* what they had is gone with the record of the store */
     if (back->arena.exhausted)
         comeback_tell(back, &(struct back){ .as = BACK_UNREAD, .status = NOD_E_LIMIT });
     else
@@ -229,11 +240,7 @@ static void comeback_ask(void *data, const struct store_row *row)
 
 static void comeback_asks_known(struct comeback *back, const struct call_record *record)
 {
-    for (size_t i = 0; i < back->ask_count; i++) {
-        back->asks[i].principal = record->principal;
-        back->asks[i].scope = record->scope;
-        back->asks[i].target = record->target;
-    }
+    comeback_asks_of(back, record);
     if (back->arena.exhausted)
         comeback_tell(back, &(struct back){ .as = BACK_UNREAD, .status = NOD_E_LIMIT });
     else

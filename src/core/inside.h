@@ -217,8 +217,6 @@ void home_woken(struct engine *engine, struct str call_id);
 /* This node was silent for so long that others may have ended the calls that have their home here.
  */
 void homes_woken(struct engine *engine);
-/* Do its calls go on only where they were begun? */
-bool target_stays(const struct target *target);
 /* The target of a call that stays and was begun here; NULL: there is no such call. */
 struct target *home_target(const struct engine *engine, struct str call_id);
 /* The call has ended: tells the provider that began it here, or else this one (NULL: nobody). */

@@ -410,10 +410,12 @@ static bool refuse_not_portable(struct caller2026 *caller)
     return true;
 }
 
-/* A call that is answered elsewhere is run on without the client, by any node. */
+/* A call that is answered elsewhere is run on without the client, by any node; and so is one that
+ * stays, by its home, while its client comes back to another node. */
 static struct str caller_record(struct caller2026 *caller)
 {
-    if (!pending_may_come(caller->server, caller->target, caller->client.declares,
+    if (!target_stays(caller->target) &&
+        !pending_may_come(caller->server, caller->target, caller->client.declares,
                           caller->caller.roles))
         return STR_NONE;
     return caller_record_write(&caller->arena,
