@@ -7,15 +7,17 @@
  * whoever runs it, and says itself when it ends.
  *
  * COMEBACK_VERSION is the version of both; COMEBACK_WITHOUT takes them away. `renew` and `remove`
- * do the same while the server runs. NOD_LATER_FILE moves its clock (later.h).
+ * do the same while the server runs. With COMEBACK_STAYS their calls stay where they were begun, as
+ * those of a provider that keeps something for each. NOD_LATER_FILE moves its clock (later.h).
  */
-#include <nod/nod.h>
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "cli/host.h"
 
 enum { LOOK_MS = 10, LOOKS = 60000, WORK_MS = LOOK_MS * LOOKS };
 
@@ -104,7 +106,10 @@ static nod_status add_deeds(nod_server *server, const char *version)
           .blocking = true },
     };
 
-    return nod_tools(server, all);
+    NOD_TRY(nod_tools(server, all));
+    for (size_t i = 0; getenv("COMEBACK_STAYS") && i < sizeof(all) / sizeof(all[0]); i++)
+        catalog_for(server->catalog, STR_NONE, TARGET_TOOL, str_of(all[i].name))->stays = true;
+    return NOD_OK;
 }
 
 static void remove_deeds(nod_server *server)

@@ -22,6 +22,7 @@ const DONE = `did ${WORD}`;
 const TAKEN = 'The answer was taken. Whoever made the call is given its result.';
 const VERSION2 = { COMEBACK_VERSION: '2' };
 const WITHOUT = { COMEBACK_WITHOUT: '1' };
+const STAYS = { COMEBACK_STAYS: '1' };
 
 async function until(what, look, ms = PATIENCE_MS) {
   for (const end = Date.now() + ms; ;) {
@@ -77,7 +78,7 @@ export class House {
 
   async start(env = {}) {
     const server = await startHttp(this.t, 'comeback-server', {
-      env: this.env(env),
+      env: this.env({ ...this.all, ...env }),
       args: ['--store', this.store.address, ...this.tokens, '--keep', '5m', ...this.args],
     });
     this.servers.push(server);
@@ -799,17 +800,23 @@ export const states = {
     return { at: second, opens: true };
   },
 };
+// The call stays where it was begun.
+for (const is of ['running', 'waiting']) {
+  states[`home elsewhere, ${is}`] = states[`held elsewhere, ${is}`];
+  states[`home gone, ${is}`] = async (world) => ({ ...await states[`that node gone, ${is}`](world), ends: true });
+}
+states['home elsewhere, target gone here'] = states['target gone here alone'];
 
 // What the second node has in these.
 const others = {
   'target changed': VERSION2, 'target gone': WITHOUT, 'ended, target changed': VERSION2, 'ended, target gone': WITHOUT,
-  'target changed here alone': VERSION2, 'target gone here alone': WITHOUT,
+  'target changed here alone': VERSION2, 'target gone here alone': WITHOUT, 'home elsewhere, target gone here': WITHOUT,
 };
 
 // Whether there can be such a cell: only several nodes differ, and not every client has something to cancel.
 export function possible({ handle, state, store }) {
   const { make, cancels } = handles[handle];
-  if (homes[store].nodes === 1 && /here alone|held elsewhere/.test(state)) return false;
+  if (homes[store].nodes === 1 && /here alone|elsewhere/.test(state)) return false;
   return state !== 'cancelled' || Boolean(cancels ?? make.prototype.cancel);
 }
 
@@ -826,6 +833,7 @@ export async function walk(t, { handle, state, store }, expected) {
   const alone = state === 'cancelled' && cancels; // it has its own servers
   const Handle = alone || make;
   const house = await House.open(t, store, { args, soft, tokens: !alone });
+  if (/^home /.test(state)) house.all = STAYS;
   if (!alone) await house.settle(others[state]);
   const world = { house, alone, client: await new Handle(house).begin() };
   const { client } = world;
