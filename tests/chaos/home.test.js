@@ -6,19 +6,20 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
-import { combinations, openHouse, pause, sideBySide, startRedis } from './house.js';
+import { SECRET, combinations, openHouse, pause, sideBySide, startRedis } from './house.js';
 import { startNginx } from './nginx.js';
 import { Client2025, Client2026, patiently, rightText, wordsOf } from './clients.js';
-import { PATIENCE_MS, textOf, within } from '../wire/harness.js';
+import { PATIENCE_MS, runOnce, textOf, within } from '../wire/harness.js';
 import { token, tokenFile } from '../wire/inbox.js';
 import { word } from '../wire/modern.js';
 
 const SOAK = process.env.NOD_SOAK === '1';
 const CALLS = Number(process.env.CALLS ?? (SOAK ? 500 : 20)); // of each era
 const KILLED = SOAK ? 100 : 6;
-const SIDE_BY_SIDE = 10;
+const SIDE_BY_SIDE = SOAK ? 10 : 4; // so that each node sleeps while some are under way
 const ASLEEP_MS = 4000; // the time to live of a node is 5 s
 const BETWEEN_MS = 1500; // two naps
+const SPREAD_MS = SOAK ? 0 : 1000; // before a call, so that few calls meet both sleepers
 const CALL_MS = 2 * PATIENCE_MS;
 const PROGRAM = 'tests/chaos/home-server';
 const AS_ADA = { Authorization: `Bearer ${token('ada')}` };
@@ -105,6 +106,7 @@ for (const era of eras)
     let elsewhere = 0;
     try {
       await sideBySide(SIDE_BY_SIDE, tags, async (tag, i) => {
+        await pause(SPREAD_MS);
         const client = await clientOf(era, url, { patienceMs: 6000, sameId: true });
         const { text, error } = await (i % 2 ? callByInbox(era, client, url, tag) : client.call('stays', tag, { ms: CALL_MS }));
         assert.equal(text, rightText('deed', tag), JSON.stringify(error));
@@ -130,14 +132,15 @@ async function begin(era, node, tag) {
   const story = { note() {}, again: () => pause(20), begun: 0, until: Date.now() + CALL_MS };
   const seen = {};
   const response = await client.begin(story, 'stays', { tag }, tag);
+  let held;
   const asked = new Promise((resolve) => {
-    client.read(story, tag, response, tag, seen, [], async (ask) => resolve(ask)).catch(() => {});
+    held = client.read(story, tag, response, tag, seen, [], async (ask) => resolve(ask)).catch(() => null);
   });
   await within(PATIENCE_MS, 'a question', asked);
-  return { come: async (url) => {
+  return { held, come: async (url) => {
     client.urls = [url];
     for (let message; ;) { // a stream that ends without a result is taken up again
-      message = await client.read(story, tag, await client.resume(story, { ...seen }), tag, { ...seen }, []);
+      message = await client.read(story, tag, await client.resume(story, { ...seen }), tag, { ...seen }, [], async () => {});
       if (message) return message.result;
     }
   } };
@@ -175,5 +178,23 @@ for (const era of eras)
     const end = era === '2025' ? await within(PATIENCE_MS, 'the end', comes) : null;
     if (end) assert.equal(textOf(end), rightText('deed', 'w'));
     assert.equal(begunOnce(house), 1);
+    await house.close();
+  });
+
+for (const era of eras)
+  test(`${era}: an operator ends a call that waits at its home: its client is told, and its provider at home`, async (t) => {
+    const { house, nodes: [home, other] } = await open(t);
+    const { come, held } = await begin(era, home, 'o');
+    const [call] = begunOf(house, 'o');
+    const nod = (...args) => runOnce('nod', ['store', ...args, `--store=${house.address}`], { MCP_ELICITATION_SECRET: SECRET });
+    const listed = await nod('list', '--json');
+    assert.deepEqual(JSON.parse(listed.stdout).calls.map((one) => [one.call ?? one.id, one.state]), [[call, 'waiting']], listed.stdout);
+    const ended = await nod('end', call, '--reason', 'a mistake');
+    assert.equal(ended.code, 0, ended.stderr);
+    await within(PATIENCE_MS, 'the provider is told', (async () => {
+      while (!/a session has ended.*ENDED_BY_OPERATOR/.test(home.watched.stderr)) await pause(20);
+    })());
+    const result = held ? (await within(PATIENCE_MS, 'the end', held)).result : await come(other.url);
+    assert.equal(result._meta?.code, 'ENDED_BY_OPERATOR', JSON.stringify(result));
     await house.close();
   });

@@ -16,7 +16,7 @@ import { PATIENCE_MS, environment, freePort, pause, watchStderr, within } from '
 
 export { freePort, pause };
 
-const SECRET = 'the-secret-that-outlives-every-process-0123456789';
+export const SECRET = 'the-secret-that-outlives-every-process-0123456789';
 const NODE_TTL_MS = '1500'; // so that nobody waits long for what a dead node has left
 const CHAOS_SERVER = 'tests/chaos/chaos-server';
 
