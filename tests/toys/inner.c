@@ -123,11 +123,13 @@ static void engine_again(void)
     engine_use_catalog(world.engine, catalog);
 }
 
+static size_t most_calls; /* live at a time; 0: as many as usual */
+
 static void begin_with(world_handler *handler, bool durable)
 {
     memset(&does, 0, sizeof(does));
     does.handler = handler;
-    world_init(&world, &(struct world_opts){ .ttl_ms = 1000 });
+    world_init(&world, &(struct world_opts){ .ttl_ms = 1000, .limits.calls = most_calls });
     ops = *world.store->ops;
     ops.durable = durable;
     world.store->ops = &ops;
@@ -501,6 +503,32 @@ static void a_tool_that_is_removed_while_its_call_waits_is_an_outcome(void **sta
     world_advance(&world, 1);
     assert_non_null(strstr(outer->body, "TOOL_GONE"));
     assert_int_equal(ups(), 0);
+    finish();
+}
+
+static void a_limit_of_questions_is_an_outcome(void **state)
+{
+    (void)state;
+    begin(asks);
+    engine_bound_asks(world.engine, 0, 1); /* the outer call has it */
+    struct world_caller *outer = call("outer");
+    assert_non_null(strstr(outer->body, "LIMIT_REACHED"));
+    assert_non_null(strstr(outer->body, "--pending-per-principal"));
+    assert_int_equal(ups(), 0);
+    assert_int_equal(engine_calls(world.engine), 0);
+    finish();
+}
+
+static void a_limit_of_live_calls_is_an_outcome(void **state)
+{
+    (void)state;
+    most_calls = 1;
+    begin(asks);
+    most_calls = 0;
+    struct world_caller *outer = call("outer");
+    assert_non_null(strstr(outer->body, "as many live calls"));
+    assert_int_equal(does.runs, 0);
+    assert_int_equal(engine_calls(world.engine), 0);
     finish();
 }
 
@@ -957,6 +985,49 @@ static void no_end_is_lost_if_nobody_comes_back(void **state)
         assert_true(++turns < 200);
 }
 
+static nod_status steps_once(struct run *run, struct str *body)
+{
+    nod_status status = world_step(run, &world, "deed", true);
+
+    return status == NOD_OK ? asks(run, body) : status;
+}
+
+static void what_may_be_done_once_is_not_done_twice(void **state)
+{
+    (void)state;
+    bool over = false;
+    int unknown = 0;
+
+    for (int turns = 0; !over; turns++) {
+        assert_true(turns < 200);
+        struct world_caller *outer = begin_to_die(steps_once, false);
+        over = !goes_on_for(turns);
+        if (over) {
+            ended_right(outer, "alive", turns);
+            finish();
+            break;
+        }
+        die();
+        fake_clock_advance(&world.clock, 60000);
+        struct world_caller *again = caller_held();
+        come_for(again, call_name);
+        recover();
+        for (int i = 0; i < 40 && !again->finished && returning.as != BACK_UNKNOWN; i++) {
+            if (world_up(&world))
+                accepts_it();
+            else
+                world_advance(&world, 500);
+        }
+        if (strstr(again->body, "OUTCOME_UNKNOWN"))
+            unknown++;
+        else if (returning.as != BACK_UNKNOWN)
+            ended_right(again, "killed", turns);
+        assert_true(world.steps_done <= 1);
+        finish_both();
+    }
+    assert_true(unknown > 0);
+}
+
 SUBJECT(toy_inner)
 {
     const struct CMUnitTest tests[] = {
@@ -969,6 +1040,8 @@ SUBJECT(toy_inner)
         cmocka_unit_test(calls_are_as_deep_as_they_may_be_and_no_deeper),
         cmocka_unit_test(a_result_that_is_too_large_says_so),
         cmocka_unit_test(a_tool_that_is_removed_while_its_call_waits_is_an_outcome),
+        cmocka_unit_test(a_limit_of_questions_is_an_outcome),
+        cmocka_unit_test(a_limit_of_live_calls_is_an_outcome),
         cmocka_unit_test(a_question_names_both_tools),
         cmocka_unit_test(the_clock_of_the_outer_call_stands_still),
         cmocka_unit_test(the_questions_of_both_come_in_one_round),
@@ -978,6 +1051,7 @@ SUBJECT(toy_inner)
         cmocka_unit_test(whoever_comes_with_the_inner_call_is_led_to_the_outer_one),
         cmocka_unit_test(killed_after_any_turn_it_ends_right),
         cmocka_unit_test(no_end_is_lost_if_nobody_comes_back),
+        cmocka_unit_test(what_may_be_done_once_is_not_done_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -223,8 +223,12 @@ static struct view_offer *offer_make(struct views *views, struct ask *ask)
 {
     const struct ask_record *record = ask_record(ask);
     const struct caller *caller = call_caller(ask_call(ask));
+    /* The chat has the view of the outermost call: see core/inner.c. */
+    const struct call *call =
+        call_is_alone(ask_call(ask)) || !caller->call ? ask_call(ask) : caller->call;
+    struct str tool = call_target(call)->name;
     struct str request = caller->ops->request ? caller->ops->request(caller) : STR_NONE;
-    struct view_offer *offer = mem_zalloc(sizeof(*offer) + record->target.len + request.len);
+    struct view_offer *offer = mem_zalloc(sizeof(*offer) + tool.len + request.len);
     char *text = offer->text;
     struct id secret;
 
@@ -235,9 +239,9 @@ static struct view_offer *offer_make(struct views *views, struct ask *ask)
     memcpy(offer->record.nonce, view_ask_id(&offer->record).at, ID_LEN);
     memcpy(offer->record.nonce + ID_LEN, secret.text, ID_LEN);
     offer->record.call = id_of(record->call_id);
-    offer->record.tool = str_place(&text, record->target);
+    offer->record.tool = str_place(&text, tool);
     offer->record.request = str_place(&text, request);
-    args_of(ask_call(ask), offer->record.args);
+    args_of(call, offer->record.args);
     view_chat(views, ask_call(ask), record->principal, offer->record.chat);
     if (map_set(&views->offers, view_ask_id(&offer->record), offer))
         return offer;

@@ -1,0 +1,475 @@
+/*
+ * core/inner_begin: an inner call is begun, or found, and its end goes up.
+ *
+ * Somebody comes for an inner call (struct coming): the outer call, which has asked for it or has
+ * come back, or a look at what is listed (inner_list.c). The call is looked for by the door for
+ * whoever comes back (comeback.h). If there is none, it is listed, opened in the store, and begun.
+ * If it has ended, its end is the answer that the outer call waits for.
+ *
+ * Holds always: an inner call is opened in the store before it begins, and listed before that. Of
+ * two nodes that open it, one begins it, and the other finds it.
+ */
+#include "core/inner_inside.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "core/comeback.h"
+#include "json/write.h"
+
+enum {
+    INNER_DEPTH_MAX = 4,       /* calls inside of each other, below the outermost */
+    INNER_ARENA_MAX = 1 << 20, /* memory of what an inner call is begun with */
+    INNER_WHOM_MAX = 16 << 10, /* bytes of whom an inner call is for, in its record */
+    INNER_AGAIN_MS = 1000,     /* before an inner call that could not be had is looked at again */
+    INNER_RESULT_SHARE = 2,    /* a result may take one part in so many of the outer journal */
+    INNER_RECORD_VERSION = 1,  /* of what caller_record_write (mcp/) writes too */
+};
+
+#define INNER_LISTED    STR("{}")
+#define INNER_LISTED_MS (STORE_ABANDONED_MS)
+/* --- the end goes up --- */
+
+struct going_up { /* the end of an inner call, on its way to the ask that waits for it */
+    struct engine *engine;
+    struct id ask, top;
+};
+
+static void went_up(void *data, const struct answer_result *result)
+{
+    struct going_up *up = data;
+
+    if (!result->pending) {
+        inner_unlist(up->engine, id_str(&up->ask));
+        engine_fetched(up->engine, id_str(&up->ask));
+        inner_round_later(up->engine, id_str(&up->top));
+    }
+    mem_free(up);
+}
+
+/* What is too large for the journal of the outer call is a failure that says so. */
+static void outcome_up(struct engine *engine, struct str ask_id, struct str top,
+                       const struct target *outer, struct str name, const struct outcome *outcome,
+                       bool handed)
+{
+    size_t most = engine_journal_limits(engine, outer).bytes / INNER_RESULT_SHARE;
+    struct going_up *up = MEM_NEW(struct going_up);
+    struct arena arena;
+    struct buf text;
+
+    arena_init(&arena, INNER_ARENA_MAX);
+    buf_init(&text, most);
+    if (!outcome_write(&text, outcome) || text.overflow) {
+        struct outcome large = {
+            .status = NOD_E_LIMIT,
+            .code = outcome_code(NOD_E_LIMIT),
+            .message = arena_fmt(&arena,
+                                 "The result of " STR_FMT " does not fit into the journal of the "
+                                 "call that waits for it: it may have %zu bytes there",
+                                 STR_ARG(name), most),
+        };
+        buf_clear(&text);
+        outcome_write(&text, &large);
+    }
+    *up = (struct going_up){ .engine = engine, .ask = id_of(ask_id), .top = id_of(top) };
+    claim_inner(engine, ask_id, buf_str(&text), handed, went_up, up);
+    buf_finish(&text);
+    arena_finish(&arena);
+}
+
+static const struct target *outer_target(const struct engine *engine, struct str principal,
+                                         const struct json *path)
+{
+    struct str name = STR_NONE;
+
+    JSON_EACH (one, path)
+        name = json_str(one);
+    return name.len && engine->catalog ? catalog_for(engine->catalog, principal, TARGET_TOOL, name)
+                                       : NULL;
+}
+
+void inner_ended(struct call *call, const struct outcome *outcome)
+{
+    struct engine *engine = call->engine;
+    struct arena arena;
+    struct whom whom;
+
+    arena_init(&arena, INNER_ARENA_MAX);
+    if (whom_read(&arena, call->caller_record, &whom))
+        outcome_up(engine, id_str(&call->id), whom.top,
+                   outer_target(engine, call->principal, whom.path), call->target->name, outcome,
+                   call->handed);
+    arena_finish(&arena);
+}
+/* --- it is begun, or found --- */
+
+/*
+ * Somebody comes for an inner call: the outer call, which has asked for it or has come back, or a
+ * look at the list. All that the inner call is begun with is in the arena: the outer call may leave
+ * this node meanwhile.
+ */
+struct coming {
+    struct engine *engine;
+    struct list link; /* in engine->inner_comings */
+    struct comer comer;
+    struct op op;
+    struct due again;
+    struct arena arena;
+    struct id ask;
+    struct str principal, scope, client, caller_record, tool, top, outer;
+    const struct json *args, *path;
+    size_t depth;
+    bool handed;
+    bool may_begin;
+    struct audience audience;
+};
+
+static void coming_free(struct coming *coming)
+{
+    due_stop(coming->engine, &coming->again);
+    op_abandon(&coming->op);
+    list_remove(&coming->link);
+    arena_finish(&coming->arena);
+    mem_free(coming);
+}
+
+static struct coming *coming_of(const struct comer *comer)
+{
+    return LIST_OF(comer, struct coming, comer);
+}
+
+static struct ask *asked_here(const struct coming *coming)
+{
+    struct ask *ask = engine_ask(coming->engine, id_str(&coming->ask));
+
+    return ask && ask->record.kind == ASK_CALL ? ask : NULL;
+}
+
+static void come_again(struct due *due)
+{
+    struct coming *coming = HEAP_OF(&due->node, struct coming, again.node);
+
+    engine_return(coming->engine, &coming->comer);
+}
+
+static void come_later(struct coming *coming)
+{
+    due_set(coming->engine, &coming->again, INNER_AGAIN_MS, come_again);
+}
+
+/* Nothing was begun. */
+static void coming_refused(struct coming *coming, nod_status status, struct str message)
+{
+    struct outcome outcome = { .status = status, .code = outcome_code(status), .message = message };
+
+    LOG_INFO("an inner call is refused", LOG_STR("why", message), LOG_STR("outer", coming->outer),
+             LOG_STR("tool", coming->tool), LOG_STR("principal", coming->principal));
+    outcome_up(coming->engine, id_str(&coming->ask), coming->top,
+               outer_target(coming->engine, coming->principal, coming->path), coming->tool,
+               &outcome, coming->handed);
+    coming_free(coming);
+}
+
+static struct call_spec spec_of(const struct coming *coming, struct target *target)
+{
+    return (struct call_spec){ .target = target,
+                               .args = coming->args,
+                               .principal = coming->principal,
+                               .scope = coming->scope,
+                               .caller_record = coming->caller_record,
+                               .client = coming->client,
+                               .keep_ms = INNER_KEEP_MS,
+                               .handed = coming->handed,
+                               .id = id_str(&coming->ask),
+                               .named = true };
+}
+
+static struct target *target_of(const struct coming *coming)
+{
+    const struct catalog *catalog = coming->engine->catalog;
+    struct target *target =
+        catalog ? catalog_for(catalog, coming->principal, TARGET_TOOL, coming->tool) : NULL;
+
+    return target && (target->callable_unlisted || !target->listed ||
+                      target->listed(target, &coming->audience))
+               ? target
+               : NULL;
+}
+
+static void coming_opened(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct coming *coming = data;
+    struct engine *engine = coming->engine;
+    struct target *target = target_of(coming);
+
+    if (status == NOD_E_STALE) { /* somebody else has begun it */
+        engine_return(engine, &coming->comer);
+    } else if (status == NOD_E_STORE) {
+        come_later(coming);
+    } else if (status == NOD_E_LIMIT && reply->quota) {
+        coming_refused(coming, status,
+                       engine_quota_message(&coming->arena, coming->principal, reply->quota,
+                                            reply->quota_most));
+    } else if (status != NOD_OK) {
+        coming_refused(coming, status, STR("The inner call could not be stored"));
+    } else if (!target) {
+        come_later(coming); /* it went at this instant: the inner call ends as such calls do */
+    } else {
+        struct call_spec spec = spec_of(coming, target);
+        struct ask *ask = asked_here(coming);
+        spec.opened = true;
+        spec.caller = inner_caller_for(engine, ask ? ask->call : NULL);
+        recovery_stored(engine);
+        engine_call(engine, &spec);
+        engine->nobody.call = NULL; /* nobody waits for many */
+        coming_free(coming);
+    }
+}
+
+static void coming_open(struct coming *coming)
+{
+    struct target *target = target_of(coming);
+
+    if (target) {
+        struct call_spec spec = spec_of(coming, target);
+        engine_open(coming->engine, &spec, coming_opened, coming);
+    } else {
+        coming_refused(coming, NOD_E_NOT_FOUND,
+                       arena_fmt(&coming->arena, "Unknown tool: " STR_FMT, STR_ARG(coming->tool)));
+    }
+}
+
+static void list_send(struct op *op)
+{
+    struct coming *coming = OP_OF(op, struct coming, op);
+    struct store *store = op->engine->store;
+
+    store->ops->put(store, INNER_KIND, id_str(&coming->ask), INNER_LISTED, coming->principal, 0,
+                    INNER_LISTED_MS, op_completed, op);
+}
+
+static void list_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct coming *coming = OP_OF(op, struct coming, op);
+
+    (void)reply;
+    if (status == NOD_OK)
+        coming_open(coming);
+    else
+        come_later(coming);
+}
+
+/* Is it one of the tools that wait for this call? */
+static bool is_circle(const struct coming *coming)
+{
+    JSON_EACH (name, coming->path)
+        if (str_eq(json_str(name), coming->tool))
+            return true;
+    return false;
+}
+
+static struct str path_said(struct coming *coming)
+{
+    struct str said = STR_NONE;
+
+    JSON_EACH (name, coming->path)
+        said = arena_fmt(&coming->arena, STR_FMT STR_FMT " ▸ ", STR_ARG(said),
+                         STR_ARG(json_str(name)));
+    return arena_fmt(&coming->arena, STR_FMT STR_FMT, STR_ARG(said), STR_ARG(coming->tool));
+}
+
+static void coming_begin(struct coming *coming)
+{
+    if (is_circle(coming))
+        coming_refused(coming, NOD_E_USAGE,
+                       arena_fmt(&coming->arena,
+                                 "A tool may not wait for a call that waits for the tool: " STR_FMT,
+                                 STR_ARG(path_said(coming))));
+    else if (coming->depth > INNER_DEPTH_MAX)
+        coming_refused(coming, NOD_E_LIMIT,
+                       arena_fmt(&coming->arena,
+                                 "At most %d calls may wait inside of each other: " STR_FMT,
+                                 INNER_DEPTH_MAX, STR_ARG(path_said(coming))));
+    else if (!target_of(coming) || !engine_survives(coming->engine))
+        coming_open(coming);
+    else
+        op_start(coming->engine, &coming->op, list_send, list_done);
+}
+
+static bool coming_there(const struct comer *comer)
+{
+    (void)comer;
+    return true;
+}
+
+/* An inner call without an outer one here waits in the store, or goes on by itself. */
+static bool coming_waits(struct comer *comer, const struct call_record *record,
+                         struct adopt_spec *spec)
+{
+    struct coming *coming = coming_of(comer);
+    struct ask *ask = asked_here(coming);
+
+    (void)record;
+    if (!ask || call_is_alone(ask->call))
+        return false;
+    spec->keep_ms = INNER_KEEP_MS;
+    spec->handed = ask->call->handed;
+    spec->caller = inner_caller_for(coming->engine, ask->call);
+    return true;
+}
+
+static void coming_back(struct comer *comer, const struct back *back)
+{
+    static const struct outcome unknown = {
+        .status = NOD_E_NOT_FOUND,
+        .code = "NOT_FOUND",
+        .message = STR_INIT("The call has ended, but its result is no longer known"),
+    };
+    struct coming *coming = coming_of(comer);
+
+    switch (back->as) {
+    case BACK_UNKNOWN:
+        if (coming->may_begin)
+            coming_begin(coming);
+        else
+            coming_free(coming);
+        return;
+    case BACK_ENDED:
+    case BACK_FORGOTTEN:
+        outcome_up(coming->engine, id_str(&coming->ask), coming->top,
+                   outer_target(coming->engine, coming->principal, coming->path), coming->tool,
+                   back->as == BACK_ENDED && back->outcome ? back->outcome : &unknown,
+                   coming->handed);
+        break;
+    case BACK_UNREAD:
+    case BACK_TOO_SOON:
+    case BACK_FULL:
+        come_later(coming);
+        return;
+    case BACK_LEFT:
+    case BACK_WAITS:
+    case BACK_BUSY:
+        break;
+    }
+    coming_free(coming);
+}
+
+static const struct comer_ops coming_ops = { .there = coming_there,
+                                             .waits = coming_waits,
+                                             .done = coming_back };
+
+bool inner_is_coming(const struct engine *engine, struct str ask_id)
+{
+    LIST_EACH (at, &engine->inner_comings)
+        if (str_eq(id_str(&LIST_OF(at, struct coming, link)->ask), ask_id))
+            return true;
+    return false;
+}
+
+/* The record of the inner call says whom it is for, and what else the record of the outer one says
+ * of the client; who else would run it on alone needs that. */
+static struct str whom_write(struct coming *coming, const struct call_record *outer,
+                             const struct json *said, const struct client *client, role_set roles)
+{
+    struct json_writer w;
+    struct buf out;
+
+    buf_init(&out, INNER_WHOM_MAX);
+    json_writer_init(&w, &out);
+    jw_object(&w);
+    jw_key(&w, STR("inner"));
+    jw_object(&w);
+    jw_key_str(&w, STR("top"), coming->top);
+    jw_key_str(&w, STR("outer"), outer->id);
+    jw_key(&w, STR("path"));
+    jw_value(&w, coming->path);
+    jw_end(&w);
+    JSON_EACH (member, said)
+        if (!str_eq(member->key, STR("inner")))
+            jw_key_value(&w, member->key, member);
+    if (!json_get(said, STR("version"))) {
+        jw_key_i64(&w, STR("version"), INNER_RECORD_VERSION);
+        jw_key_i64(&w, STR("can"), client->declares);
+        jw_key_i64(&w, STR("roles"), (int64_t)roles);
+    }
+    jw_end(&w);
+    struct str text = json_writer_done(&w) ? arena_str(&coming->arena, buf_str(&out)) : STR_NONE;
+    buf_finish(&out);
+    return text;
+}
+
+/* The tools that wait, with the outer one at the end. */
+static const struct json *path_with(struct coming *coming, const struct json *before,
+                                    struct str outer)
+{
+    struct json_writer w;
+    struct buf out;
+
+    buf_init(&out, INNER_WHOM_MAX);
+    json_writer_init(&w, &out);
+    jw_array(&w);
+    JSON_EACH (name, before) {
+        jw_str(&w, json_str(name));
+        coming->depth++;
+    }
+    jw_str(&w, outer);
+    coming->depth++;
+    jw_end(&w);
+    const struct json *path =
+        json_writer_done(&w)
+            ? json_parse(&coming->arena, arena_str(&coming->arena, buf_str(&out)), NULL, NULL)
+            : NULL;
+    buf_finish(&out);
+    return path;
+}
+
+void inner_come(struct engine *engine, const struct ask_record *ask,
+                const struct call_record *outer, const struct client *client, role_set roles,
+                enum coming_as as)
+{
+    struct coming *coming = MEM_NEW(struct coming);
+    struct arena *arena = &coming->arena;
+    struct whom whom;
+
+    coming->engine = engine;
+    list_init(&coming->link);
+    list_append(&engine->inner_comings, &coming->link);
+    arena_init(arena, INNER_ARENA_MAX);
+    coming->ask = id_of(ask->id);
+    coming->may_begin = as != COMING_LOOKS;
+    coming->handed = outer->handed;
+    coming->principal = arena_str(arena, outer->principal);
+    coming->scope = arena_str(arena, outer->scope);
+    coming->client = arena_str(arena, outer->client);
+    coming->outer = arena_str(arena, outer->target);
+    const struct json *said = json_parse(arena, arena_str(arena, outer->caller), NULL, NULL);
+    bool nested = whom_read(arena, outer->caller, &whom);
+    coming->top = nested ? whom.top : arena_str(arena, outer->id);
+    coming->path = path_with(coming, nested ? whom.path : NULL, outer->target);
+    coming->caller_record =
+        whom_write(coming, outer, json_is(said, JSON_OBJECT) ? said : NULL, client, roles);
+    const struct json *wanted = json_parse(arena, arena_str(arena, ask->detail), NULL, NULL);
+    coming->tool = json_get_str(wanted, STR("tool"));
+    coming->args = json_get(wanted, STR("arguments"));
+    coming->audience = (struct audience){ .principal = coming->principal,
+                                          .kinds = client_ask_kinds(client->declares),
+                                          .views = client_has_views(client->declares),
+                                          .roles = roles };
+    coming->comer = (struct comer){ .ops = &coming_ops,
+                                    .call = coming->ask,
+                                    .principal = coming->principal,
+                                    .asks = true,
+                                    .inner = true };
+    if (!coming->caller_record.len || !coming->path || arena->exhausted)
+        coming_refused(coming, NOD_E_LIMIT, STR("What the inner call is begun with is too large"));
+    else if (as == COMING_FIRST)
+        coming_begin(coming);
+    else
+        engine_return(engine, &coming->comer);
+}
+
+void inner_comings_drop(struct engine *engine)
+{
+    LIST_EACH (at, &engine->inner_comings)
+        coming_free(LIST_OF(at, struct coming, link));
+}

@@ -1,0 +1,169 @@
+/*
+ * core/inner_list: inner calls that were begun and whose asks have not ended, as the store lists
+ * them.
+ *
+ * Between the end of an inner call and the claim of its ask a process can die, and nobody would
+ * tell the outer call. So with a store that outlives the process each inner call is listed until
+ * its ask has ended. Every node looks at a page of the list every INNER_LOOK_MS: an inner call that
+ * has ended claims its ask, one that was not begun is begun, if its outer call may go on without a
+ * client, and one that nobody waits for any more is cancelled.
+ *
+ * Holds always: what is taken off the list needs nothing more: its ask has ended, and so has the
+ * call, or its end is stored.
+ */
+#include "core/inner_inside.h"
+
+#include "base/mem.h"
+
+enum {
+    INNER_LOOK_MS = 5000,         /* between two looks at the list */
+    INNER_LOOK_ROWS = 256,        /* inner calls in one look */
+    INNER_LOOK_ARENA = 256 << 10, /* memory of an ask that is looked at */
+};
+
+/* --- what is listed --- */
+
+static void unlisted(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)status, (void)reply; /* a look finds it again, and ends it again */
+}
+
+void inner_unlist(struct engine *engine, struct str ask_id)
+{
+    if (engine_survives(engine))
+        engine->store->ops->del(engine->store, INNER_KIND, ask_id, unlisted, NULL);
+}
+
+struct look_end { /* of a call that nobody waits for any more */
+    struct engine *engine;
+    struct id ask;
+};
+
+struct inner_look {
+    struct engine_work work;
+    struct id ask;
+    struct arena arena;
+    struct ask_record record;
+};
+
+static void look_free(struct inner_look *look)
+{
+    engine_work_end(&look->work);
+    arena_finish(&look->arena);
+    mem_free(look);
+}
+
+static void look_drop(struct engine_work *work)
+{
+    look_free(OP_OF(work, struct inner_look, work));
+}
+
+static void outer_loaded(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct inner_look *look = OP_OF(op, struct inner_look, work.op);
+    struct engine *engine = op->engine;
+    const struct call_record *outer = status == NOD_OK ? reply->call : NULL;
+
+    if (outer && !outer->forgotten && !inner_is_coming(engine, look->record.id) &&
+        !engine_call_at(engine, look->record.id)) {
+        struct ask *ask = engine_ask(engine, look->record.id);
+        struct client nobody = { 0 };
+        if (ask)
+            inner_offer(ask);
+        else
+            inner_come(engine, &look->record, outer, &nobody, ROLES_NONE,
+                       outer->handed ? COMING_BACK : COMING_LOOKS);
+    }
+    look_free(look);
+}
+
+static void outer_send(struct op *op)
+{
+    struct inner_look *look = OP_OF(op, struct inner_look, work.op);
+
+    op->engine->store->ops->load_call(op->engine->store, look->record.call_id, op_completed, op);
+}
+
+static void look_cancelled(void *data, nod_status status)
+{
+    struct look_end *up = data;
+
+    if (status != NOD_E_STORE)
+        inner_unlist(up->engine, id_str(&up->ask));
+    mem_free(up);
+}
+
+static void ask_loaded(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct inner_look *look = OP_OF(op, struct inner_look, work.op);
+    struct engine *engine = op->engine;
+
+    if (status == NOD_OK && reply->ask->state == ASK_PENDING) {
+        look->record = ask_record_copy(&look->arena, reply->ask);
+        op_start(engine, op, outer_send, outer_loaded);
+        return;
+    }
+    if (status == NOD_OK || status == NOD_E_NOT_FOUND) { /* nobody waits for its end any more */
+        struct look_end *up = MEM_NEW(struct look_end);
+        *up = (struct look_end){ .engine = engine, .ask = look->ask };
+        engine_cancel(engine, id_str(&look->ask), STR("Nobody waits for the call any more"),
+                      look_cancelled, up);
+    }
+    look_free(look);
+}
+
+static void ask_send(struct op *op)
+{
+    struct inner_look *look = OP_OF(op, struct inner_look, work.op);
+
+    op->engine->store->ops->load_ask(op->engine->store, id_str(&look->ask), op_completed, op);
+}
+
+static void listed_row(void *data, const struct store_row *row)
+{
+    struct engine *engine = data;
+    struct call *inner;
+
+    if (row->value->key.len != ID_LEN || inner_is_coming(engine, row->value->key))
+        return;
+    inner = engine_call_at(engine, row->value->key);
+    if (inner && !call_is_resting(inner))
+        return; /* its end will be told */
+    struct inner_look *look = MEM_NEW(struct inner_look);
+    look->ask = id_of(row->value->key);
+    arena_init(&look->arena, INNER_LOOK_ARENA);
+    engine_work_begin(engine, &look->work, look_drop);
+    op_start(engine, &look->work.op, ask_send, ask_loaded);
+}
+
+static void inners_look(struct due *due);
+
+static void listed_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct engine *engine = data;
+
+    engine->inner_cursor_len = 0;
+    if (status == NOD_OK && reply->cursor.len <= sizeof(engine->inner_cursor)) {
+        engine->inner_cursor_len = reply->cursor.len;
+        if (reply->cursor.len)
+            memcpy(engine->inner_cursor, reply->cursor.at, reply->cursor.len);
+    }
+    due_set(engine, &engine->inners_due, INNER_LOOK_MS, inners_look);
+}
+
+static void inners_look(struct due *due)
+{
+    struct engine *engine = HEAP_OF(&due->node, struct engine, inners_due.node);
+
+    engine->store->ops->list(
+        engine->store,
+        &(struct store_list){ .kind = INNER_KIND,
+                              .cursor = str_n(engine->inner_cursor, engine->inner_cursor_len),
+                              .limit = INNER_LOOK_ROWS },
+        listed_row, listed_done, engine);
+}
+
+void inners_recover(struct engine *engine)
+{
+    due_set(engine, &engine->inners_due, 0, inners_look);
+}
