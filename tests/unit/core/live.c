@@ -879,7 +879,7 @@ static void one_storm(uint64_t seed)
 static void whatever_comes_in_whatever_order_it_comes_to_one_end(void **state)
 {
     const char *one = getenv("NOD_STORM_SEED");
-    uint64_t most = live_soak() ? 20000 : 200;
+    uint64_t most = live_soak() ? 10000 : 200;
     (void)state;
 
     if (one) {
