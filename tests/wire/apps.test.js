@@ -129,9 +129,9 @@ test('whoever reads a list by page has each tool once that was there all the tim
     for (let pages = 1; ; pages++) {
       seen.push(...page.tools.map(({ name }) => name));
       if (!page.nextCursor) break;
-      if (pages === 1) await resultOf(ada.session, 'remove_some', { from: 10, count: 60 }); // most of them on the page that was read
-      if (pages === 2) await resultOf(ada.session, 'renew', { times: 3, now: true });
-      if (pages === 2) await resultOf(ada.session, 'add_many', { count: 60 });
+      if (pages === 1) assert.equal(await resultOf(ada.session, 'remove_some', { from: 10, count: 60 }), 'removed'); // most of them on the page that was read
+      if (pages === 2) assert.equal(await resultOf(ada.session, 'renew', { times: 3, now: true }), 'done');
+      if (pages === 2) assert.equal(await resultOf(ada.session, 'add_many', { count: 60 }), 'added');
       page = await listOf(ada, era, { cursor: page.nextCursor });
       assert.ok(page, 'the cursor leads on');
     }

@@ -135,7 +135,7 @@ static nod_status add_many(nod_call *call)
     if (many_count + count > APPS_MOST)
         return NOD_E_LIMIT;
     for (size_t i = 0; i < count; i++) {
-        snprintf(name, sizeof(name), "many_%zu", many_count + i);
+        snprintf(name, sizeof(name), "many_%d", last_number + 1);
         many[many_count + i] = app_new("", name);
     }
     struct catalog_change change = { .add = many + many_count, .add_count = count };
@@ -196,6 +196,22 @@ static bool begin(void)
            catalog_change(server->catalog, &change, NULL) == NOD_OK;
 }
 
+/* Those of calls that still wait go with these calls. */
+static void end(void)
+{
+    size_t count = catalog_count(server->catalog, TARGET_TOOL, false), ours = 0;
+    struct target **all = mem_zalloc((count + 1) * sizeof(*all));
+
+    for (size_t i = 0; i < count; i++) {
+        struct target *tool = catalog_at(server->catalog, TARGET_TOOL, false, i);
+        if (tool->provider == &app_provider)
+            all[ours++] = tool;
+    }
+    catalog_change(server->catalog, &(struct catalog_change){ .remove = all, .remove_count = ours },
+                   NULL);
+    mem_free(all);
+}
+
 static int serve(const struct options *options)
 {
     if (!host_open_store(server, options) || !host_open_http(server, options) ||
@@ -220,6 +236,7 @@ int main(int argc, char **argv)
     log_setup(&options.log);
     int code = begin() ? serve(&options) : 1;
     timer_stop(server->loop, &renewal);
+    end();
     nod_server_destroy(server);
     return code;
 }
