@@ -745,8 +745,8 @@ struct ask {
     bool offering;    /* it is being put up right now */
     bool opened;      /* a URL that was opened; it ends when its page is done */
     bool claiming;    /* the engine is ending it (expired, unsupported): a claim is under way */
-    bool still;       /* during a look at the store: it is still pending there */
-    bool brought;     /* its caller has brought an answer to it */
+    bool still : 1;   /* during a look at the store: it is still pending there */
+    bool brought : 1; /* its caller has brought an answer to it */
     int seen;         /* which offer is up there */
     int ahead;        /* offers that our store does not know of: portable states */
     unsigned up;      /* bits of engine->surfaces: the ask is up there, or is being put up */
