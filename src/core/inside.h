@@ -571,6 +571,8 @@ void call_fail_here(struct call *call, nod_status status, struct str message);
 struct ending *call_ending(struct call *call);
 struct call *call_create(struct engine *engine, const struct call_spec *spec, struct str args);
 void call_flow_done(struct flow *flow, void *subject, nod_status status);
+/* Its outcome is set, and no stage runs any more: it ends without them. */
+void call_refuse(struct call *call);
 /* The asks are stored: claims what the caller brings, then tells the caller, then the surfaces. The
  * call may be gone after this. */
 void call_asked(struct call *call);
