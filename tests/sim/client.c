@@ -108,7 +108,8 @@ static void note_wrong(const struct submission *submission)
 {
     for (size_t i = 0; submission->wrong && i < submission->count; i++) {
         const struct shown *shown = &submission->asks[i];
-        struct ledger_ask *ask = ledger_ask(submission->call, str_of(shown->id));
+        struct str id = str_of(shown->id);
+        struct ledger_ask *ask = ledger_ask(ledger_call_of_ask(id), id);
         ask->wrong |= shown->attempt ? 1u << shown->attempt : ~0u;
     }
 }
@@ -207,15 +208,21 @@ static struct submission *submission_new(struct sim_call *call)
     return submission;
 }
 
+/* "a" and "b" are one round, unless the tool asks one after the other. */
+static bool asks_both(const struct shown *shown)
+{
+    return shape_has_round(ledger_call_of_ask(str_of(shown->id))->shape);
+}
+
 /* The two questions of a round, as they were shown last. */
 static bool round_of(const struct sim_call *call, struct shown *one, struct shown *other)
 {
     for (size_t i = call->shown_count; i-- > 1;)
         for (size_t j = i; j-- > 0;) {
             const struct shown *a = &call->shown[j], *b = &call->shown[i];
-            bool pair = (a->key[0] == 'a' && b->key[0] == 'b' && call->shape != 6) ||
+            bool pair = (a->key[0] == 'a' && b->key[0] == 'b' && asks_both(b)) ||
                         (a->key[0] == 'b' && b->key[0] == 'c');
-            if (!pair)
+            if (!pair || ledger_call_of_ask(str_of(a->id)) != ledger_call_of_ask(str_of(b->id)))
                 continue;
             *one = *a;
             *other = *b;
@@ -306,7 +313,11 @@ static void call_something(struct node *node)
     *call = (struct sim_call){ .number = ++sim.call_count };
     call_id_new(call);
     call->kind = (enum kind)pick(KIND_COUNT);
-    call->shape = pick(SHAPES);
+    sim.calls_made++;
+    call->shape =
+        sim.nested && one_in(2) ? SHAPES_PLAIN + pick(SHAPES - SHAPES_PLAIN) : pick(SHAPES_PLAIN);
+    /* calls_beside may call calls, which calls another */
+    call->inner_shape = pick(call->shape > SHAPES_PLAIN ? SHAPES_PLAIN + 1 : SHAPES_PLAIN);
     if (sim.crashing && one_in(2)) {
         call->crash_from = (unsigned)pick(3);
         call->crashes = one_in(2) ? UINT_MAX : (unsigned)(1 + pick(4));
@@ -364,7 +375,7 @@ void client_acts(void)
     if (!node)
         return;
     node_set_clock(node);
-    if (sim.call_count < sim.calls_wanted && (sim.call_count == 0 || one_in(4))) {
+    if (sim.calls_made < sim.calls_wanted && (sim.calls_made == 0 || one_in(4))) {
         call_something(node);
         return;
     }
@@ -409,7 +420,8 @@ void client_presses_on(struct sim_call *call)
         return;
     node_set_clock(node);
     for (size_t i = 0; i < call->shown_count; i++) {
-        const struct ledger_ask *ask = ledger_ask(call, str_of(call->shown[i].id));
+        struct str id = str_of(call->shown[i].id);
+        const struct ledger_ask *ask = ledger_ask(ledger_call_of_ask(id), id);
         struct submission *submission;
         if (ask->state != ASK_PENDING || one_in(3) || !(submission = submission_new(call)))
             continue;

@@ -3,8 +3,9 @@
  *
  * Each has a form in which a promise could break: an effect before the first question, after it, at
  * most once, after two questions at once, after a question that may be asked again, and after
- * nobody has answered. An effect includes everything that its run has learned from people. If it is
- * done again with anything else, the ledger reports it.
+ * nobody has answered. Two call another tool, and wait for its end: alone, and beside a question.
+ * An effect includes everything that its run has learned from people and from ends. If it is done
+ * again with anything else, the ledger reports it.
  */
 #include "sim.h"
 
@@ -82,6 +83,29 @@ static nod_status step(struct work *work, const char *key, bool at_most_once)
     return run_step_done(work->run, str_of(key), NOD_OK, STR("{\"done\":true}"));
 }
 
+/* --- calls that wait for calls --- */
+
+static struct str inner_tool(const struct work *work);
+
+/* How it ended is what is learned. That nobody waits for it any more is an answer too. */
+static nod_status call_for(struct work *work)
+{
+    struct outcome outcome = { .status = NOD_E_TIMEOUT };
+    int64_t said = 0;
+    nod_status status = run_call(work->run,
+                                 &(struct run_call_spec){ .key = STR("call"),
+                                                          .tool = inner_tool(work),
+                                                          .ttl_ms = 2 * work->call->ttl_ms },
+                                 &outcome);
+
+    if (status != NOD_OK && status != NOD_E_TIMEOUT)
+        return status;
+    for (size_t i = 0; i < outcome.body.len; i++)
+        said = (said * 31 + (unsigned char)outcome.body.at[i]) % 9973;
+    work->known = work->known * 100000 + said * 10 + (outcome.status == NOD_OK);
+    return NOD_OK;
+}
+
 /* --- shapes --- */
 
 static nod_status steps_first(struct work *work)
@@ -136,6 +160,26 @@ static nod_status only_asks(struct work *work)
     return ask_for(work, "b", 0);
 }
 
+static nod_status calls(struct work *work)
+{
+    NOD_TRY(step(work, "before", false));
+    NOD_TRY(call_for(work));
+    return step(work, "after", true);
+}
+
+static nod_status calls_beside(struct work *work)
+{
+    const struct entry *answer;
+    nod_status asked = ask_begin(work, "a", 2, &answer);
+    nod_status called = call_for(work);
+
+    if (asked == NOD_PENDING || called == NOD_PENDING)
+        return NOD_PENDING;
+    NOD_TRY(heard(work, asked, answer));
+    NOD_TRY(called);
+    return step(work, "do", false);
+}
+
 static const struct shape {
     struct str name;
     nod_status (*handler)(struct work *work);
@@ -148,7 +192,23 @@ static const struct shape {
     { STR_INIT("asks_again"), asks_again, false },
     { STR_INIT("does_all"), does_all, true },
     { STR_INIT("only_asks"), only_asks, false },
+    { STR_INIT("calls"), calls, false },
+    { STR_INIT("calls_beside"), calls_beside, false },
 };
+
+static struct str inner_tool(const struct work *work)
+{
+    return shapes[work->call->inner_shape].name;
+}
+
+size_t shape_named(struct str name)
+{
+    size_t at = 0;
+
+    while (at < SHAPES && !str_eq(shapes[at].name, name))
+        at++;
+    return at;
+}
 
 bool shape_has_round(size_t shape)
 {

@@ -15,6 +15,8 @@
  * - An effect under one key is always done with the same content; not again once its result is
  *   stored; with at_most_once not again at all; and for a call without a handle not by recovery.
  * - A call whose handle a client holds comes to its end, and is known as long as the handle lives.
+ * - A call that waits for a call is told its end once, and that which the store has. An inner call
+ *   is opened once, and obeys all of this. It ends when nobody waits for its end any more.
  */
 #include "sim.h"
 
@@ -46,6 +48,24 @@ struct sim_call *ledger_call_of_ask(struct str ask_id)
     return NULL;
 }
 
+static bool same_family(const struct sim_call *one, const struct sim_call *other)
+{
+    while (one->outer)
+        one = one->outer;
+    while (other->outer)
+        other = other->outer;
+    return one == other;
+}
+
+bool ledger_is_held(const struct sim_call *call)
+{
+    for (size_t i = 0; i < sim.call_count; i++)
+        if (same_family(call, &sim.calls[i]) &&
+            (sim.calls[i].handle_out || sim.calls[i].seen_count))
+            return true;
+    return false;
+}
+
 static void name_copy(char *to, size_t room, struct str from)
 {
     size_t len = from.len < room ? from.len : room - 1;
@@ -61,6 +81,18 @@ static int64_t number_in(struct str content)
     const char *colon = content.len ? memchr(content.at, ':', content.len) : NULL;
 
     return colon ? strtoll(colon + 1, NULL, 10) : -1;
+}
+
+/* What an accepted answer says, as a number. */
+static int64_t number_of(const struct ledger_ask *ask, struct str content)
+{
+    uint64_t hash = 0;
+
+    if (!ask || ask->kind != ASK_CALL)
+        return number_in(content);
+    for (size_t i = 0; i < content.len; i++)
+        hash = hash * 31 + (unsigned char)content.at[i];
+    return (int64_t)(hash >> 1);
 }
 
 /* --- the store's transitions --- */
@@ -105,7 +137,7 @@ void ledger_wrote(struct sim_call *call, const char *verb, uint64_t epoch, int64
 
 void ledger_handed(struct sim_call *call, bool handed)
 {
-    if (handed && !call->handle_out && !call->seen_count)
+    if (handed && !ledger_is_held(call))
         broken("the store was told that the client of call %zu holds a handle, and none was sent",
                call->number);
     if (!handed && call->handle_out && !call->handed)
@@ -147,17 +179,41 @@ void ledger_entries(struct sim_call *call, const struct entry *entries, size_t c
     }
 }
 
+/* It waits for a call, which somebody begins from now on. */
+static void inner_expected(struct sim_call *outer, const struct ask_record *record)
+{
+    static const struct str start = STR_INIT("{\"tool\":\"");
+    struct str tool = str_n(record->detail.at + start.len, record->detail.len - start.len);
+
+    tool.len = (size_t)((const char *)memchr(tool.at, '"', tool.len) - tool.at);
+    if (sim.call_count == SIM_CALLS_ALL)
+        broken("call %zu waits for more calls than there can be", outer->number);
+    struct sim_call *inner = &sim.calls[sim.call_count];
+    *inner = (struct sim_call){ .number = ++sim.call_count,
+                                .kind = outer->kind,
+                                .shape = shape_named(tool),
+                                .inner_shape = pick(SHAPES_PLAIN),
+                                .outer = outer,
+                                .ttl_ms = outer->ttl_ms };
+    name_copy(inner->id, sizeof(inner->id), record->id);
+    TRACE("call %zu waits for call %zu, shape " STR_FMT, outer->number, inner->number,
+          STR_ARG(tool));
+    figures.inner_calls++;
+}
+
 void ledger_asked(struct sim_call *call, const struct ask_record *record)
 {
     if (call->ask_count == SIM_ASKS)
         broken("call %zu has asked more than a handler asks", call->number);
     committed(call);
     struct ledger_ask *ask = &call->asks[call->ask_count++];
-    *ask = (struct ledger_ask){ .attempt = record->attempt };
+    *ask = (struct ledger_ask){ .kind = record->kind, .attempt = record->attempt };
     name_copy(ask->id, sizeof(ask->id), record->id);
     name_copy(ask->key, sizeof(ask->key), record->key);
     ask->expires_ms = record->expires_ms ? record->expires_ms : store_now() + record->ttl_ms;
     ask->most = record->attempts ? record->attempts : call->kind == KIND_CARRY ? CARRY_ATTEMPTS : 1;
+    if (ask->kind == ASK_CALL)
+        inner_expected(call, record);
 }
 
 /* The store may end a question by itself, once its time is up. */
@@ -271,7 +327,8 @@ static void rounds_unmixed(const struct sim_call *call, const struct ledger_ask 
 {
     for (size_t i = 0; i < call->ask_count; i++) {
         const struct ledger_ask *other = &call->asks[i];
-        if (other == ask || other->state != ASK_ACCEPTED || other->number == ask->number)
+        if (other == ask || other->kind == ASK_CALL || other->state != ASK_ACCEPTED ||
+            other->number == ask->number)
             continue;
         const struct submission *one = &sim.submissions[ask->number];
         const struct submission *two = &sim.submissions[other->number];
@@ -297,11 +354,40 @@ static void accepted(const struct sim_call *call, struct ledger_ask *ask)
     rounds_unmixed(call, ask);
 }
 
+static bool same_end(struct str text, const struct outcome *outcome);
+
+/* The end of an inner call has reached the outer one. */
+static void end_went_up(const struct sim_call *outer, struct str ask_id, struct str content)
+{
+    const struct sim_call *inner = ledger_call(ask_id);
+    struct outcome outcome;
+    struct arena arena;
+
+    arena_init(&arena, 1 << 16);
+    if (outcome_read(&arena, content, &outcome) != NOD_OK)
+        broken("call %zu was told an end that cannot be read", outer->number);
+    if (inner->stored && !inner->ended)
+        broken("call %zu was told the end of call %zu, which has none: " STR_FMT, outer->number,
+               inner->number, STR_ARG(content));
+    if (!inner->stored && outcome.status == NOD_OK)
+        broken("call %zu was told that call %zu ended well, which was never begun", outer->number,
+               inner->number);
+    if (inner->ended && !same_end(str_n(inner->end, inner->end_len), &outcome)) {
+        struct message *is = link_peek(ask_id);
+        if (is && !is->reply.call->forgotten)
+            broken("call %zu was told " STR_FMT " of call %zu, and the store has %.*s",
+                   outer->number, STR_ARG(content), inner->number, (int)inner->end_len, inner->end);
+        message_free(is);
+    }
+    figures.inner_ends++;
+    arena_finish(&arena);
+}
+
 void ledger_claimed(struct sim_call *call, const struct claimed *claimed)
 {
     const struct ask_record *is = claimed->ask;
     struct ledger_ask *ask = is ? ledger_ask(call, is->id) : NULL;
-    int64_t number = is && is->state == ASK_ACCEPTED ? number_in(is->content) : 0;
+    int64_t number = is && is->state == ASK_ACCEPTED ? number_of(ask, is->content) : 0;
 
     if (!is)
         return;
@@ -330,7 +416,9 @@ void ledger_claimed(struct sim_call *call, const struct claimed *claimed)
     ask->state = is->state;
     ask->number = number;
     call->journal++;
-    if (is->state == ASK_ACCEPTED)
+    if (is->state == ASK_ACCEPTED && ask->kind == ASK_CALL)
+        end_went_up(call, is->id, is->content);
+    else if (is->state == ASK_ACCEPTED)
         accepted(call, ask);
     if (is->state == ASK_INVALID)
         attempts_were_used(call, ask);
@@ -341,8 +429,8 @@ void ledger_claimed(struct sim_call *call, const struct claimed *claimed)
 void ledger_answered(const struct submission *submission, const struct shown *shown,
                      const struct answer_result *result)
 {
-    const struct sim_call *call = submission->call;
-    struct ledger_ask *ask = ledger_ask(submission->call, str_of(shown->id));
+    struct sim_call *call = ledger_call_of_ask(str_of(shown->id));
+    struct ledger_ask *ask = ledger_ask(call, str_of(shown->id));
     bool counts = (result->status == NOD_OK && !result->pending) ||
                   (result->status == NOD_E_STALE && result->same);
     int64_t number = submission->action == ASK_ACCEPTED ? submission - sim.submissions : 0;
@@ -351,7 +439,7 @@ void ledger_answered(const struct submission *submission, const struct shown *sh
           (long long)(submission - sim.submissions), call->number, shown->key,
           nod_status_name(result->status), result->same ? ", the same" : "",
           result->pending ? ", still pending" : "");
-    lapsed(submission->call, ask, result->state);
+    lapsed(call, ask, result->state);
     if (counts && (submission->wrong || ask->state != submission->action || ask->number != number))
         broken("answer %lld to %zu.%s was acknowledged, and the store has " STR_FMT " (%lld)",
                (long long)(submission - sim.submissions), call->number, ask->key,
@@ -397,7 +485,7 @@ static void journal_is_right(struct sim_call *call, const struct run *run)
         if (entry->class != ENTRY_ASK)
             continue;
         const struct ledger_ask *ask = ledger_ask(call, entry->ask_id);
-        int64_t number = entry->state == ASK_ACCEPTED ? number_in(entry->content) : 0;
+        int64_t number = entry->state == ASK_ACCEPTED ? number_of(ask, entry->content) : 0;
         if (!ask || ask->state != entry->state || ask->number != number)
             broken("call %zu runs with an answer to '" STR_FMT "' that was not the first (%lld)",
                    call->number, STR_ARG(entry->key), (long long)number);
@@ -453,7 +541,7 @@ void ledger_effect(const struct run *run, uint64_t epoch, const char *key, int64
     if (step->stored_epoch && epoch >= step->stored_epoch)
         broken("the step '%s' of call %zu was done again, though its result was stored", key,
                call->number);
-    if (step->effects && !call->handle_out && !call->seen_count)
+    if (step->effects && !ledger_is_held(call))
         broken("the step '%s' of call %zu was done again, and nobody holds a handle of it", key,
                call->number);
     figures.effects++;
@@ -467,7 +555,7 @@ void ledger_orphan(const struct call_record *record)
 {
     const struct sim_call *call = ledger_call(record->id);
 
-    if (!call || (!call->handle_out && !call->seen_count))
+    if (!call || !ledger_is_held(call))
         broken("recovery was shown call %zu, which nobody holds a handle of",
                call ? call->number : 0);
     figures.recovered++;
@@ -570,6 +658,16 @@ static void count_end(const struct sim_call *call)
     else
         figures.ended_otherwise++;
     arena_finish(&arena);
+}
+
+const struct sim_call *ledger_inner_left(void)
+{
+    for (size_t i = 0; i < sim.call_count; i++) {
+        const struct sim_call *inner = &sim.calls[i];
+        if (inner->outer && inner->stored && !inner->ended && inner->outer->ended)
+            return inner;
+    }
+    return NULL;
 }
 
 void ledger_at_the_end(void)

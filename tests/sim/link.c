@@ -368,6 +368,30 @@ static void link_put(struct store *store, struct str kind, struct str key, struc
     send_end(sent, "put", NULL);
 }
 
+static void link_get(struct store *store, struct str kind, struct str key, store_done *done,
+                     void *data)
+{
+    struct sent sent = send_begin(store, done, data);
+
+    if (sent.fate != FATE_BEFORE) {
+        sim.store->ops->get(sim.store, kind, key, message_fill, sent.message);
+        drain();
+    }
+    send_end(sent, "get", NULL);
+}
+
+static void link_del(struct store *store, struct str kind, struct str key, store_done *done,
+                     void *data)
+{
+    struct sent sent = send_begin(store, done, data);
+
+    if (sent.fate != FATE_BEFORE) {
+        sim.store->ops->del(sim.store, kind, key, message_fill, sent.message);
+        drain();
+    }
+    send_end(sent, "del", NULL);
+}
+
 static void link_list(struct store *store, const struct store_list *list, store_row_fn *row,
                       store_done *done, void *data)
 {
@@ -402,7 +426,7 @@ static int64_t link_now(struct store *store)
     .name = "sim", .durable = true, .park = link_park, .append = link_append, .claim = link_claim, \
     .take = link_take, .finish = link_finish, .cancel = link_cancel, .load_call = link_load_call,  \
     .load_ask = link_load_ask, .scan = link_scan, .beat = link_beat, .watch = link_watch,          \
-    .put = link_put, .list = link_list, .now = link_now
+    .put = link_put, .get = link_get, .del = link_del, .list = link_list, .now = link_now
 
 static const struct store_ops shared_ops = { LINK_OPS, .shared = true };
 static const struct store_ops lone_ops = { LINK_OPS };

@@ -10,6 +10,7 @@
 #include "sim.h"
 
 #include "base/mem.h"
+#include "core/catalog.h"
 
 #include <stdio.h>
 
@@ -145,10 +146,11 @@ static bool seat_agrees(const struct seat *seat, const struct call *live)
             pending |= str_eq(ask_record(ask)->id, id);
         if (pending)
             continue;
-        if (!(record && stands_in(record->entries, record->entry_count, id)) &&
+        struct sim_call *of = ledger_call_of_ask(id);
+        if (of == seat->call && !(record && stands_in(record->entries, record->entry_count, id)) &&
             !stands_in(entries, count, id))
             return false; /* it was answered since it was looked at */
-        const struct ledger_ask *ask = ledger_ask(seat->call, id);
+        const struct ledger_ask *ask = ledger_ask(of, id);
         if (ask->state == ASK_ACCEPTED && ask->number != (int64_t)seat->brings &&
             !sim.submissions[ask->number].elsewhere)
             return false;
@@ -595,8 +597,7 @@ bool node_return_one(struct node *node)
     return true;
 }
 
-static const struct provider_ops provider_ops = { .name = "sim",
-                                                  .start = provider_start };
+static const struct provider_ops provider_ops = { .name = "sim", .start = provider_start };
 
 /* --- up and down --- */
 
@@ -629,6 +630,13 @@ void node_start(struct node *node)
                                                         .defer = node_defer,
                                                         .defer_ctx = node });
     engine_consent(node->engine, CONSENT_ANY);
+    if (sim.nested) {
+        node->catalog = catalog_create();
+        for (size_t i = 0; i < SHAPES; i++)
+            if (catalog_add(node->catalog, shape_target(node, i)) != NOD_OK)
+                broken("a tool cannot be added");
+        engine_use_catalog(node->engine, node->catalog);
+    }
     engine_add_surface(node->engine, &node->surface);
     engine_add_surface(node->engine, &node->carried);
     if (sim.together) {
@@ -659,4 +667,7 @@ void node_crash(struct node *node)
     LIST_EACH (at, &node->seats)
         seat_free(LIST_OF(at, struct seat, link));
     client_lost_node(node);
+    if (node->catalog)
+        catalog_destroy(node->catalog);
+    node->catalog = NULL;
 }

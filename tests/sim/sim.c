@@ -92,7 +92,8 @@ static void print_figures(double took)
            "%llu effects (%llu of them again), %llu answers that counted, %llu rounds, "
            "%llu crashes, %llu take-overs, %llu recoveries,\n"
            "%llu questions of calls that rested, %llu answers elsewhere that counted, "
-           "%llu retries with answers, %llu crashes of handlers, %llu calls that ended by them\n",
+           "%llu retries with answers, %llu crashes of handlers, %llu calls that ended by them,\n"
+           "%llu calls that calls waited for, %llu ends that were told to them\n",
            (unsigned long long)figures.worlds, took, (unsigned long long)figures.calls,
            (unsigned long long)figures.ended_ok, (unsigned long long)figures.ended_otherwise,
            (unsigned long long)figures.cancelled, (unsigned long long)figures.ended_elsewhere,
@@ -101,7 +102,8 @@ static void print_figures(double took)
            (unsigned long long)figures.crashes, (unsigned long long)figures.takeovers,
            (unsigned long long)figures.recovered, (unsigned long long)figures.rested,
            (unsigned long long)figures.answers_elsewhere, (unsigned long long)figures.brought,
-           (unsigned long long)figures.handlers_crashed, (unsigned long long)figures.ended_crashed);
+           (unsigned long long)figures.handlers_crashed, (unsigned long long)figures.ended_crashed,
+           (unsigned long long)figures.inner_calls, (unsigned long long)figures.inner_ends);
 }
 
 /* Dice that never reach a thing say nothing about it. */
@@ -110,7 +112,8 @@ static bool all_was_reached(void)
     return figures.ended_ok && figures.ended_otherwise && figures.cancelled &&
            (figures.repeated_effects || figures.worlds < RARE_WORLDS) && figures.answers &&
            figures.rounds && figures.crashes && figures.takeovers && figures.recovered &&
-           figures.brought && figures.handlers_crashed && figures.ended_crashed;
+           figures.brought && figures.handlers_crashed && figures.ended_crashed &&
+           figures.inner_ends;
 }
 
 int main(void)

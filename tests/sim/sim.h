@@ -27,7 +27,8 @@
 
 enum {
     SIM_NODES = 2,
-    SIM_CALLS = 3,         /* of one world */
+    SIM_CALLS = 3,         /* of one world, that clients make */
+    SIM_CALLS_ALL = 9,     /* with those that wait inside of each: at most two */
     SIM_ASKS = 8,          /* of one call */
     SIM_STEPS = 4,         /* of one call */
     SIM_SHOWN = 24,        /* questions that a client remembers of a call */
@@ -39,7 +40,8 @@ enum {
     SIM_EPOCHS = 64,       /* of one call, that are remembered */
     SIM_END = 1024,        /* bytes of an outcome */
     CARRY_ATTEMPTS = 8,    /* offers of a question that its client carries */
-    SHAPES = 7,            /* of handlers */
+    SHAPES_PLAIN = 7,      /* of handlers that only ask and do things */
+    SHAPES = 9,            /* with those that call others */
 };
 
 /* --- dice and trace (world.c) --- */
@@ -70,12 +72,13 @@ enum kind {             /* of callers, by when their clients hold something to c
 struct ledger_ask {
     char id[ID_LEN + 1];
     char key[8];
+    enum ask_kind kind;
     int64_t expires_ms; /* the store's clock */
     int most;           /* times that it may be put */
     int attempt;        /* the offer that is up */
     unsigned wrong;     /* bits: offers that wrong content was given to */
     enum ask_state state;
-    int64_t number;  /* of an accepted one: the submission that ended it */
+    int64_t number;  /* of an accepted one: the submission that ended it; of a call, its end */
     bool due_at_end; /* its time was up when its call ended */
 };
 
@@ -98,6 +101,8 @@ struct sim_call {
     char id[ID_LEN + 1];
     enum kind kind;
     size_t shape;
+    size_t inner_shape;     /* of the call that it waits for, if it calls another */
+    struct sim_call *outer; /* the call that waits for this one; NULL: a client does */
     int64_t ttl_ms;
 
     /* What the store has. */
@@ -154,6 +159,8 @@ struct node;
 struct sim_call *ledger_call(struct str id);
 struct sim_call *ledger_call_of_ask(struct str ask_id);
 struct ledger_ask *ledger_ask(struct sim_call *call, struct str id);
+/* Somebody could come back for it, or for a call that it belongs to. */
+bool ledger_is_held(const struct sim_call *call);
 /* False: this very operation has happened before. */
 bool ledger_is_new(struct sim_call *call, struct str token);
 void ledger_opened(struct sim_call *call, struct str node);
@@ -182,6 +189,8 @@ void ledger_answered(const struct submission *submission, const struct shown *sh
 void ledger_withdrawn(struct str ask_id, const struct winner *winner);
 void ledger_not_found(const struct sim_call *call);
 void ledger_at_the_end(void);
+/* An inner call goes on, and nobody waits for its end any more; or NULL. */
+const struct sim_call *ledger_inner_left(void);
 
 /* --- replies as they were (snapshot.c) --- */
 
@@ -265,6 +274,7 @@ struct node {
     bool falls; /* a handler has crashed */
     struct run *crashed;
     struct target targets[SHAPES];
+    struct catalog *catalog; /* of these, where calls wait for calls */
     struct list messages;
     struct {
         void (*fn)(void *data);
@@ -316,6 +326,7 @@ void submission_heard(size_t number, struct str ask_id, const struct answer_resu
 /* --- tools (handlers.c) --- */
 
 struct target *shape_target(struct node *node, size_t shape);
+size_t shape_named(struct str name);
 /* What a handler does in one run, in the epoch it was begun in. */
 nod_status shape_work(struct run *run, uint64_t epoch, struct str *body);
 bool shape_has_round(size_t shape); /* it asks two at once */
@@ -332,8 +343,9 @@ struct sim {
     bool shared;
     struct node nodes[SIM_NODES];
     size_t node_count;
-    struct sim_call calls[SIM_CALLS];
-    size_t call_count, calls_wanted;
+    struct sim_call calls[SIM_CALLS_ALL];
+    size_t call_count;
+    size_t calls_made, calls_wanted; /* by clients */
     struct submission submissions[SIM_SUBMISSIONS];
     size_t submission_count;
     char names[SIM_NAMES][16];
@@ -347,6 +359,7 @@ struct sim {
     bool crashing;         /* some handlers crash */
     bool node_faults;      /* nodes crash, sleep and are cut off */
     bool slow;             /* some handlers take their time */
+    bool nested;           /* some handlers call others */
     bool together;         /* questions are up at the client and elsewhere at the same time */
     int64_t keep_ms;       /* a handle lives that long after it was given */
     int64_t store_keep_ms; /* an end is kept that long, whatever the handles */
@@ -361,6 +374,7 @@ struct sim_figures {
     uint64_t worlds, calls, ended_ok, ended_otherwise, cancelled, ended_elsewhere;
     uint64_t effects, repeated_effects, answers, rounds, crashes, takeovers, recovered, forgotten;
     uint64_t answers_elsewhere, rested, brought, handlers_crashed, ended_crashed;
+    uint64_t inner_calls, inner_ends;
 };
 extern struct sim_figures figures;
 

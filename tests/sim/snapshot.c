@@ -68,6 +68,8 @@ static const struct call_record *call_copy(struct arena *arena, const struct cal
     copy->args = arena_str(arena, call->args);
     copy->uri = arena_str(arena, call->uri);
     copy->caller = arena_str(arena, call->caller);
+    copy->client = arena_str(arena, call->client);
+    copy->meta = arena_str(arena, call->meta);
     copy->result = arena_str(arena, call->result);
     copy->node = arena_str(arena, link_owner(call->id));
     copy->entries = journal_copy(arena, call->entries, call->entry_count);

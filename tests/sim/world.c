@@ -281,10 +281,14 @@ static void come_to_an_end(void)
         time_passes(i < CALM_ROUNDS / 2 ? 1500 : 1200000); /* at last, questions run out */
     }
     ledger_at_the_end();
-    for (int i = 0; i < CALM_ROUNDS && !all_idle(); i++) { /* what nobody has come back for */
+    /* What nobody has come back for. */
+    for (int i = 0; i < CALM_ROUNDS && (!all_idle() || ledger_inner_left()); i++) {
         time_passes(i < CALM_ROUNDS / 2 ? 5000 : 1200000);
         settle();
     }
+    if (ledger_inner_left())
+        broken("call %zu is stranded: nobody waits for its end, and it has none",
+               ledger_inner_left()->number);
     if (!all_idle())
         broken("a node is not idle at the end: %zu and %zu calls, %zu and %zu questions",
                engine_calls(sim.nodes[0].engine),
@@ -314,6 +318,7 @@ static void choose(uint64_t seed)
     sim.delay_ms = delays[pick(4)];
     sim.in_order = one_in(3);
     sim.slow = one_in(3);
+    sim.nested = one_in(4);
     sim.crashing = one_in(3);
     sim.node_faults = !one_in(4);
     sim.together = one_in(2);
