@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "core/comeback.h"
+#include "core/gone.h"
 #include "core/hook.h"
 
 static struct world world;
@@ -767,6 +768,10 @@ static void orphan(void *data, const struct call_record *record)
     (void)data;
     if (engine_find(world.engine, record->id))
         return;
+    if (!target) {
+        engine_orphan_gone(world.engine, record);
+        return;
+    }
     caller = world_caller_new(&world);
     caller->way = CALLER_LEAVES;
     caller->caller.ops = &held_ops;
@@ -1028,6 +1033,211 @@ static void what_may_be_done_once_is_not_done_twice(void **state)
     assert_true(unknown > 0);
 }
 
+/* --- the inner tool changes, or goes, while no process lives --- */
+
+/*
+ * A store in memory keeps no versions of calls, because it goes with its process. So this one says
+ * which version the calls of `inner` began with, as stores that outlive a process do.
+ */
+static int64_t began_with;
+
+static struct told_on {
+    store_done *done;
+    store_row_fn *row;
+    void *data;
+} told_on[1024];
+static size_t told_count;
+
+static struct told_on *tell_on(store_done *done, store_row_fn *row, void *data)
+{
+    struct told_on *on = &told_on[told_count++ % 1024];
+
+    *on = (struct told_on){ .done = done, .row = row, .data = data };
+    return on;
+}
+
+static struct call_record versioned(const struct call_record *record)
+{
+    struct call_record call = *record;
+
+    if (str_eq(call.target, STR("inner")))
+        call.version = began_with;
+    return call;
+}
+
+static void told_version(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct told_on *on = data;
+    struct store_reply told = reply ? *reply : (struct store_reply){ 0 };
+    struct call_record call;
+
+    if (told.call) {
+        call = versioned(told.call);
+        told.call = &call;
+    }
+    on->done(on->data, status, reply ? &told : NULL);
+}
+
+static void row_version(void *data, const struct store_row *row)
+{
+    struct told_on *on = data;
+    struct store_row shown = *row;
+    struct call_record call;
+
+    if (row->call) {
+        call = versioned(row->call);
+        shown.call = &call;
+    }
+    on->row(on->data, &shown);
+}
+
+static const struct store_ops *unversioned;
+
+static void v_claim(struct store *store, const struct claim_spec *spec, store_done *done,
+                    void *data)
+{
+    unversioned->claim(store, spec, told_version, tell_on(done, NULL, data));
+}
+
+static void v_take(struct store *store, const struct take_spec *spec, store_done *done, void *data)
+{
+    unversioned->take(store, spec, told_version, tell_on(done, NULL, data));
+}
+
+static void v_load_call(struct store *store, struct str call_id, store_done *done, void *data)
+{
+    unversioned->load_call(store, call_id, told_version, tell_on(done, NULL, data));
+}
+
+static void v_load_with_asks(struct store *store, struct str call_id, size_t most,
+                             store_row_fn *row, store_done *done, void *data)
+{
+    unversioned->load_with_asks(store, call_id, most, row_version, told_version,
+                                tell_on(done, row, data));
+}
+
+static void v_scan(struct store *store, const struct store_scan *spec, store_row_fn *row,
+                   store_done *done, void *data)
+{
+    unversioned->scan(store, spec, row_version, told_version, tell_on(done, row, data));
+}
+
+static void keep_versions(void)
+{
+    static struct store_ops before;
+
+    before = ops;
+    unversioned = &before;
+    ops.claim = v_claim;
+    ops.take = v_take;
+    ops.load_call = v_load_call;
+    ops.scan = v_scan;
+    if (ops.load_with_asks)
+        ops.load_with_asks = v_load_with_asks;
+}
+
+static int ran_as[3]; /* runs of each version of inner */
+
+static nod_status asks_as(struct run *run, struct str *body)
+{
+    ran_as[run->target->version[0]]++;
+    return asks(run, body);
+}
+
+enum meanwhile { IT_CHANGES, IT_GOES };
+
+/* 1: it had ended before. */
+static bool changes_after(int turns, enum meanwhile what, bool comes_back, int *ended)
+{
+    tools[1].version[0] = 0;
+    memset(ran_as, 0, sizeof(ran_as));
+    begin_with(asks_as, true);
+    keep_versions();
+    engine_ask_ttl(world.engine, 3600000);
+    adopted = 0;
+    tool("inner")->version[0] = 1;
+    began_with = target_version(tool("inner"));
+    struct world_caller *outer = caller_held();
+    recover();
+    world_settle(&world);
+    engine_call(world.engine, &(struct call_spec){ .target = tool("outer"),
+                                                   .principal = STR("ann"),
+                                                   .scope = STR("s1"),
+                                                   .caller_record = STR("{\"who\":1}"),
+                                                   .handed = true,
+                                                   .caller = &outer->caller });
+    snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(outer->caller.call)));
+    if (!goes_on_for(turns)) {
+        ended_right(outer, "alive", turns);
+        finish();
+        return true;
+    }
+    die();
+    if (what == IT_GOES)
+        catalog_remove(catalog, tool("inner"));
+    else
+        tool("inner")->version[0] = 2;
+    fake_clock_advance(&world.clock, 60000);
+    int before = ran_as[1];
+    struct world_caller *again = caller_held();
+    if (comes_back)
+        come_for(again, call_name);
+    recover();
+    for (int i = 0; i < 200 && !again->finished; i++) {
+        if (comes_back && returning.as == BACK_UNKNOWN)
+            break;
+        if (world_up(&world))
+            accepts_it();
+        else
+            world_advance(&world, 500);
+    }
+    if (!comes_back) {
+        load(call_name);
+        bool waits = loaded.status == NOD_OK && loaded.call.state == CALL_STORED_WAITING;
+        loaded_forget(&loaded);
+        come_for(again, call_name); /* to see what became of it */
+        if (waits)                  /* for an answer that nobody gave */
+            for (int i = 0; i < 60 && !again->finished; i++) {
+                if (world_up(&world))
+                    accepts_it();
+                else
+                    world_advance(&world, 500);
+            }
+    }
+    if (returning.as != BACK_UNKNOWN) {
+        const char *code = what == IT_GOES ? "TOOL_GONE" : "TOOL_CHANGED";
+        if (again->finished != 1)
+            fail_msg("killed after %d turns: not finished", turns);
+        if (strstr(again->body, code))
+            (*ended)++;
+        else if (what == IT_GOES ? !strstr(again->body, "accepted") &&
+                                       !strstr(again->body, "Unknown tool")
+                                 : !strstr(again->body, "accepted"))
+            fail_msg("killed after %d turns: %s %s", turns, again->code, again->body);
+        assert_true(!before || !ran_as[2]); /* what one version has begun, no other runs on */
+        for (int i = 0; i < 20; i++)
+            world_advance(&world, 500);
+        assert_int_equal(engine_calls(world.engine), 0);
+        assert_int_equal(engine_pending(world.engine), 0);
+    }
+    assert_int_equal(ran_as[1], before);
+    finish_both();
+    return false;
+}
+
+static void an_inner_tool_that_has_changed_or_gone_meanwhile_is_an_outcome(void **state)
+{
+    (void)state;
+    for (int what = IT_CHANGES; what <= IT_GOES; what++) {
+        for (int comes_back = 0; comes_back < 2; comes_back++) {
+            int ended = 0, turns = 0;
+            while (!changes_after(turns, what, comes_back, &ended))
+                assert_true(++turns < 200);
+            assert_true(ended > 2);
+        }
+    }
+}
+
 SUBJECT(toy_inner)
 {
     const struct CMUnitTest tests[] = {
@@ -1052,6 +1262,7 @@ SUBJECT(toy_inner)
         cmocka_unit_test(killed_after_any_turn_it_ends_right),
         cmocka_unit_test(no_end_is_lost_if_nobody_comes_back),
         cmocka_unit_test(what_may_be_done_once_is_not_done_twice),
+        cmocka_unit_test(an_inner_tool_that_has_changed_or_gone_meanwhile_is_an_outcome),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
