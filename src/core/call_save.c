@@ -7,6 +7,8 @@
  * - The result of a step is appended to the journal, and the call is run again at once.
  * - A call that is held before its first step is opened, so that its client can come back.
  * - If the client is away while its call asks, the places of its asks are found first.
+ * - What waits for a call is listed first: if this process dies, another begins the inner call
+ *   (inner_list.c).
  *
  * Holds always: at most one store operation of a call is under way.
  */
@@ -385,6 +387,8 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
         recovery_stored(call->engine);
     }
     call->stored = true; /* even if it failed, the store may know the call */
+    if (status == NOD_E_LIMIT)
+        inner_unlist_fresh(call);
     if (status != NOD_OK && !known && (!lost || call->cancel_wanted))
         call_asks_drop_fresh(call);
     if (known)
@@ -408,11 +412,38 @@ void call_save_refused(struct op *op, const struct store_reply *reply)
     save_done(op, NOD_E_STALE, reply);
 }
 
+static void save_on(struct call *call);
+
+static void inner_list_send(struct op *op)
+{
+    inner_list(inner_to_list(OP_OF(op, struct call, op)), op_completed, op);
+}
+
+static void inner_list_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+
+    if (status != NOD_OK) {
+        save_done(op, status, reply);
+        return;
+    }
+    inner_to_list(call)->noted = true;
+    save_on(call);
+}
+
+static void save_on(struct call *call)
+{
+    if (inner_to_list(call))
+        op_start(call->engine, &call->op, inner_list_send, inner_list_done);
+    else
+        op_start(call->engine, &call->op, save_send, save_done);
+    call_keep_trying(call);
+}
+
 static void save_start(struct call *call)
 {
     saving_fill(call);
-    op_start(call->engine, &call->op, save_send, save_done);
-    call_keep_trying(call);
+    save_on(call);
 }
 
 /*

@@ -3,11 +3,11 @@
  *
  * Somebody comes for an inner call (struct coming): the outer call, which has asked for it or has
  * come back, or a look at what is listed (inner_list.c). The call is looked for by the door for
- * whoever comes back (comeback.h). If there is none, it is listed, opened in the store, and begun.
- * If it has ended, its end is the answer that the outer call waits for.
+ * whoever comes back (comeback.h). If there is none, it is opened in the store, and begun. If it
+ * has ended, its end is the answer that the outer call waits for.
  *
- * Holds always: an inner call is opened in the store before it begins, and listed before that. Of
- * two nodes that open it, one begins it, and the other finds it.
+ * Holds always: an inner call is opened in the store before it begins, and its ask is listed before
+ * that. Of two nodes that open it, one begins it, and the other finds it.
  */
 #include "core/inner_inside.h"
 
@@ -26,8 +26,6 @@ enum {
     INNER_RECORD_VERSION = 1,  /* of what caller_record_write (mcp/) writes too */
 };
 
-#define INNER_LISTED    STR("{}")
-#define INNER_LISTED_MS (STORE_ABANDONED_MS)
 /* --- the end goes up --- */
 
 struct going_up { /* the end of an inner call, on its way to the ask that waits for it */
@@ -112,7 +110,6 @@ struct coming {
     struct engine *engine;
     struct list link; /* in engine->inner_comings */
     struct comer comer;
-    struct op op;
     struct due again;
     struct arena arena;
     struct id ask;
@@ -127,7 +124,6 @@ struct coming {
 static void coming_free(struct coming *coming)
 {
     due_stop(coming->engine, &coming->again);
-    op_abandon(&coming->op);
     list_remove(&coming->link);
     arena_finish(&coming->arena);
     mem_free(coming);
@@ -239,26 +235,6 @@ static void coming_open(struct coming *coming)
     }
 }
 
-static void list_send(struct op *op)
-{
-    struct coming *coming = OP_OF(op, struct coming, op);
-    struct store *store = op->engine->store;
-
-    store->ops->put(store, INNER_KIND, id_str(&coming->ask), INNER_LISTED, coming->principal, 0,
-                    INNER_LISTED_MS, op_completed, op);
-}
-
-static void list_done(struct op *op, nod_status status, const struct store_reply *reply)
-{
-    struct coming *coming = OP_OF(op, struct coming, op);
-
-    (void)reply;
-    if (status == NOD_OK)
-        coming_open(coming);
-    else
-        come_later(coming);
-}
-
 /* Is it one of the tools that wait for this call? */
 static bool is_circle(const struct coming *coming)
 {
@@ -290,10 +266,8 @@ static void coming_begin(struct coming *coming)
                        arena_fmt(&coming->arena,
                                  "At most %d calls may wait inside of each other: " STR_FMT,
                                  INNER_DEPTH_MAX, STR_ARG(path_said(coming))));
-    else if (!target_of(coming) || !engine_survives(coming->engine))
-        coming_open(coming);
     else
-        op_start(coming->engine, &coming->op, list_send, list_done);
+        coming_open(coming);
 }
 
 static bool coming_there(const struct comer *comer)

@@ -1,27 +1,59 @@
 /*
- * core/inner_list: inner calls that were begun and whose asks have not ended, as the store lists
- * them.
+ * core/inner_list: asks that wait for calls and have not ended, as the store lists them.
  *
- * Between the end of an inner call and the claim of its ask a process can die, and nobody would
- * tell the outer call. So with a store that outlives the process each inner call is listed until
- * its ask has ended. Every node looks at a page of the list every INNER_LOOK_MS: an inner call that
- * has ended claims its ask, one that was not begun is begun, if its outer call may go on without a
+ * Between an ask and the beginning of its inner call a process can die, and between the end of the
+ * inner call and the claim of the ask. Nobody would begin the inner call, or tell the outer one. So
+ * with a store that outlives the process, each such ask is listed before it is stored, and until it
+ * has ended. Every node looks at a page of the list every INNER_LOOK_MS: an inner call that has
+ * ended claims its ask, one that was not begun is begun, if its outer call may go on without a
  * client, and one that nobody waits for any more is cancelled.
  *
+ * What was listed a moment ago is left to whoever has listed it. An ask that is listed and was
+ * never stored is taken off the list when it can hardly be on its way any more.
+ *
  * Holds always: what is taken off the list needs nothing more: its ask has ended, and so has the
- * call, or its end is stored.
+ * call, or its end is stored; or the ask was not stored.
  */
 #include "core/inner_inside.h"
+
+#include <stdio.h>
 
 #include "base/mem.h"
 
 enum {
     INNER_LOOK_MS = 5000,         /* between two looks at the list */
     INNER_LOOK_ROWS = 256,        /* inner calls in one look */
+    INNER_YOUNG_MS = 5000,        /* after so long a look comes to what is listed */
+    INNER_UNSTORED_MS = 600000,   /* what is listed for so long, and not stored, will not be */
+    INNER_LISTED_TEXT = 40,       /* bytes of what is listed */
     INNER_LOOK_ARENA = 256 << 10, /* memory of an ask that is looked at */
 };
 
+#define INNER_LISTED_MS (STORE_ABANDONED_MS)
+
 /* --- what is listed --- */
+
+struct ask *inner_to_list(const struct call *call)
+{
+    if (!call->saving_asks || !engine_survives(call->engine))
+        return NULL;
+    LIST_EACH (at, &call->asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        if (ask->record.kind == ASK_CALL && !ask->listed && !ask->noted)
+            return ask;
+    }
+    return NULL;
+}
+
+void inner_list(const struct ask *ask, store_done *done, void *data)
+{
+    struct engine *engine = ask->call->engine;
+    char text[INNER_LISTED_TEXT];
+
+    snprintf(text, sizeof(text), "{\"at\":%lld}", (long long)engine_now(engine));
+    engine->store->ops->put(engine->store, INNER_KIND, id_str(&ask->id), str_of(text),
+                            ask->record.principal, 0, INNER_LISTED_MS, done, data);
+}
 
 static void unlisted(void *data, nod_status status, const struct store_reply *reply)
 {
@@ -34,6 +66,15 @@ void inner_unlist(struct engine *engine, struct str ask_id)
         engine->store->ops->del(engine->store, INNER_KIND, ask_id, unlisted, NULL);
 }
 
+void inner_unlist_fresh(const struct call *call)
+{
+    LIST_EACH (at, &call->asks) {
+        const struct ask *ask = LIST_OF(at, struct ask, link);
+        if (ask->noted && !ask->listed)
+            inner_unlist(call->engine, id_str(&ask->id));
+    }
+}
+
 struct look_end { /* of a call that nobody waits for any more */
     struct engine *engine;
     struct id ask;
@@ -42,6 +83,7 @@ struct look_end { /* of a call that nobody waits for any more */
 struct inner_look {
     struct engine_work work;
     struct id ask;
+    int64_t age_ms; /* it is listed for so long */
     struct arena arena;
     struct ask_record record;
 };
@@ -103,7 +145,9 @@ static void ask_loaded(struct op *op, nod_status status, const struct store_repl
         op_start(engine, op, outer_send, outer_loaded);
         return;
     }
-    if (status == NOD_OK || status == NOD_E_NOT_FOUND) { /* nobody waits for its end any more */
+    if (status == NOD_OK ||
+        (status == NOD_E_NOT_FOUND &&
+         look->age_ms >= INNER_UNSTORED_MS)) { /* nobody waits for its end any more */
         struct look_end *up = MEM_NEW(struct look_end);
         *up = (struct look_end){ .engine = engine, .ask = look->ask };
         engine_cancel(engine, id_str(&look->ask), STR("Nobody waits for the call any more"),
@@ -119,6 +163,14 @@ static void ask_send(struct op *op)
     op->engine->store->ops->load_ask(op->engine->store, id_str(&look->ask), op_completed, op);
 }
 
+static int64_t listed_at(struct arena *arena, struct str value)
+{
+    int64_t at = 0;
+
+    json_i64(json_get(json_parse(arena, arena_str(arena, value), NULL, NULL), STR("at")), &at);
+    return at;
+}
+
 static void listed_row(void *data, const struct store_row *row)
 {
     struct engine *engine = data;
@@ -132,8 +184,12 @@ static void listed_row(void *data, const struct store_row *row)
     struct inner_look *look = MEM_NEW(struct inner_look);
     look->ask = id_of(row->value->key);
     arena_init(&look->arena, INNER_LOOK_ARENA);
+    look->age_ms = engine_now(engine) - listed_at(&look->arena, row->value->value);
     engine_work_begin(engine, &look->work, look_drop);
-    op_start(engine, &look->work.op, ask_send, ask_loaded);
+    if (look->age_ms < INNER_YOUNG_MS)
+        look_free(look);
+    else
+        op_start(engine, &look->work.op, ask_send, ask_loaded);
 }
 
 static void inners_look(struct due *due);

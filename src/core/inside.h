@@ -269,6 +269,11 @@ struct str inner_said(const struct call *call, struct arena *arena);
 struct call *call_top(const struct call *call);
 /* One of its asks waits for a call. */
 bool call_has_inner(const struct call *call);
+/* An ask that waits for a call, and is to be listed before it is stored; NULL: there is none. */
+struct ask *inner_to_list(const struct call *call);
+void inner_list(const struct ask *ask, store_done *done, void *data);
+/* The asks of the run were refused: those that wait for calls are no longer listed. */
+void inner_unlist_fresh(const struct call *call);
 /* Of an ask of the kind call: begins its inner call, or gives it to whoever has the outer one. */
 void inner_offer(struct ask *ask);
 /* Its call is about to leave this node, and goes on without a caller: what it waits for begins. */
@@ -749,6 +754,7 @@ struct ask {
     bool claiming;    /* the engine is ending it (expired, unsupported): a claim is under way */
     bool still : 1;   /* during a look at the store: it is still pending there */
     bool brought : 1; /* its caller has brought an answer to it */
+    bool noted : 1;   /* it waits for a call, and the store lists it (inner_list.c) */
     int seen;         /* which offer is up there */
     int ahead;        /* offers that our store does not know of: portable states */
     unsigned up;      /* bits of engine->surfaces: the ask is up there, or is being put up */

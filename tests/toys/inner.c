@@ -946,7 +946,7 @@ static void killed_after_any_turn_it_ends_right(void **state)
         assert_true(turns < 200);
 }
 
-/* Nobody comes back. What was answered before goes on by itself. */
+/* Nobody comes back. What was asked or answered before goes on by itself. */
 static bool dies_alone_after(int turns)
 {
     struct world_caller *outer = begin_to_die(asks, false);
@@ -966,22 +966,30 @@ static bool dies_alone_after(int turns)
         /* what is left is a question that nobody has answered */
         assert_int_equal(loaded.call.state, CALL_STORED_WAITING);
         assert_int_equal(loaded.ask_count, 1);
-        char inner[ID_LEN + 1];
+        char inner[ID_LEN + 1], question[ID_LEN + 1];
         snprintf(inner, sizeof(inner), STR_FMT, STR_ARG(loaded.asks[0].id));
-        load(inner);
-        /* it was not begun: whoever comes back for the outer call begins it */
-        if (turns == 0 && loaded.status == NOD_E_NOT_FOUND)
-            loaded.call.state = CALL_STORED_WAITING;
-        else if (loaded.status != NOD_OK || loaded.call.state != CALL_STORED_WAITING)
+        loaded_forget(&loaded);
+        load(inner); /* it was begun by itself, also if nobody had begun it before */
+        if (loaded.status != NOD_OK || loaded.call.state != CALL_STORED_WAITING ||
+            loaded.ask_count != 1)
             fail_msg("killed after %d turns: the inner call is %d %d", turns, loaded.status,
                      loaded.call.state);
+        assert_int_equal(does.runs, 1);
+        snprintf(question, sizeof(question), STR_FMT, STR_ARG(loaded.asks[0].id));
+        loaded_forget(&loaded);
+        world_answer(&world, question, ASK_ACCEPTED, "{\"n\":1}", "ann", 1);
+        for (int i = 0; i < 60; i++)
+            world_advance(&world, 500);
+        load(call_name);
+        if (loaded.call.state != CALL_STORED_FINISHED)
+            fail_msg("killed after %d turns: the outer call is %d", turns, loaded.call.state);
     }
     loaded_forget(&loaded);
     finish_both();
     return false;
 }
 
-static void no_end_is_lost_if_nobody_comes_back(void **state)
+static void no_beginning_and_no_end_is_lost_if_nobody_comes_back(void **state)
 {
     (void)state;
     int turns = 0;
@@ -1210,9 +1218,9 @@ static bool changes_after(int turns, enum meanwhile what, bool comes_back, int *
             fail_msg("killed after %d turns: not finished", turns);
         if (strstr(again->body, code))
             (*ended)++;
-        else if (what == IT_GOES ? !strstr(again->body, "accepted") &&
-                                       !strstr(again->body, "Unknown tool")
-                                 : !strstr(again->body, "accepted"))
+        else if (what == IT_GOES
+                     ? !strstr(again->body, "accepted") && !strstr(again->body, "Unknown tool")
+                     : !strstr(again->body, "accepted"))
             fail_msg("killed after %d turns: %s %s", turns, again->code, again->body);
         assert_true(!before || !ran_as[2]); /* what one version has begun, no other runs on */
         for (int i = 0; i < 20; i++)
@@ -1260,7 +1268,7 @@ SUBJECT(toy_inner)
         cmocka_unit_test(whoever_comes_back_is_asked_what_the_inner_call_asks),
         cmocka_unit_test(whoever_comes_with_the_inner_call_is_led_to_the_outer_one),
         cmocka_unit_test(killed_after_any_turn_it_ends_right),
-        cmocka_unit_test(no_end_is_lost_if_nobody_comes_back),
+        cmocka_unit_test(no_beginning_and_no_end_is_lost_if_nobody_comes_back),
         cmocka_unit_test(what_may_be_done_once_is_not_done_twice),
         cmocka_unit_test(an_inner_tool_that_has_changed_or_gone_meanwhile_is_an_outcome),
     };
