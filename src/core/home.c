@@ -14,8 +14,8 @@
  *
  * A provider can be told of every end of its calls, so that it can free what it keeps. A call that
  * waits for a person and is not live here may end on another node, and a hint may be lost. So calls
- * that have their home here are looked up in the store every HOME_LOOK_MS, and at once when this
- * node was silent for so long that others may have ended them.
+ * that have their home here are looked up in the store, HOME_LOOKS_MOST of them in turn every
+ * HOME_LOOK_MS, and sooner when this node was silent for so long that others may have ended them.
  *
  * Holds always: a call that stays is begun once, on one node, in one life of that node. Its
  * provider is told of the call's end once.

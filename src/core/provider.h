@@ -106,8 +106,9 @@ struct provider_ops {
     bool c_strings;
     /* Works on the call, and ends the run with run_done(run, ...) exactly once, now or later. */
     void (*start)(struct provider *provider, struct run *run);
-    /* The call of this run was cancelled, or ran out of time. run_done may still be called, and
-     * changes nothing then. A live run: run_done has to be called, now or later, and frees it. */
+    /* The call of this run was cancelled, ran out of time, or is no longer this node's; or the
+     * engine ends. run_done may still be called, and changes nothing then. A live run: run_done has
+     * to be called, now or later, and frees it. */
     void (*cancelled)(struct provider *provider, struct run *run);
     /* Of a live run: what was recorded before the last run_commit is stored. May be NULL. */
     void (*committed)(struct provider *provider, struct run *run);

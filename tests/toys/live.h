@@ -44,7 +44,7 @@ nod_status live_toy_step(struct live_session *session, const char *key);
 void live_toy_commit(struct live_session *session);
 nod_status live_toy_take_back(struct live_session *session, const char *key, const char *why);
 void live_toy_progress(struct live_session *session, double progress);
-/* Ends it with {"live":TEXT}, or with an error. */
+/* Ends it with the text as its content, or with an error. */
 void live_toy_end(struct live_session *session, const char *text);
 void live_toy_fail(struct live_session *session, const char *code, const char *message);
 struct live_session *live_toy_session(struct live_toy *toy, struct str call);
