@@ -408,7 +408,7 @@ void ask_stored(struct ask *ask)
     engine->asks_moved++;
     due_set(engine, &ask->expiry, left > 0 ? left : 0, ask_expired);
     if (ask->flow.table) {
-        engine->counts.asked++;
+        engine->counts.asked += ask->record.kind != ASK_CALL;
         flow_next(&ask->flow);
         return;
     }

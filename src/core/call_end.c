@@ -311,7 +311,10 @@ static void count_end(const struct call *call)
                         : status == NOD_E_CANCELLED ? COUNTS_CALL_CANCELLED
                                                     : COUNTS_CALL_FAILED]++;
     LIST_EACH (at, &call->asks)
-        counts_ask_ended(counts, &(struct ask_record){ .state = ASK_WITHDRAWN, .via = STR("nod") });
+        counts_ask_ended(counts,
+                         &(struct ask_record){ .kind = LIST_OF(at, struct ask, link)->record.kind,
+                                               .state = ASK_WITHDRAWN,
+                                               .via = STR("nod") });
 }
 
 void call_deliver(struct call *call)

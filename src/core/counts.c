@@ -55,6 +55,8 @@ void counts_ask_ended(struct counts *counts, const struct ask_record *ask)
     bool person =
         ask->state == ASK_ACCEPTED || ask->state == ASK_DECLINED || ask->state == ASK_CANCELLED;
 
+    if (ask->kind == ASK_CALL)
+        return; /* nobody was asked */
     counts->ended[ask->state][place_of(ask_via_shown(ask->via))]++;
     if (person)
         counts_time(&counts->answer, ask->ended_ms - ask->asked_ms);

@@ -34,7 +34,7 @@ struct counts_times {
 };
 
 struct counts {
-    uint64_t asked;                               /* asks that were put up here */
+    uint64_t asked;                               /* asks that were put up here, to people */
     uint64_t ended[COUNTS_STATES][COUNTS_PLACES]; /* asks that ended by this node */
     struct counts_times answer;                   /* from the question to a person's answer */
     uint64_t claims_lost;                         /* answers to what had ended by then */

@@ -15,7 +15,9 @@
 #include <string.h>
 
 #include "core/comeback.h"
+#include "core/consent.h"
 #include "core/gone.h"
+#include "core/grant.h"
 #include "core/hook.h"
 
 static struct world world;
@@ -559,6 +561,103 @@ static void the_clock_of_the_outer_call_stands_still(void **state)
     world_advance(&world, 900);
     accepts_it();
     assert_string_equal(outer->body, "{\"inner\":{\"said\":\"accepted\"}}");
+    finish();
+}
+
+static uint64_t all_ended(void)
+{
+    const struct counts *counts = engine_counts(world.engine);
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < COUNTS_STATES; i++)
+        for (size_t place = 0; place < COUNTS_PLACES; place++)
+            all += counts->ended[i][place];
+    return all;
+}
+
+static void only_what_people_are_asked_is_counted_as_a_question(void **state)
+{
+    (void)state;
+    begin(asks);
+    call("outer");
+    assert_int_equal(engine_counts(world.engine)->asked, 1);
+    accepts_it();
+    assert_int_equal(all_ended(), 1);
+    assert_int_equal(engine_counts(world.engine)->answer.count, 1);
+    finish();
+    begin(asks);
+    struct world_caller *outer = call("outer");
+    call_cancel(outer->caller.call, STR("enough"));
+    world_settle(&world);
+    assert_int_equal(all_ended(), 1);
+    finish();
+}
+
+/* --- consent inside is as outside --- */
+
+static void a_question_of_a_destructive_inner_tool_is_consent(void **state)
+{
+    (void)state;
+    for (int destructive = 0; destructive < 2; destructive++) {
+        begin(asks);
+        tool("inner")->destructive = destructive;
+        struct world_caller *outer = call("outer");
+        struct ask *ask = call_ask_first(outer->caller.call);
+        assert_int_equal(ask_is_consent(world.engine, ask_record(ask), NULL), destructive);
+        accepts_it();
+        assert_int_equal(outer->finished, 1);
+        finish();
+    }
+}
+
+static void a_harmless_outer_tool_does_not_launder_a_destructive_one(void **state)
+{
+    (void)state;
+    begin(replies); /* the word of the client does not count, and there is no inbox */
+    struct surface_ops own = *world.surface.ops;
+    own.own_word = true;
+    world.surface.ops = &own;
+    tool("inner")->destructive = true;
+    engine_confirm_destructive(world.engine, true);
+    engine_consent(world.engine, CONSENT_INBOX);
+    outer_says("outer", "CONFIRMATION_REQUIRED");
+    finish();
+    begin(replies); /* the outer tool has asked nobody: the inner one does */
+    tool("inner")->destructive = true;
+    engine_confirm_destructive(world.engine, true);
+    struct world_caller *outer = call("outer");
+    assert_int_equal(outer->finished, 0);
+    declines_it();
+    assert_non_null(strstr(outer->body, "CONFIRMATION_DECLINED"));
+    assert_int_equal(does.runs, 0);
+    finish();
+}
+
+static void a_remembered_approval_answers_the_inner_gate(void **state)
+{
+    (void)state;
+    begin(replies);
+    world.can = 0; /* as an inbox would, the second surface asks */
+    world.second_can = 1u << ASK_APPROVAL;
+    tool("inner")->requires_confirmation = true;
+    tool("inner")->remember = NOD_REMEMBER_PRINCIPAL | NOD_REMEMBER_TOOL;
+    struct world_caller *outer = call("outer");
+    assert_int_equal(world.second_count, 1);
+    world_answer_by(&world, world.second_shown[0].id,
+                    &(struct answer){ .action = ASK_ACCEPTED,
+                                      .by = STR("ann"),
+                                      .roles = ROLE_ANSWER,
+                                      .surface = &world.second,
+                                      .remember = &(struct remember_choice){
+                                          .scope = GRANT_PRINCIPAL, .match = GRANT_TOOL } });
+    world_settle(&world);
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_string_equal(outer->body, "{\"inner\":{\"done\":1}}");
+    outer = call("outer"); /* nobody is asked */
+    assert_string_equal(outer->body, "{\"inner\":{\"done\":1}}");
+    struct world_caller *direct = call("inner");
+    assert_string_equal(direct->body, "{\"done\":1}");
+    assert_int_equal(world.second_count, 1);
     finish();
 }
 
@@ -1262,6 +1361,10 @@ SUBJECT(toy_inner)
         cmocka_unit_test(a_limit_of_live_calls_is_an_outcome),
         cmocka_unit_test(a_question_names_both_tools),
         cmocka_unit_test(the_clock_of_the_outer_call_stands_still),
+        cmocka_unit_test(only_what_people_are_asked_is_counted_as_a_question),
+        cmocka_unit_test(a_question_of_a_destructive_inner_tool_is_consent),
+        cmocka_unit_test(a_harmless_outer_tool_does_not_launder_a_destructive_one),
+        cmocka_unit_test(a_remembered_approval_answers_the_inner_gate),
         cmocka_unit_test(the_questions_of_both_come_in_one_round),
         cmocka_unit_test(an_answer_that_does_not_fit_is_brought_once),
         cmocka_unit_test(what_the_inner_call_asks_next_comes_in_the_next_round),
