@@ -36,7 +36,10 @@
 #include "base/mem.h"
 #include "json/write.h"
 
-enum { WHOM_ARENA_MAX = 64 << 10 }; /* memory of whom an inner call is for, while it is read */
+enum {
+    WHOM_ARENA_MAX = 64 << 10, /* memory of whom an inner call is for, while it is read */
+    INNER_ROUNDS_EACH = 2,     /* rounds that are looked at in one turn, for each live call */
+};
 
 /* --- whom an inner call is for --- */
 
@@ -207,7 +210,6 @@ void inner_leave(struct call *call)
 /* --- the round of a whole tree --- */
 
 struct inner_round {       /* the outermost call is looked at when the stack is clear */
-    struct list link;      /* in engine->inner_rounds */
     struct engine *engine; /* NULL: it is gone */
     struct id call;
 };
@@ -233,7 +235,8 @@ static void round_comes(void *data)
     struct inner_round *round = data;
     struct call *call = round->engine ? engine_call_at(round->engine, id_str(&round->call)) : NULL;
 
-    list_remove(&round->link);
+    if (round->engine)
+        idmap_remove(&round->engine->inner_rounds, round);
     mem_free(round);
     if (call && call->caller->ops->brings && tree_waits(call))
         call_round(call);
@@ -241,14 +244,15 @@ static void round_comes(void *data)
 
 void inner_round_later(struct engine *engine, struct str top_id)
 {
-    LIST_EACH (at, &engine->inner_rounds)
-        if (str_eq(id_str(&LIST_OF(at, struct inner_round, link)->call), top_id))
-            return;
+    if (!engine_call_at(engine, top_id) || idmap_get(&engine->inner_rounds, top_id))
+        return;
     struct inner_round *round = MEM_NEW(struct inner_round);
     round->engine = engine;
     round->call = id_of(top_id);
-    list_init(&round->link);
-    list_append(&engine->inner_rounds, &round->link);
+    if (!idmap_add(&engine->inner_rounds, round)) { /* more than all live calls have */
+        mem_free(round);
+        return;
+    }
     engine->opts.defer(engine->opts.defer_ctx, round_comes, round);
 }
 
@@ -462,8 +466,9 @@ bool inner_orphan(struct engine *engine, const struct call_record *record)
 
 void inners_init(struct engine *engine)
 {
-    list_init(&engine->inner_comings);
-    list_init(&engine->inner_rounds);
+    inner_comings_init(engine);
+    idmap_init(&engine->inner_rounds, INNER_ROUNDS_EACH * engine->opts.limits.calls,
+               offsetof(struct inner_round, call));
     for (int carries = 0; carries < 2; carries++)
         engine->inner_callers[carries] =
             (struct inner_caller){ .caller.ops = &inner_ops[carries], .engine = engine };
@@ -471,11 +476,12 @@ void inners_init(struct engine *engine)
 
 void inners_drop(struct engine *engine)
 {
+    struct inner_round *round;
+
     inner_comings_drop(engine);
-    LIST_EACH (at, &engine->inner_rounds) {
-        LIST_OF(at, struct inner_round, link)->engine = NULL;
-        list_remove(at);
-    }
+    for (struct idmap_walk walk = { 0 }; (round = idmap_next(&engine->inner_rounds, &walk));)
+        round->engine = NULL;
+    idmap_finish(&engine->inner_rounds);
     due_stop(engine, &engine->inners_due);
 }
 

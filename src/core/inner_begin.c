@@ -18,12 +18,13 @@
 #include "json/write.h"
 
 enum {
-    INNER_DEPTH_MAX = 4,       /* calls inside of each other, below the outermost */
-    INNER_ARENA_MAX = 1 << 20, /* memory of what an inner call is begun with */
-    INNER_WHOM_MAX = 16 << 10, /* bytes of whom an inner call is for, in its record */
-    INNER_AGAIN_MS = 1000,     /* before an inner call that could not be had is looked at again */
-    INNER_RESULT_SHARE = 2,    /* a result may take one part in so many of the outer journal */
-    INNER_RECORD_VERSION = 1,  /* of what caller_record_write (mcp/) writes too */
+    INNER_DEPTH_MAX = 4,         /* calls inside of each other, below the outermost */
+    INNER_ARENA_MAX = 1 << 20,   /* memory of what an inner call is begun with */
+    INNER_WHOM_MAX = 16 << 10,   /* bytes of whom an inner call is for, in its record */
+    INNER_COMINGS_MAX = 1 << 16, /* inner calls that are begun, or looked for, at a time */
+    INNER_AGAIN_MS = 1000,       /* before an inner call that could not be had is looked at again */
+    INNER_RESULT_SHARE = 2,      /* a result may take one part in so many of the outer journal */
+    INNER_RECORD_VERSION = 1,    /* of what caller_record_write (mcp/) writes too */
 };
 
 /* --- the end goes up --- */
@@ -108,23 +109,25 @@ void inner_ended(struct call *call, const struct outcome *outcome)
  */
 struct coming {
     struct engine *engine;
-    struct list link; /* in engine->inner_comings */
     struct comer comer;
+    struct op op;
     struct due again;
     struct arena arena;
-    struct id ask;
+    struct id ask; /* by which engine->inner_comings finds it */
     struct str principal, scope, client, caller_record, tool, top, outer;
     const struct json *args, *path;
     size_t depth;
     bool handed;
     bool may_begin;
+    bool was_begun; /* by somebody else */
     struct audience audience;
 };
 
 static void coming_free(struct coming *coming)
 {
     due_stop(coming->engine, &coming->again);
-    list_remove(&coming->link);
+    op_abandon(&coming->op);
+    idmap_remove(&coming->engine->inner_comings, coming);
     arena_finish(&coming->arena);
     mem_free(coming);
 }
@@ -148,8 +151,11 @@ static void come_again(struct due *due)
     engine_return(coming->engine, &coming->comer);
 }
 
+/* Until then the call may have begun, ended and been forgotten. Whether its ask still waits is
+ * known to the look at the list, which comes anew. */
 static void come_later(struct coming *coming)
 {
+    coming->may_begin &= !engine_survives(coming->engine);
     due_set(coming->engine, &coming->again, INNER_AGAIN_MS, come_again);
 }
 
@@ -199,6 +205,7 @@ static void coming_opened(void *data, nod_status status, const struct store_repl
     struct target *target = target_of(coming);
 
     if (status == NOD_E_STALE) { /* somebody else has begun it */
+        coming->was_begun = true;
         engine_return(engine, &coming->comer);
     } else if (status == NOD_E_STORE) {
         come_later(coming);
@@ -270,6 +277,38 @@ static void coming_begin(struct coming *coming)
         coming_open(coming);
 }
 
+/* --- nobody knows the call --- */
+
+static void still_asked_send(struct op *op)
+{
+    struct coming *coming = OP_OF(op, struct coming, op);
+
+    op->engine->store->ops->load_ask(op->engine->store, id_str(&coming->ask), op_completed, op);
+}
+
+static void still_asked_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct coming *coming = OP_OF(op, struct coming, op);
+
+    if (status == NOD_OK && reply->ask->state == ASK_PENDING)
+        coming_begin(coming);
+    else if (status == NOD_E_STORE)
+        come_later(coming);
+    else
+        coming_free(coming);
+}
+
+/* What is known here of the ask may be old: it may have ended, and its call may be forgotten. */
+static void coming_unknown(struct coming *coming)
+{
+    if (!coming->may_begin)
+        coming_free(coming);
+    else if (engine_survives(coming->engine))
+        op_start(coming->engine, &coming->op, still_asked_send, still_asked_done);
+    else
+        coming_begin(coming);
+}
+
 static bool coming_there(const struct comer *comer)
 {
     (void)comer;
@@ -303,11 +342,11 @@ static void coming_back(struct comer *comer, const struct back *back)
 
     switch (back->as) {
     case BACK_UNKNOWN:
-        if (coming->may_begin)
-            coming_begin(coming);
-        else
-            coming_free(coming);
-        return;
+        if (!coming->was_begun) {
+            coming_unknown(coming);
+            return;
+        }
+        /* fall through */
     case BACK_ENDED:
     case BACK_FORGOTTEN:
         outcome_up(coming->engine, id_str(&coming->ask), coming->top,
@@ -334,10 +373,7 @@ static const struct comer_ops coming_ops = { .there = coming_there,
 
 bool inner_is_coming(const struct engine *engine, struct str ask_id)
 {
-    LIST_EACH (at, &engine->inner_comings)
-        if (str_eq(id_str(&LIST_OF(at, struct coming, link)->ask), ask_id))
-            return true;
-    return false;
+    return idmap_get(&engine->inner_comings, ask_id);
 }
 
 /* The record of the inner call says whom it is for, and what else the record of the outer one says
@@ -406,10 +442,9 @@ void inner_come(struct engine *engine, const struct ask_record *ask,
     struct whom whom;
 
     coming->engine = engine;
-    list_init(&coming->link);
-    list_append(&engine->inner_comings, &coming->link);
     arena_init(arena, INNER_ARENA_MAX);
     coming->ask = id_of(ask->id);
+    bool room = idmap_add(&engine->inner_comings, coming);
     coming->may_begin = as != COMING_LOOKS;
     coming->handed = outer->handed;
     coming->principal = arena_str(arena, outer->principal);
@@ -436,14 +471,27 @@ void inner_come(struct engine *engine, const struct ask_record *ask,
                                     .inner = true };
     if (!coming->caller_record.len || !coming->path || arena->exhausted)
         coming_refused(coming, NOD_E_LIMIT, STR("What the inner call is begun with is too large"));
+    else if (!room && engine_survives(engine))
+        coming_free(coming); /* the look at the list comes anew */
+    else if (!room)
+        coming_refused(coming, NOD_E_LIMIT,
+                       STR("As many inner calls as may be are being begun here; try again later"));
     else if (as == COMING_FIRST)
         coming_begin(coming);
     else
         engine_return(engine, &coming->comer);
 }
 
+void inner_comings_init(struct engine *engine)
+{
+    idmap_init(&engine->inner_comings, INNER_COMINGS_MAX, offsetof(struct coming, ask));
+}
+
 void inner_comings_drop(struct engine *engine)
 {
-    LIST_EACH (at, &engine->inner_comings)
-        coming_free(LIST_OF(at, struct coming, link));
+    struct coming *coming;
+
+    for (struct idmap_walk walk = { 0 }; (coming = idmap_next(&engine->inner_comings, &walk));)
+        coming_free(coming);
+    idmap_finish(&engine->inner_comings);
 }

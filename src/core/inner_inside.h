@@ -35,6 +35,7 @@ void inner_come(struct engine *engine, const struct ask_record *ask,
                 enum coming_as as);
 /* Somebody does, and it is not yet known what came of it. */
 bool inner_is_coming(const struct engine *engine, struct str ask_id);
+void inner_comings_init(struct engine *engine);
 void inner_comings_drop(struct engine *engine);
 
 /* --- inner_list.c --- */

@@ -81,10 +81,10 @@ struct engine {
         struct caller caller; /* first */
         struct engine *engine;
     } inner_callers[2];
-    struct list inner_comings; /* struct coming: inner calls that are begun, or looked for */
-    struct list inner_rounds;  /* struct inner_round: calls whose rounds may be complete */
-    struct due inners_due;     /* the next look at what is listed */
-    char inner_cursor[64];     /* of the next page of it */
+    struct idmap inner_comings; /* struct coming: inner calls that are begun, or looked for */
+    struct idmap inner_rounds;  /* struct inner_round: calls whose rounds may be complete */
+    struct due inners_due;      /* the next look at what is listed */
+    char inner_cursor[64];      /* of the next page of it */
     size_t inner_cursor_len;
     enum store_quota (*also_full)(void *data, struct str principal, uint64_t *most);
     void *also_full_data;
