@@ -446,9 +446,9 @@ void inner_withdraw(struct ask *ask, const struct winner *winner, struct str why
         ended = false;
     if (ended && inner && has_asked(inner))
         inner_take_down(inner, &(struct winner){ .state = ASK_WITHDRAWN }, why);
-    if (ended)
+    if (ended && !inner_unwanted(engine, id_str(&ask->id)))
         engine_cancel(engine, id_str(&ask->id), why, NULL, NULL);
-    else if (inner && is_attached(inner) && winner->state != ASK_ACCEPTED)
+    if (!ended && inner && is_attached(inner) && winner->state != ASK_ACCEPTED)
         call_caller_left(inner);
 }
 /* True: the outer call is here, with its caller, and goes for it. */

@@ -120,6 +120,7 @@ struct coming {
     bool handed;
     bool may_begin;
     bool was_begun; /* by somebody else */
+    bool unwanted;  /* the ask has ended meanwhile */
     struct audience audience;
 };
 
@@ -198,12 +199,34 @@ static struct target *target_of(const struct coming *coming)
                : NULL;
 }
 
+/* Cancelled only now: an opening that is sent again must find the call, and not open it anew. */
+static bool coming_is_unwanted(struct coming *coming)
+{
+    if (!coming->unwanted)
+        return false;
+    engine_cancel(coming->engine, id_str(&coming->ask), STR("Nobody waits for the call any more"),
+                  NULL, NULL);
+    coming_free(coming);
+    return true;
+}
+
+bool inner_unwanted(struct engine *engine, struct str ask_id)
+{
+    struct coming *coming = idmap_get(&engine->inner_comings, ask_id);
+
+    if (coming)
+        coming->unwanted = true;
+    return coming;
+}
+
 static void coming_opened(void *data, nod_status status, const struct store_reply *reply)
 {
     struct coming *coming = data;
     struct engine *engine = coming->engine;
     struct target *target = target_of(coming);
 
+    if (coming_is_unwanted(coming))
+        return;
     if (status == NOD_E_STALE) { /* somebody else has begun it */
         coming->was_begun = true;
         engine_return(engine, &coming->comer);
@@ -290,6 +313,8 @@ static void still_asked_done(struct op *op, nod_status status, const struct stor
 {
     struct coming *coming = OP_OF(op, struct coming, op);
 
+    if (coming_is_unwanted(coming))
+        return;
     if (status == NOD_OK && reply->ask->state == ASK_PENDING)
         coming_begin(coming);
     else if (status == NOD_E_STORE)
@@ -340,6 +365,8 @@ static void coming_back(struct comer *comer, const struct back *back)
     };
     struct coming *coming = coming_of(comer);
 
+    if (coming_is_unwanted(coming))
+        return;
     switch (back->as) {
     case BACK_UNKNOWN:
         if (!coming->was_begun) {

@@ -35,6 +35,8 @@ void inner_come(struct engine *engine, const struct ask_record *ask,
                 enum coming_as as);
 /* Somebody does, and it is not yet known what came of it. */
 bool inner_is_coming(const struct engine *engine, struct str ask_id);
+/* The ask has ended. True: somebody comes for its call, and will cancel it. */
+bool inner_unwanted(struct engine *engine, struct str ask_id);
 void inner_comings_init(struct engine *engine);
 void inner_comings_drop(struct engine *engine);
 
