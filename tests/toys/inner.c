@@ -1345,11 +1345,60 @@ static void an_inner_tool_that_has_changed_or_gone_meanwhile_is_an_outcome(void 
     }
 }
 
+/* --- the outer call ends while the inner one is being begun --- */
+
+enum { ORDERS = 60, ORDER_TURNS = 6 };
+
+/* The outer call is cancelled after so many turns of the store, whose replies come in an order of
+ * this seed. */
+static void cancelled_while_it_begins(uint64_t seed, int turns, bool durable)
+{
+    begin_with(steps_then_asks, durable);
+    world.seed = seed;
+    if (durable)
+        recover();
+    world_settle(&world);
+    struct world_caller *outer = caller_held();
+    engine_call(world.engine, &(struct call_spec){ .target = tool("outer"),
+                                                   .principal = STR("ann"),
+                                                   .scope = STR("s1"),
+                                                   .caller_record = STR("{\"who\":1}"),
+                                                   .handed = true,
+                                                   .caller = &outer->caller });
+    for (int i = 0; i < turns && world_turn(&world); i++)
+        ;
+    assert_non_null(outer->caller.call);
+    call_cancel(outer->caller.call, STR("enough"));
+    while (!outer->finished && world_turn(&world))
+        ;
+    assert_true(outer->finished);
+    int runs = does.runs, steps = world.steps_done;
+    world_settle(&world);
+    if (does.runs != runs || world.steps_done != steps || ups())
+        fail_msg("seed %d, after %d turns, durable %d: then it ran %d times, did %d steps, and %zu "
+                 "questions are up",
+                 (int)seed, turns, durable, does.runs - runs, world.steps_done - steps, ups());
+    world_advance(&world, 4000);
+    assert_int_equal(ups(), 0);
+    assert_int_equal(engine_calls(world.engine), 0);
+    finish();
+}
+
+static void an_inner_call_begins_no_more_after_the_end_of_its_outer_call_was_told(void **state)
+{
+    (void)state;
+    for (int durable = 0; durable < 2; durable++)
+        for (uint64_t seed = 1; seed <= ORDERS; seed++)
+            for (int turns = 0; turns < ORDER_TURNS; turns++)
+                cancelled_while_it_begins(seed, turns, durable);
+}
+
 SUBJECT(toy_inner)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_inner_call_ends_as_the_same_tool_called_directly),
         cmocka_unit_test(a_cancelled_call_cancels_what_it_waits_for),
+        cmocka_unit_test(an_inner_call_begins_no_more_after_the_end_of_its_outer_call_was_told),
         cmocka_unit_test(a_call_that_was_waited_for_long_enough_is_cancelled),
         cmocka_unit_test(an_unknown_tool_is_an_outcome),
         cmocka_unit_test(a_tool_that_is_not_listed_to_the_caller_is_unknown),
