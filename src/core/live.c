@@ -294,7 +294,7 @@ static void news_forget(struct run *run, struct run_item *gone)
     }
     left.entries = run->news.entries;
     left.asks = run->news.asks - 1;
-    left.bytes = run->news.bytes;
+    left.bytes = run->news.bytes - run_item_bytes(gone);
     run->news = left;
 }
 

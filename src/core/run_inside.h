@@ -35,6 +35,8 @@ nod_status run_room_in_round(struct run *run);
 /* Is there room for so many entries, and for the result of a step? Its size is not known, so a part
  * is kept free. */
 nod_status run_room_for_step(struct run *run, size_t more);
+/* What it takes of the journal's room. */
+size_t run_item_bytes(const struct run_item *item);
 /* Adds an entry or ask to what is new, if there is room. */
 nod_status run_record(struct run *run, struct run_item *item);
 

@@ -92,9 +92,14 @@ size_t run_step_room(size_t journal_bytes)
     return journal_bytes / RUN_STEP_SHARE;
 }
 
+size_t run_item_bytes(const struct run_item *item)
+{
+    return entry_bytes(&item->entry) + item->spec.message.len + item->spec.detail.len;
+}
+
 nod_status run_record(struct run *run, struct run_item *item)
 {
-    size_t bytes = entry_bytes(&item->entry) + item->spec.message.len + item->spec.detail.len;
+    size_t bytes = run_item_bytes(item);
 
     NOD_TRY(run_room(run, 1));
     if (run->journal_bytes + run->news.bytes + bytes > run->bytes_max)

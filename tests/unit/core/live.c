@@ -202,6 +202,43 @@ static void what_is_not_committed_is_not_asked(void **state)
     over("OK");
 }
 
+/* How many questions of 500 bytes fit, until the journal is full. All are taken back. */
+static int asked_and_taken_back(void)
+{
+    char message[501], key[16];
+    int fit = 0;
+
+    memset(message, 'm', sizeof(message) - 1);
+    message[sizeof(message) - 1] = '\0';
+    for (nod_status status = NOD_PENDING; status == NOD_PENDING; fit += status == NOD_PENDING) {
+        snprintf(key, sizeof(key), "k%d", fit);
+        status = live_toy_ask(only(), key, message);
+    }
+    for (int i = 0; i < fit; i++) {
+        snprintf(key, sizeof(key), "k%d", i);
+        assert_int_equal(live_toy_take_back(only(), key, "never mind"), NOD_OK);
+    }
+    return fit;
+}
+
+static void what_is_taken_back_before_its_commit_gives_its_room_back(void **state)
+{
+    (void)state;
+    begin_with(CALLER_HOLDS,
+               &(struct world_opts){ .ttl_ms = 60000,
+                                     .limits.journal_bytes = ENGINE_JOURNAL_BYTES_LEAST });
+    int fit = asked_and_taken_back();
+    assert_in_range(fit, 3, 7);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(asked_and_taken_back(), fit);
+    ask("a");
+    commit();
+    answer("a");
+    live_toy_end(only(), "all");
+    calm();
+    over("OK");
+}
+
 static void the_last_question_is_taken_back_and_the_run_goes_on(void **state)
 {
     struct world_caller *caller = begin();
@@ -901,6 +938,7 @@ SUBJECT(live)
         cmocka_unit_test(it_is_told_each_answer_and_is_not_begun_again),
         cmocka_unit_test(a_further_question_is_asked_beside_one_that_waits),
         cmocka_unit_test(what_is_not_committed_is_not_asked),
+        cmocka_unit_test(what_is_taken_back_before_its_commit_gives_its_room_back),
         cmocka_unit_test(the_last_question_is_taken_back_and_the_run_goes_on),
         cmocka_unit_test(a_question_that_expires_is_told_as_expired),
         cmocka_unit_test(a_key_is_asked_once_while_it_waits),
