@@ -247,13 +247,18 @@ bool catalog_has(const struct catalog *catalog, struct str name)
 
 /* --- changes --- */
 
+struct entering {            /* one that is added */
+    struct target *replaces; /* or NULL */
+    bool had_gone;           /* it was removed before, and calls may still use it */
+};
+
 /* A change while it is made. */
 struct changing {
     struct catalog *catalog;
     const struct catalog_change *change;
-    struct target **replaced; /* by each that is added; or NULL */
-    size_t entered;           /* of those that are added */
-    struct target **leaving;  /* what is removed and was there, once each */
+    struct entering *entering; /* for each that is added */
+    size_t entered;            /* of those */
+    struct target **leaving;   /* what is removed and was there, once each */
     size_t leaving_count;
     size_t goes[SHELVES];
 };
@@ -296,7 +301,9 @@ static bool change_enters(struct changing *changing)
 
     if (there == target || (there && !there->removed))
         return false;
-    changing->replaced[changing->entered++] = there;
+    changing->entering[changing->entered++] =
+        (struct entering){ .replaces = there, .had_gone = target->removed };
+    target->removed = false; /* so its name is taken for those that follow */
     target->place = there ? there->place : shelf->next++;
     shelf_set(shelf, target);
     return true;
@@ -306,8 +313,9 @@ static void change_undo(struct changing *changing)
 {
     while (changing->entered > 0) {
         struct target *target = changing->change->add[--changing->entered];
-        struct target *old = changing->replaced[changing->entered];
+        struct target *old = changing->entering[changing->entered].replaces;
         struct shelf *shelf = shelf_with(changing->catalog, target);
+        target->removed = changing->entering[changing->entered].had_gone;
         if (old) {
             shelf_set(shelf, old);
         } else {
@@ -353,11 +361,9 @@ static void change_make(struct changing *changing)
     for (size_t i = 0; i < SHELVES; i++)
         if (changing->goes[i])
             shelf_clear(&catalog->shelves[i]);
-    for (size_t i = 0; i < change->add_count; i++) {
-        change->add[i]->removed = false;
-        if (!changing->replaced[i])
+    for (size_t i = 0; i < change->add_count; i++)
+        if (!changing->entering[i].replaces)
             shelf_append(shelf_with(catalog, change->add[i]), change->add[i]);
-    }
     if (catalog->changed && (change->add_count || changing->leaving_count))
         catalog->changed(catalog->changed_data,
                          &(struct catalog_change){ .add = change->add,
@@ -376,7 +382,7 @@ nod_status catalog_change(struct catalog *catalog, const struct catalog_change *
     struct changing changing = { .catalog = catalog, .change = change };
     nod_status status;
 
-    changing.replaced = mem_zalloc((change->add_count + 1) * sizeof(*changing.replaced));
+    changing.entering = mem_zalloc((change->add_count + 1) * sizeof(*changing.entering));
     changing.leaving = mem_zalloc((change->remove_count + 1) * sizeof(*changing.leaving));
     status = change_fits(&changing) ? NOD_OK : NOD_E_LIMIT;
     while (status == NOD_OK && changing.entered < change->add_count)
@@ -388,7 +394,7 @@ nod_status catalog_change(struct catalog *catalog, const struct catalog_change *
             *refused = changing.entered;
         change_undo(&changing);
     }
-    mem_free(changing.replaced);
+    mem_free(changing.entering);
     mem_free(changing.leaving);
     return status;
 }

@@ -308,6 +308,33 @@ static void a_change_is_made_whole_or_not_at_all(void **state)
     app_released(NULL, wrong[2]);
 }
 
+/* A target that was removed, and is still in use, is added again. */
+static void what_comes_again_takes_its_name_and_goes_as_before_if_the_change_is_refused(
+    void **state)
+{
+    struct target *gone = app_add("", "notes", 1);
+    struct target *both[] = { gone, app_new("", "notes", 2) };
+    struct catalog_change change = { .add = both, .add_count = 2 };
+    size_t refused = 99;
+
+    (void)state;
+    target_hold(gone);
+    catalog_remove(catalog, gone);
+    assert_int_equal(apps, 2);
+    assert_int_equal(catalog_change(catalog, &change, &refused), NOD_E_USAGE);
+    assert_int_equal(refused, 1); /* two of one name */
+    assert_null(given("", "notes"));
+    assert_int_equal(catalog_count(catalog, TARGET_TOOL, false), 0);
+
+    assert_int_equal(catalog_add(catalog, gone), NOD_OK);
+    catalog_remove(catalog, gone);
+    assert_int_equal(catalog_change(catalog, &change, NULL), NOD_E_USAGE);
+    assert_int_equal(apps, 2);
+    target_release(gone);
+    assert_int_equal(apps, 1); /* its last user has told that it is released */
+    app_released(NULL, both[1]);
+}
+
 static void there_is_an_end_to_how_many_there_may_be(void **state)
 {
     struct target **many = mem_zalloc((CATALOG_TARGETS_MAX + 1) * sizeof(*many));
@@ -514,6 +541,9 @@ SUBJECT(targets)
             a_stored_call_goes_on_with_what_it_began_with_although_its_principal_got_an_own_one,
             setup, teardown),
         cmocka_unit_test_setup_teardown(a_change_is_made_whole_or_not_at_all, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            what_comes_again_takes_its_name_and_goes_as_before_if_the_change_is_refused, setup,
+            teardown),
         cmocka_unit_test_setup_teardown(there_is_an_end_to_how_many_there_may_be, setup, teardown),
         cmocka_unit_test_setup_teardown(a_place_in_a_list_outlives_what_was_there, setup, teardown),
         cmocka_unit_test_setup_teardown(
