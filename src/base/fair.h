@@ -28,7 +28,7 @@ struct fair_turn {
 };
 
 void fair_init(struct fair *fair, size_t each);
-/* Nothing waits any more. What is under way must not be ended after this. */
+/* After this no turn may be ended, whether it waits or is under way: its user is gone. */
 void fair_finish(struct fair *fair);
 /* From now on so many of one user may be under way. */
 void fair_set_each(struct fair *fair, size_t each);

@@ -29,7 +29,7 @@ struct line_turn {
 
 /* Of one user `each` are under way at most. */
 void line_init(struct line *line, struct loop *loop, size_t each, enum turn_work work);
-/* Nothing waits any more. What is under way must not be ended after this. */
+/* After this no turn may be ended, whether it waits or is under way (fair_finish). */
 void line_finish(struct line *line);
 void line_wait(struct line *line, struct line_turn *turn, struct str who,
                void (*begin)(struct line_turn *turn));
