@@ -227,7 +227,7 @@ static enum http_verdict by_token(struct front *front, const struct http_request
         return HTTP_SERVE;
     }
     ruling->mark.who = owner;
-    ruling->who = owner->name;
+    ruling->who = owner->share;
     return HTTP_TRUST;
 }
 
@@ -253,7 +253,7 @@ static enum http_verdict by_cookie(struct front *front, const struct http_reques
     ruling->mark.who = &enter_by_cookie;
     if (known == &admit_local_user)
         return HTTP_TRUST;
-    ruling->who = known ? known->name : enter_by_cookie.name;
+    ruling->who = known ? known->share : enter_by_cookie.share;
     return known || !str_eq(http->method, STR("GET")) ? HTTP_TRUST : HTTP_SERVE;
 }
 

@@ -12,7 +12,8 @@
 
 #include "core/store.h"
 
-const struct principal enter_by_cookie = { .name = STR_INIT("(signing in)") };
+const struct principal enter_by_cookie = { .name = STR_INIT("(signing in)"),
+                                           .share = STR_INIT("(signing in)") };
 
 static void refuse(struct front *front, struct http_exchange *exchange,
                    const struct http_request *http, int status, struct str why)
@@ -53,7 +54,7 @@ static void enter_as(struct front *front, struct http_exchange *exchange,
         http_reply(exchange, ruling.status, ruling.headers, ruling.header_count, ruling.body);
         return;
     }
-    if (!http_trust(exchange, principal == &admit_local_user ? STR_NONE : principal->name)) {
+    if (!http_trust(exchange, principal->share)) {
         refuse(front, exchange, http, 429,
                STR("You have too many connections open; try again later."));
         return;

@@ -127,6 +127,10 @@ static const struct principal *owner_of(struct tokens *tokens, struct str name, 
     if (!owner)
         return NULL;
     owner->principal.roles = roles;
+    /* No name has a blank in it. */
+    owner->principal.share = roles == ROLE_ASK
+                                 ? arena_str(&tokens->arena, name)
+                                 : arena_fmt(&tokens->arena, STR_FMT " answers", STR_ARG(name));
     if (first) {
         owner->principal.name = first->principal.name;
         owner->next = first->next;
@@ -134,7 +138,7 @@ static const struct principal *owner_of(struct tokens *tokens, struct str name, 
         return &owner->principal;
     }
     owner->principal.name = arena_str(&tokens->arena, name);
-    return owner->principal.name.len == name.len &&
+    return owner->principal.name.len == name.len && owner->principal.share.len &&
                    map_set(&tokens->owners, owner->principal.name, owner)
                ? &owner->principal
                : NULL;

@@ -29,6 +29,9 @@ struct tokens;
 struct principal {
     struct str name;
     role_set roles;
+    /* In which share what it holds of the server counts (net/http_share). What may only ask counts
+     * apart from its person, who has other roles: no agent keeps its person from answering. */
+    struct str share;
 };
 
 /* NULL, and *problem (in `arena`) names the line and says what to do. `from` is the file's name. */

@@ -40,6 +40,27 @@ static void a_token_makes_its_bearer_a_principal(void **state)
     arena_finish(&arena);
 }
 
+static void a_token_that_may_only_ask_uses_up_nothing_of_its_person(void **state)
+{
+    struct arena arena;
+    struct str problem;
+
+    (void)state;
+    arena_init(&arena, 65536);
+    struct tokens *tokens = parse("agents-token-0001 alice ask\nagents-token-0002 alice\n"
+                                  "her-own-token-0001 alice answer\nhis-own-token-0001 bob\n",
+                                  &arena, &problem);
+    assert_non_null(tokens);
+    const struct principal *agent = tokens_find(tokens, STR("agents-token-0001"));
+    const struct principal *alice = tokens_find(tokens, STR("her-own-token-0001"));
+    assert_true(str_eq(agent->name, alice->name));
+    assert_false(str_eq(agent->share, alice->share));
+    assert_true(str_eq(agent->share, tokens_find(tokens, STR("agents-token-0002"))->share));
+    assert_false(str_eq(agent->share, tokens_find(tokens, STR("his-own-token-0001"))->share));
+    tokens_destroy(tokens);
+    arena_finish(&arena);
+}
+
 static void a_wrong_token_file_is_refused_with_its_line(void **state)
 {
     static const struct {
@@ -162,6 +183,7 @@ SUBJECT(tokens)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_makes_its_bearer_a_principal),
+        cmocka_unit_test(a_token_that_may_only_ask_uses_up_nothing_of_its_person),
         cmocka_unit_test(a_wrong_token_file_is_refused_with_its_line),
         cmocka_unit_test(a_token_file_is_read_from_disk),
         cmocka_unit_test(a_file_that_is_read_again_counts_whole_or_not_at_all),
