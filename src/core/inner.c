@@ -314,7 +314,7 @@ static void inner_answered(struct caller *caller, struct str ask_id,
     struct call *call = engine_call_at(engine, result->call_id);
     struct call *top = ask ? call_top(ask->call) : call ? call_top(call) : NULL;
 
-    if (top && top->caller->ops->answered)
+    if (top && !is_attached(top) && top->caller->ops->answered) /* else the outer call has left */
         top->caller->ops->answered(top->caller, ask_id, result);
 }
 

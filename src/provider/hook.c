@@ -163,7 +163,8 @@ static bool args_hide_text(struct nod_hook_run *hook)
 {
     struct hook_view view;
 
-    if (!hook_look(hook, &view) || view.ended || !memmem(view.args.at, view.args.len, "\\u0000", 6))
+    if (!hook_look(hook, &view) || view.ended || !view.args.len ||
+        !memmem(view.args.at, view.args.len, "\\u0000", 6))
         return false;
     return json_has_nul(json_parse(hook_arena(hook), view.args, NULL, NULL));
 }

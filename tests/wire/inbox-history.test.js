@@ -104,7 +104,7 @@ test("one user's searches hold up nobody: they take turns with everything else, 
       const { status } = await fetch(`${ada.base}/api/elicitation?q=${q}`, { headers: ada.credential(), signal: abort.signal });
       answered.push(status);
     };
-    const searches = Array.from({ length: 20 }, () => search().catch(() => {}));
+    const searches = Array.from({ length: 80 }, () => search().catch(() => {}));
     let longest = 0;
     for (let i = 0; i < 8; i++) {
       const start = performance.now();
@@ -116,7 +116,7 @@ test("one user's searches hold up nobody: they take turns with everything else, 
     else assert.ok(longest < 1000, `${longest} ms`);
     if (longest < 1000) {
       assert.ok(over < 8, `${over} searches were over before others had their turn`);
-      assert.ok(answered.includes(429), 'so many of one user are not even queued');
+      assert.ok(answered.includes(429), 'of one user, 64 wait at most');
       // Another user's search does not wait behind them.
       assert.deepEqual(messages(await bob.list({ q })), []);
       left = 1;
