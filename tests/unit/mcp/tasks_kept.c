@@ -117,6 +117,28 @@ static void a_principal_may_have_so_many_tasks_and_fetched_ones_make_room(void *
     begin("form", NULL, id);
 }
 
+/* --- what the store is told --- */
+
+static int marks;
+
+static void count_mark(struct store *store, struct str call_id)
+{
+    (void)store;
+    assert_true(str_eq(call_id, str_of(id)));
+    marks++;
+}
+
+static void the_store_is_told_once_of_an_end_that_is_fetched_again_and_again(void **state)
+{
+    (void)state;
+    marks = 0;
+    survivor.fetched = count_mark;
+    begin("echo", "{\"text\":\"x\"}", id);
+    for (int i = 0; i < 100; i++)
+        get(id, COMPLETED);
+    assert_int_equal(marks, 1);
+}
+
 /* --- after the process --- */
 
 static void a_task_that_waits_outlives_the_process(void **state)
@@ -308,6 +330,7 @@ SUBJECT(tasks_kept)
         WITH_TOKENS(listeners_hear_of_their_own_tasks_only),
         PLAINLY(listening_to_tasks_needs_the_extension),
         PLAINLY(a_principal_may_have_so_many_tasks_and_fetched_ones_make_room),
+        SURVIVING(the_store_is_told_once_of_an_end_that_is_fetched_again_and_again),
         SURVIVING(a_task_that_waits_outlives_the_process),
         SURVIVING(a_task_for_which_there_is_no_room_goes_on_later),
         SURVIVING(a_result_outlives_the_process),

@@ -189,6 +189,26 @@ static void results_that_were_handed_out_go_first_and_the_oldest_of_them(void **
     assert_false(is_whole(&made[0], LARGE));
 }
 
+static void a_result_that_is_handed_out_again_makes_room_once(void **state)
+{
+    struct made made[FITS], more;
+    (void)state;
+
+    bounded(0, BOUND);
+    for (int i = 0; i < FITS; i++)
+        ended(&made[i], "ada", LARGE, false);
+    for (int i = 0; i < 3; i++)
+        suite_store->ops->fetched(suite_store, id_str(&made[0].call));
+    assert_true(is_whole(&made[0], LARGE)); /* whoever reads this comes after the hint */
+    assert_int_equal(make(&more, "ada", LARGE), NOD_OK);
+    assert_false(is_whole(&made[0], LARGE));
+    suite_store->ops->fetched(suite_store, id_str(&made[0].call)); /* there is none any more */
+    assert_false(is_whole(&made[0], LARGE));
+    assert_int_equal(make(&more, "ada", LARGE), NOD_E_LIMIT);
+    for (int i = 1; i < FITS; i++)
+        assert_true(is_whole(&made[i], LARGE));
+}
+
 static void one_principal_makes_no_room_for_another(void **state)
 {
     struct made made[FITS], other;
@@ -430,6 +450,7 @@ const struct CMUnitTest suite_bytes[] = {
     TEST(an_end_that_made_room_never_runs_again),
     TEST(a_refusal_drops_nothing),
     TEST(a_result_that_nobody_fetched_counts_for_its_time),
+    TEST(a_result_that_is_handed_out_again_makes_room_once),
     TEST(who_comes_and_goes_is_never_refused),
     TEST(a_park_sent_again_at_the_bound_recognises_itself),
     TEST(small_records_count_for_their_principal),
