@@ -315,10 +315,12 @@ static void call_something(struct node *node)
     call->kind = (enum kind)pick(KIND_COUNT);
     sim.calls_made++;
     call->shape =
-        sim.nested && one_in(2) ? SHAPES_PLAIN + pick(SHAPES - SHAPES_PLAIN) : pick(SHAPES_PLAIN);
+        sim.nested && one_in(2) ? SHAPES_PLAIN + pick(SHAPES_CALLING) : pick(SHAPES_PLAIN);
     /* calls_beside may call calls, which calls another */
     call->inner_shape = pick(call->shape > SHAPES_PLAIN ? SHAPES_PLAIN + 1 : SHAPES_PLAIN);
-    if (sim.crashing && one_in(2)) {
+    if (sim.lively && one_in(2))
+        call->shape = SHAPE_LIVE;
+    if (sim.crashing && call->shape != SHAPE_LIVE && one_in(2)) {
         call->crash_from = (unsigned)pick(3);
         call->crashes = one_in(2) ? UINT_MAX : (unsigned)(1 + pick(4));
     }

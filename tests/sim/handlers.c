@@ -194,6 +194,7 @@ static const struct shape {
     { STR_INIT("only_asks"), only_asks, false },
     { STR_INIT("calls"), calls, false },
     { STR_INIT("calls_beside"), calls_beside, false },
+    { STR_INIT("live"), NULL, false }, /* live.c */
 };
 
 static struct str inner_tool(const struct work *work)
@@ -233,6 +234,7 @@ struct target *shape_target(struct node *node, size_t shape)
         *target = (struct target){ .kind = TARGET_TOOL,
                                    .name = shapes[shape].name,
                                    .title = shapes[shape].name,
-                                   .provider = &node->provider };
+                                   .provider = shape == SHAPE_LIVE ? &node->live : &node->provider,
+                                   .live = shape == SHAPE_LIVE };
     return target;
 }

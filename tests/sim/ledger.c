@@ -170,6 +170,8 @@ void ledger_entries(struct sim_call *call, const struct entry *entries, size_t c
     if (count)
         committed(call);
     for (size_t i = 0; i < count; i++) {
+        if (entries[i].class == ENTRY_INTENT && str_eq(entries[i].key, STR(START_KEY)))
+            home_named(call, entries[i].by);
         if (entries[i].class != ENTRY_STEP)
             continue;
         struct ledger_step *step = step_of(call, entries[i].key);
@@ -216,8 +218,7 @@ void ledger_asked(struct sim_call *call, const struct ask_record *record)
         inner_expected(call, record);
 }
 
-/* The store may end a question by itself, once its time is up. */
-static void lapsed(struct sim_call *call, struct ledger_ask *ask, enum ask_state is)
+void ledger_lapsed(struct sim_call *call, struct ledger_ask *ask, enum ask_state is)
 {
     if (!ask || is != ASK_EXPIRED || store_now() < ask->expires_ms)
         return;
@@ -244,7 +245,8 @@ void ledger_granted(struct sim_call *call, const struct node *node, uint64_t epo
                (unsigned long long)call->epoch, (unsigned long long)epoch);
     for (size_t i = 0; i < record->entry_count; i++)
         if (record->entries[i].class == ENTRY_ASK)
-            lapsed(call, ledger_ask(call, record->entries[i].ask_id), record->entries[i].state);
+            ledger_lapsed(call, ledger_ask(call, record->entries[i].ask_id),
+                          record->entries[i].state);
     if (record->entry_count != call->journal)
         broken("call %zu was taken with %zu journal entries, and has %zu", call->number,
                record->entry_count, call->journal);
@@ -271,9 +273,21 @@ static void ended_crashed(const struct sim_call *call, struct str result)
         broken("call %zu ended as crashed, and its handler has never crashed", call->number);
 }
 
+static void ended_at_home(const struct sim_call *call, struct str result)
+{
+    struct outcome outcome;
+    struct arena arena;
+
+    arena_init(&arena, 1 << 16);
+    if (outcome_read(&arena, result, &outcome) == NOD_OK)
+        home_end_is_right(call, &outcome);
+    arena_finish(&arena);
+}
+
 void ledger_ended(struct sim_call *call, struct str result)
 {
     ended_crashed(call, result);
+    ended_at_home(call, result);
     if (call->ended)
         broken("call %zu has ended twice", call->number);
     call->ended = true;
@@ -394,7 +408,7 @@ void ledger_claimed(struct sim_call *call, const struct claimed *claimed)
     if (!ask)
         broken("a question was claimed that nobody asked");
     if (!claimed->won)
-        lapsed(call, ask, is->state);
+        ledger_lapsed(call, ask, is->state);
     if (is->state == ASK_PENDING && ask->state == ASK_PENDING) {
         offer_goes_on(call, ask, is, claimed->won);
         return;
@@ -409,7 +423,7 @@ void ledger_claimed(struct sim_call *call, const struct claimed *claimed)
     if (!claimed->won)
         broken("question %zu.%s was ended by nobody", call->number, ask->key);
     if ((store_now() >= ask->expires_ms) != (is->state == ASK_EXPIRED) &&
-        is->state != ASK_UNSUPPORTED)
+        is->state != ASK_UNSUPPORTED && is->state != ASK_WITHDRAWN)
         broken("question %zu.%s is " STR_FMT ", %lld ms before its time is up", call->number,
                ask->key, STR_ARG(ask_state_name(is->state)),
                (long long)(ask->expires_ms - store_now()));
@@ -439,7 +453,7 @@ void ledger_answered(const struct submission *submission, const struct shown *sh
           (long long)(submission - sim.submissions), call->number, shown->key,
           nod_status_name(result->status), result->same ? ", the same" : "",
           result->pending ? ", still pending" : "");
-    lapsed(call, ask, result->state);
+    ledger_lapsed(call, ask, result->state);
     if (counts && (submission->wrong || ask->state != submission->action || ask->number != number))
         broken("answer %lld to %zu.%s was acknowledged, and the store has " STR_FMT " (%lld)",
                (long long)(submission - sim.submissions), call->number, ask->key,
@@ -458,7 +472,7 @@ void ledger_withdrawn(struct str ask_id, const struct winner *winner)
     struct sim_call *call = ledger_call_of_ask(ask_id);
     struct ledger_ask *ask = ledger_ask(call, ask_id);
 
-    lapsed(call, ask, winner->state);
+    ledger_lapsed(call, ask, winner->state);
     if (winner->state == ASK_PENDING || winner->state == ASK_WITHDRAWN)
         return; /* it goes on elsewhere, or its call has ended: nobody has won it here */
     if (winner->state != ask->state)

@@ -268,6 +268,13 @@ static void link_take(struct store *store, const struct take_spec *take, store_d
     send_end(sent, ways[take->why], call);
 }
 
+static bool is_unknown(struct str result)
+{
+    static const struct str code = STR_INIT("\"OUTCOME_UNKNOWN\"");
+
+    return memmem(result.at, result.len, code.at, code.len) != NULL;
+}
+
 static void link_finish(struct store *store, const struct finish_spec *finish, store_done *done,
                         void *data)
 {
@@ -279,6 +286,8 @@ static void link_finish(struct store *store, const struct finish_spec *finish, s
         drain();
         if (sent.message->status == NOD_OK && ledger_is_new(call, finish->token)) {
             ledger_wrote(call, "finish", finish->epoch, finish->keep_for_ms);
+            if (!is_unknown(finish->result)) /* that, whoever finds its home gone may say */
+                home_alone_may(call, node_of(store), "finished");
             ledger_handed(call, finish->handed);
             ledger_ended(call, finish->result);
             woken(NULL, finish->call_id);
@@ -365,6 +374,8 @@ static void link_put(struct store *store, struct str kind, struct str key, struc
                             sent.message);
         drain();
     }
+    if (sent.fate != FATE_BEFORE && sent.message->status == NOD_OK && str_eq(kind, STR("home")))
+        home_beats(value, ttl_ms);
     send_end(sent, "put", NULL);
 }
 

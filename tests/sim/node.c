@@ -147,7 +147,8 @@ static bool seat_agrees(const struct seat *seat, const struct call *live)
         if (pending)
             continue;
         struct sim_call *of = ledger_call_of_ask(id);
-        if (of == seat->call && !(record && stands_in(record->entries, record->entry_count, id)) &&
+        if (of == seat->call && of->shape != SHAPE_LIVE &&
+            !(record && stands_in(record->entries, record->entry_count, id)) &&
             !stands_in(entries, count, id))
             return false; /* it was answered since it was looked at */
         const struct ledger_ask *ask = ledger_ask(of, id);
@@ -374,6 +375,56 @@ static void found(void *data, nod_status status, const struct store_reply *reply
     }
 }
 
+/* --- coming back through the door, for a call that may have a home --- */
+
+static struct seat *seat_of_comer(const struct comer *comer)
+{
+    return LIST_OF(comer, struct seat, comer);
+}
+
+static bool comer_there(const struct comer *comer)
+{
+    return seat_of_comer(comer)->connected;
+}
+
+static bool comer_waits(struct comer *comer, const struct call_record *record,
+                        struct adopt_spec *spec)
+{
+    (void)record;
+    spec->keep_ms = sim.keep_ms;
+    spec->handed = true;
+    spec->caller = &seat_of_comer(comer)->caller;
+    return true;
+}
+
+static void comer_done(struct comer *comer, const struct back *back)
+{
+    struct seat *seat = seat_of_comer(comer);
+
+    seat->looking--;
+    if (back->as == BACK_WAITS)
+        return;
+    if (back->as == BACK_UNKNOWN || back->as == BACK_FORGOTTEN)
+        gone(seat);
+    else if (back->as == BACK_ENDED && arrives(seat))
+        ledger_told_stored(seat->call, back->record->result);
+    seat->over = true;
+}
+
+static const struct comer_ops comer_ops = { .there = comer_there,
+                                            .waits = comer_waits,
+                                            .done = comer_done };
+
+static void comes(struct seat *seat)
+{
+    seat->looking++;
+    seat->comer = (struct comer){ .ops = &comer_ops,
+                                  .call = id_of(str_of(seat->call->id)),
+                                  .principal = STR("ann"),
+                                  .asks = true };
+    engine_return(seat->node->engine, &seat->comer);
+}
+
 /* The newest request is the one that is answered. */
 static void take_over(struct seat *seat, struct call *live)
 {
@@ -394,6 +445,8 @@ static void look(struct seat *seat)
 
     if (live) {
         take_over(seat, live);
+    } else if (seat->call->shape == SHAPE_LIVE) {
+        comes(seat);
     } else {
         seat->looking++;
         store->ops->load_call(store, str_of(seat->call->id), found, seat);
@@ -622,6 +675,7 @@ void node_start(struct node *node)
     node->inbox.ops = &inbox_surface;
     node->asked_count = 0;
     node->provider.ops = &provider_ops;
+    lives_begin(node);
     memset(node->targets, 0, sizeof(node->targets));
     link_init(&node->link, node);
     node->engine = engine_create(&(struct engine_opts){ .clock = &node->clock.clock,
@@ -630,7 +684,7 @@ void node_start(struct node *node)
                                                         .defer = node_defer,
                                                         .defer_ctx = node });
     engine_consent(node->engine, CONSENT_ANY);
-    if (sim.nested) {
+    if (sim.nested || sim.lively) {
         node->catalog = catalog_create();
         for (size_t i = 0; i < SHAPES; i++)
             if (catalog_add(node->catalog, shape_target(node, i)) != NOD_OK)

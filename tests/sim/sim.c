@@ -93,7 +93,8 @@ static void print_figures(double took)
            "%llu crashes, %llu take-overs, %llu recoveries,\n"
            "%llu questions of calls that rested, %llu answers elsewhere that counted, "
            "%llu retries with answers, %llu crashes of handlers, %llu calls that ended by them,\n"
-           "%llu calls that calls waited for, %llu ends that were told to them\n",
+           "%llu calls that calls waited for, %llu ends that were told to them, %llu live runs, "
+           "%llu questions whose ends they were told, %llu calls whose home was gone\n",
            (unsigned long long)figures.worlds, took, (unsigned long long)figures.calls,
            (unsigned long long)figures.ended_ok, (unsigned long long)figures.ended_otherwise,
            (unsigned long long)figures.cancelled, (unsigned long long)figures.ended_elsewhere,
@@ -103,7 +104,9 @@ static void print_figures(double took)
            (unsigned long long)figures.recovered, (unsigned long long)figures.rested,
            (unsigned long long)figures.answers_elsewhere, (unsigned long long)figures.brought,
            (unsigned long long)figures.handlers_crashed, (unsigned long long)figures.ended_crashed,
-           (unsigned long long)figures.inner_calls, (unsigned long long)figures.inner_ends);
+           (unsigned long long)figures.inner_calls, (unsigned long long)figures.inner_ends,
+           (unsigned long long)figures.live_runs, (unsigned long long)figures.live_told,
+           (unsigned long long)figures.unknown);
 }
 
 /* Dice that never reach a thing say nothing about it. */
@@ -113,7 +116,8 @@ static bool all_was_reached(void)
            (figures.repeated_effects || figures.worlds < RARE_WORLDS) && figures.answers &&
            figures.rounds && figures.crashes && figures.takeovers && figures.recovered &&
            figures.brought && figures.handlers_crashed && figures.ended_crashed &&
-           (figures.inner_ends || !getenv("NOD_SIM_NESTED"));
+           (figures.inner_ends || !getenv("NOD_SIM_NESTED")) &&
+           ((figures.live_told && figures.unknown) || !getenv("NOD_SIM_LIVE"));
 }
 
 int main(void)

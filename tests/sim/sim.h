@@ -13,6 +13,7 @@
  *   node.c      a node: its engine, its seats, its starts and crashes
  *   client.c    clients: what they hold, and what they do with it
  *   handlers.c  the tools: kinds of handlers, and their effects
+ *   live.c      a tool whose runs stay open while their calls wait, and the rules of its home
  *   ledger.c    what has really happened, and the rules that it must obey
  *   sim.c       seeds, counts and processes
  */
@@ -21,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/list.h"
+#include "core/comeback.h"
 #include "core/engine.h"
 #include "core/run.h"
 #include "store/memory.h"
@@ -41,7 +43,10 @@ enum {
     SIM_END = 1024,        /* bytes of an outcome */
     CARRY_ATTEMPTS = 8,    /* offers of a question that its client carries */
     SHAPES_PLAIN = 7,      /* of handlers that only ask and do things */
-    SHAPES = 9,            /* with those that call others */
+    SHAPES_CALLING = 2,    /* and that call others */
+    SHAPE_LIVE = 9,        /* and that has live runs */
+    SHAPES = 10,
+    LIVE_ASKS = 4, /* questions of a live run */
 };
 
 /* --- dice and trace (world.c) --- */
@@ -80,6 +85,7 @@ struct ledger_ask {
     enum ask_state state;
     int64_t number;  /* of an accepted one: the submission that ended it; of a call, its end */
     bool due_at_end; /* its time was up when its call ended */
+    int told;        /* times that a live run was told of its end */
 };
 
 struct ledger_step {
@@ -120,6 +126,11 @@ struct sim_call {
     size_t end_len;
     struct ledger_step steps[SIM_STEPS];
     size_t step_count;
+
+    /* Of one that stays: the node that begins it, and what its provider was told. */
+    const char *home;
+    int64_t home_since;
+    int begun, ended_told;
 
     /* What its handler does to its node. */
     unsigned crash_from; /* its runs with at least so many entries crash ... */
@@ -172,6 +183,8 @@ void ledger_claimed(struct sim_call *call, const struct claimed *claimed);
 void ledger_granted(struct sim_call *call, const struct node *node, uint64_t epoch,
                     const struct call_record *record);
 void ledger_ended(struct sim_call *call, struct str result);
+/* The store may end a question by itself, once its time is up. */
+void ledger_lapsed(struct sim_call *call, struct ledger_ask *ask, enum ask_state is);
 
 uint64_t ledger_epoch(const struct run *run);
 void ledger_run(const struct node *node, const struct run *run);
@@ -252,6 +265,7 @@ struct seat {             /* a request at a node: a caller of the core */
     bool over;
     int looking; /* completions on their way to it */
     struct message *record, *asks;
+    struct comer comer;
     size_t brings; /* a submission that its client brings; 0: none */
     bool counted;  /* of which something was taken */
 };
@@ -271,6 +285,14 @@ struct node {
     char asked[SIM_UP][ID_LEN + 1]; /* the asks that are up there */
     size_t asked_count;
     struct provider provider;
+    struct provider live;
+    struct live_run {
+        struct run *run; /* NULL: this place is free */
+        struct sim_call *call;
+        size_t asked, told;
+        int64_t known;
+        bool also;
+    } lives[SIM_CALLS_ALL];
     bool falls; /* a handler has crashed */
     struct run *crashed;
     struct target targets[SHAPES];
@@ -331,6 +353,17 @@ size_t shape_named(struct str name);
 nod_status shape_work(struct run *run, uint64_t epoch, struct str *body);
 bool shape_has_round(size_t shape); /* it asks two at once */
 
+/* --- live runs and homes (live.c) --- */
+
+void lives_begin(struct node *node);
+/* One of its live runs does something. */
+bool lives_act(struct node *node);
+/* A node has told the store that it is a home, and lives for so long. */
+void home_beats(struct str name, int64_t ttl_ms);
+void home_named(struct sim_call *call, struct str name);
+void home_alone_may(const struct sim_call *call, const struct node *node, const char *what);
+void home_end_is_right(const struct sim_call *call, const struct outcome *outcome);
+
 /* --- the whole (world.c) --- */
 
 struct sim {
@@ -350,6 +383,9 @@ struct sim {
     size_t submission_count;
     char names[SIM_NAMES][16];
     int64_t alive_until[SIM_NAMES]; /* the store's clock */
+    struct sim_home {
+        int64_t until, silent_from; /* the store's clock: its record lives, and was gone */
+    } homes[SIM_NAMES];
     size_t name_count;
     bool calm;             /* faults have stopped */
     unsigned faults;       /* in a thousand operations */
@@ -360,6 +396,7 @@ struct sim {
     bool node_faults;      /* nodes crash, sleep and are cut off */
     bool slow;             /* some handlers take their time */
     bool nested;           /* some handlers call others */
+    bool lively;           /* some runs are live */
     bool together;         /* questions are up at the client and elsewhere at the same time */
     int64_t keep_ms;       /* a handle lives that long after it was given */
     int64_t store_keep_ms; /* an end is kept that long, whatever the handles */
@@ -374,7 +411,7 @@ struct sim_figures {
     uint64_t worlds, calls, ended_ok, ended_otherwise, cancelled, ended_elsewhere;
     uint64_t effects, repeated_effects, answers, rounds, crashes, takeovers, recovered, forgotten;
     uint64_t answers_elsewhere, rested, brought, handlers_crashed, ended_crashed;
-    uint64_t inner_calls, inner_ends;
+    uint64_t inner_calls, inner_ends, live_runs, live_told, unknown;
 };
 extern struct sim_figures figures;
 

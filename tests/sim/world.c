@@ -116,6 +116,8 @@ static void node_turn(struct node *node)
         node_run_deferred(node);
     if (node->held_count && one_in(6))
         node_return_one(node);
+    if (sim.lively && one_in(4))
+        lives_act(node);
     node_sweep(node);
 }
 
@@ -212,6 +214,7 @@ static bool settle_once(struct node *node)
         any = true;
     while (node_run_deferred(node))
         any = true;
+    any |= sim.lively && lives_act(node);
     any |= link_deliver(node);
     node_sweep(node);
     return any;
@@ -320,6 +323,7 @@ static void choose(uint64_t seed)
     sim.slow = one_in(3);
     /* Calls that wait for calls: these worlds still find faults, and are played when asked for. */
     sim.nested = one_in(4) && getenv("NOD_SIM_NESTED");
+    sim.lively = getenv("NOD_SIM_LIVE"); /* these worlds still find faults too */
     sim.crashing = one_in(3);
     sim.node_faults = !one_in(4);
     sim.together = one_in(2);
