@@ -302,12 +302,6 @@ void tally_drop(struct engine *engine, struct tally *tally)
 
 /* --- what is kept for a principal --- */
 
-void engine_fetched(struct engine *engine, struct str call_id)
-{
-    if (engine->store->ops->fetched)
-        engine->store->ops->fetched(engine->store, call_id);
-}
-
 void engine_also_full(struct engine *engine,
                       enum store_quota (*full)(void *data, struct str principal, uint64_t *most),
                       void *data)

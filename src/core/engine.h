@@ -249,7 +249,7 @@ enum store_quota engine_full(struct engine *engine, struct str principal, uint64
 void engine_also_full(struct engine *engine,
                       enum store_quota (*full)(void *data, struct str principal, uint64_t *most),
                       void *data);
-/* The result of a call was read from the store and handed out (store_ops.fetched). */
+/* The result of a call was handed out: the store is told, once (store_ops.fetched). */
 void engine_fetched(struct engine *engine, struct str call_id);
 /* What somebody is told who would exceed a bound of the store. */
 struct str engine_quota_message(struct arena *arena, struct str principal, enum store_quota quota,

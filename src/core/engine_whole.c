@@ -128,6 +128,7 @@ void engine_destroy(struct engine *engine)
     map_finish(&engine->claims_of_ask);
     map_finish(&engine->scopes);
     homes_drop(engine);
+    fetched_drop(engine);
     mem_free(engine->gone);
     hooks_finish(&engine->hooks);
     heap_finish(&engine->due);

@@ -89,6 +89,7 @@ struct engine {
     enum store_quota (*also_full)(void *data, struct str principal, uint64_t *most);
     void *also_full_data;
     const struct catalog *catalog; /* NULL: not known */
+    struct fetched *fetched;       /* results that were handed out: see fetched.c; NULL: none was */
     struct gone *gone; /* calls whose targets are not here: see gone.c; NULL: none was met */
     struct recovery *recovery;
     struct suspects *suspects;         /* calls whose nodes have died: see suspect.c */
@@ -721,6 +722,10 @@ enum live_seen {
 };
 /* A take was refused, and this is what the store has. */
 enum live_seen live_looked(struct call *call, nod_status status, const struct call_record *record);
+
+/* --- results that were handed out (fetched.c) --- */
+
+void fetched_drop(struct engine *engine);
 
 /* --- secrets --- */
 

@@ -360,9 +360,10 @@ struct store_ops {
     /* NOD_E_STALE if the call has finished. `why` is kept as its result. */
     void (*cancel)(struct store *store, struct str token, struct str call_id, struct str why,
                    store_done *done, void *data);
-    /* The result of this ended call was handed out: its content may go to make room. Only a hint,
-     * without a completion: if it is lost, the result stays for its time. */
-    void (*fetched)(struct store *store, struct str call_id);
+    /* The result of this ended call was handed out: its content may go to make room. Only a hint:
+     * if it is lost, the result stays for its time. NOD_E_STALE: it was known. `done` may be NULL.
+     */
+    void (*fetched)(struct store *store, struct str call_id, store_done *done, void *data);
     /* The bound in bytes, if any, at which this principal is already, with nothing to make room
      * with; *most: how many bytes it allows. Only as far as this node knows at once. NULL: it does
      * not know, and the transition tells. */

@@ -388,7 +388,7 @@ enum store_quota memory_full(struct memory_store *memory, const struct tally *ta
                              size_t questions, uint64_t bytes);
 uint64_t memory_quota_most(const struct memory_store *memory, enum store_quota quota);
 
-void memory_fetched(struct store *store, struct str call_id);
+void memory_fetched(struct store *store, struct str call_id, store_done *done, void *data);
 enum store_quota memory_is_full(struct store *store, struct str principal, uint64_t *most);
 void memory_held(struct store *store, struct store_held *held);
 

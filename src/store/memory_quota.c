@@ -216,15 +216,18 @@ uint64_t memory_quota_most(const struct memory_store *memory, enum store_quota q
 
 /* --- what the rest of the server tells, and is told --- */
 
-void memory_fetched(struct store *store, struct str call_id)
+void memory_fetched(struct store *store, struct str call_id, store_done *done, void *data)
 {
     struct memory_store *memory = memory_enter(store);
     struct stored_call *call = idmap_get(&memory->calls, call_id);
+    bool ended = call && call->end;
 
-    if (!call || !call->end)
-        return;
-    memory_fetched_add(memory, call);
-    memory_make_room(memory, call->tally, 0);
+    if (ended) {
+        memory_fetched_add(memory, call);
+        memory_make_room(memory, call->tally, 0);
+    }
+    if (done)
+        memory_send(memory_reply(memory, done, data, ended ? NOD_OK : NOD_E_NOT_FOUND));
 }
 
 enum store_quota memory_is_full(struct store *store, struct str principal, uint64_t *most)

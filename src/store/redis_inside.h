@@ -520,7 +520,7 @@ struct redis_room *redis_room_say(struct redis_op *op, const struct redis_count 
 void redis_room_heard(struct redis_room *room, size_t at, const struct redis_value *value);
 /* The oldest go. False: there are none. */
 bool redis_room_make(struct redis_op *op, struct redis_room *room, const struct redis_count *count);
-void redis_fetched(struct store *store, struct str call_id);
+void redis_fetched(struct store *store, struct str call_id, store_done *done, void *data);
 void redis_held(struct store *store, struct store_held *held);
 
 /* --- redis_save.c, redis_calls.c --- */

@@ -97,13 +97,14 @@ bool redis_room_make(struct redis_op *op, struct redis_room *room, const struct 
 
 static const struct redis_verb fetched_verb = { "fetched", redis_reply_said };
 
-void redis_fetched(struct store *base, struct str call_id)
+void redis_fetched(struct store *base, struct str call_id, store_done *done, void *data)
 {
-    struct redis_op *op;
+    struct redis_op *op = redis_op_new(redis_of(base), &fetched_verb, done, data);
 
-    if (!redis_is_id(call_id))
+    if (!redis_is_id(call_id)) {
+        redis_op_end(op, NOD_E_NOT_FOUND);
         return;
-    op = redis_op_new(redis_of(base), &fetched_verb, NULL, NULL);
+    }
     op->call = id_of(call_id);
     struct str keys[] = { redis_key(op, call_id, "c:", call_id),
                           redis_key(op, call_id, "r", STR_NONE) };

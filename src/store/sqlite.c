@@ -278,11 +278,11 @@ static void op_cancel(struct store *store, struct str token, struct str call_id,
            CALL_STORED_CANCELLED, done, data);
 }
 
-static void op_fetched(struct store *store, struct str call_id)
+static void op_fetched(struct store *store, struct str call_id, store_done *done, void *data)
 {
     static const struct sqlite_verb verb = { "fetched", sqlite_fetched, false };
 
-    op_submit(of(store), op_on(store, &verb, STR_NONE, call_id, NULL, NULL));
+    op_submit(of(store), op_on(store, &verb, STR_NONE, call_id, done, data));
 }
 
 static void held(struct store *base, struct store_held *out)

@@ -513,8 +513,12 @@ void sqlite_fetched(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct sqlite_call_row row;
 
-    if (!call_find(side, op, &row) || !has_ended(&row) || row.spare || !row.whole)
+    if (!call_find(side, op, &row))
         return;
+    if (!has_ended(&row) || row.spare || !row.whole) {
+        op->status = has_ended(&row) ? NOD_E_STALE : NOD_E_NOT_FOUND;
+        return;
+    }
     struct query q = query(side, SQL_CALL_FETCHED);
     query_int(&q, op->now);
     query_int(&q, row.n);

@@ -16,16 +16,12 @@ struct delivery {
     struct id call; /* empty: the store has none */
 };
 
-/* The store is told once of what is kept here: a client may fetch it as often as it likes. */
 static void fetched(struct mcp_server *server, struct str call_id)
 {
-    bool before = false;
-
     for (const struct result_keeper *keeper = server->keepers; keeper->lost; keeper++)
-        if (keeper->fetched && keeper->fetched(server, call_id))
-            before = true;
-    if (!before)
-        engine_fetched(server->opts.engine, call_id);
+        if (keeper->fetched)
+            keeper->fetched(server, call_id);
+    engine_fetched(server->opts.engine, call_id);
 }
 
 static void delivered(void *data, bool did)

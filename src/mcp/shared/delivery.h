@@ -25,9 +25,8 @@ enum {
 struct result_keeper {
     /* Bytes that nobody has fetched, of this principal, or of all (empty). */
     size_t (*lost)(const struct mcp_server *server, struct str principal);
-    /* The result of this call has arrived; may be NULL. True: it had arrived before, and the store
-     * was told then. */
-    bool (*fetched)(struct mcp_server *server, struct str call_id);
+    /* The result of this call has arrived; may be NULL. */
+    void (*fetched)(struct mcp_server *server, struct str call_id);
 };
 
 /* The response to this exchange, which is not written yet, is the result of this call. `exchange`

@@ -128,15 +128,12 @@ static void lost_count(struct task *task, bool lost)
     task->owner->lost = lost ? task->owner->lost + bytes : task->owner->lost - bytes;
 }
 
-bool tasks_fetched(struct mcp_server *server, struct str id)
+void tasks_fetched(struct mcp_server *server, struct str id)
 {
     struct task *task = map_get(&server->tasks->by_id, id);
 
-    if (!task || task->fetched)
-        return task != NULL;
-    task->fetched = true;
-    lost_count(task, false);
-    return false;
+    if (task)
+        lost_count(task, false);
 }
 
 size_t tasks_lost(const struct mcp_server *server, struct str principal)

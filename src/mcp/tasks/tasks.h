@@ -89,7 +89,6 @@ struct task {
     bool running;            /* counted among the server's calls */
     bool storing;            /* a write of its record is under way */
     bool stale;              /* another write has to follow */
-    bool fetched;            /* a client was given its end, and the store was told */
     bool lost; /* it has ended, nobody has fetched its end, and the store has no record of it */
     int64_t created_ms, updated_ms, ttl_ms;
     struct task_note *notes;
@@ -106,8 +105,8 @@ void tasks_drop(struct mcp_server *server);
 void tasks_destroy(struct mcp_server *server);
 /* Has the principal as many tasks as it may have, including ended ones? */
 bool tasks_full(const struct mcp_server *server, struct str principal);
-/* A client was given the end of this task, if it is one. True: not for the first time. */
-bool tasks_fetched(struct mcp_server *server, struct str id);
+/* A client was given the end of this task, if it is one. */
+void tasks_fetched(struct mcp_server *server, struct str id);
 /* Bytes of ends of this principal, or of all (empty), that nobody has fetched, and that only this
  * process has. */
 size_t tasks_lost(const struct mcp_server *server, struct str principal);

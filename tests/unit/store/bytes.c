@@ -183,7 +183,7 @@ static void results_that_were_handed_out_go_first_and_the_oldest_of_them(void **
     assert_false(is_whole(&made[3], LARGE));
     assert_int_equal(make(&more, "ada", LARGE), NOD_E_LIMIT);
     assert_true(is_whole(&made[0], LARGE));
-    suite_store->ops->fetched(suite_store, id_str(&made[0].call));
+    suite_store->ops->fetched(suite_store, id_str(&made[0].call), NULL, NULL);
     assert_true(is_whole(&made[0], LARGE)); /* whoever reads this comes after the hint */
     assert_int_equal(make(&more, "ada", LARGE), NOD_OK);
     assert_false(is_whole(&made[0], LARGE));
@@ -198,11 +198,11 @@ static void a_result_that_is_handed_out_again_makes_room_once(void **state)
     for (int i = 0; i < FITS; i++)
         ended(&made[i], "ada", LARGE, false);
     for (int i = 0; i < 3; i++)
-        suite_store->ops->fetched(suite_store, id_str(&made[0].call));
+        suite_store->ops->fetched(suite_store, id_str(&made[0].call), NULL, NULL);
     assert_true(is_whole(&made[0], LARGE)); /* whoever reads this comes after the hint */
     assert_int_equal(make(&more, "ada", LARGE), NOD_OK);
     assert_false(is_whole(&made[0], LARGE));
-    suite_store->ops->fetched(suite_store, id_str(&made[0].call)); /* there is none any more */
+    suite_store->ops->fetched(suite_store, id_str(&made[0].call), NULL, NULL); /* there is none any more */
     assert_false(is_whole(&made[0], LARGE));
     assert_int_equal(make(&more, "ada", LARGE), NOD_E_LIMIT);
     for (int i = 1; i < FITS; i++)
