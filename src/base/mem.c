@@ -24,7 +24,7 @@
 enum {
     SPARE_STEP = 16, /* bytes between two sizes of pieces, as in the C library */
     SPARE_ODD = 8,   /* bytes of the first size: the C library uses the rest of a step itself */
-    SPARE_SIZES = 65,
+    SPARE_SIZES = 81,
     SPARE_MOST = SPARE_STEP * (SPARE_SIZES - 1) + SPARE_ODD, /* bytes of the largest pieces */
     SPARES_MAX = 128,                                        /* pieces of one size */
 };

@@ -37,6 +37,7 @@ unsigned call_find_askable(struct call *call)
 {
     const struct engine *engine = call->engine;
     const struct plan *plan = call_plan(call);
+    role_set roles = call_roles(call);
     struct askable askable = { 0 };
 
     for (size_t i = 0; i < engine->surface_count; i++) {
@@ -45,7 +46,7 @@ unsigned call_find_askable(struct call *call)
         if (!kinds) /* most surfaces ask nobody behind this call */
             continue;
         askable.asked |= kinds;
-        if (consent_counts(engine, surface, call->target, true, call->principal, call_roles(call)))
+        if (consent_counts(engine, surface, call->target, true, call->principal, roles))
             askable.consent |= kinds;
         else if (consent_counts(engine, surface, call->target, true, call->principal, ROLE_ANSWER))
             askable.role |= kinds;

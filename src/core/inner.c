@@ -104,7 +104,7 @@ static struct call *call_outer(const struct call *call)
     return ask && ask->record.kind == ASK_CALL ? ask->call : NULL;
 }
 
-struct call *call_top(const struct call *call)
+struct call *inner_top(const struct call *call)
 {
     struct call *outer;
 

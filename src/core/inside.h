@@ -266,8 +266,8 @@ bool caller_record_is_inner(struct str caller_record);
 bool inner_top_id(struct str caller_record, struct id *out);
 /* How a question of an inner call begins, with the names of all tools; empty: it is none. */
 struct str inner_said(const struct call *call, struct arena *arena);
-/* The outermost call that waits for it, with a caller, here; or the call itself. */
-struct call *call_top(const struct call *call);
+/* Of an inner call: see call_top. */
+struct call *inner_top(const struct call *call);
 /* One of its asks waits for a call. */
 bool call_has_inner(const struct call *call);
 /* An ask that waits for a call, and is to be listed before it is stored; NULL: there is none. */
@@ -493,6 +493,12 @@ struct call {
     struct brought *brought;   /* answers that its caller has brought, until they are known */
     struct granting *granting; /* while grants are made or looked for: see grant_inside.h */
 };
+
+/* The outermost call that waits for it, with a caller, here; or the call itself. */
+static inline struct call *call_top(const struct call *call)
+{
+    return call->inner ? inner_top(call) : (struct call *)call;
+}
 
 /* Remembers what the client that made the call says of itself (client.c). NULL: nothing. */
 void call_made_by(struct call *call, const struct client *client);

@@ -236,6 +236,8 @@ bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
  * whose first label is, with another behind it (2025-06-18). */
 static bool meta_key_reserved(struct str key)
 {
+    if (str_starts(key, STR("io.modelcontextprotocol/"))) /* those of every request of 2026 */
+        return true;
     const char *slash = key.len ? memchr(key.at, '/', key.len) : NULL;
     struct str prefix = str_n(key.at, slash ? (size_t)(slash - key.at) : 0);
 
