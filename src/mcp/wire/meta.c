@@ -220,7 +220,8 @@ bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
     if (found[PROGRESS]) {
         out->progress_token = rpc_id_of(arena, found[PROGRESS]);
         if (!out->progress_token.len)
-            return invalid(fault, STR("_meta.progressToken must be a string or an integer."));
+            return invalid(fault, STR("_meta.progressToken must be a string or an integer, of at "
+                                      "most 512 bytes."));
     }
     if (!read_log_level(found[LOG_LEVEL], out, fault))
         return false;

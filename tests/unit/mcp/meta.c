@@ -86,6 +86,18 @@ static void _meta_is_read_row_by_row(void **state)
     }
 }
 
+static void a_progress_token_that_is_too_long_is_told_how_long_one_may_be(void **state)
+{
+    static char params[50000];
+    struct meta_fault fault = { 0 };
+    struct meta meta;
+
+    (void)state;
+    snprintf(params, sizeof(params), META(V "," C("{}") ",\"progressToken\":\"%040000d\""), 7);
+    assert_false(meta_read(parsed(params), &arena, &meta, &fault));
+    assert_non_null(strstr(fault.message.at, "of at most 512 bytes"));
+}
+
 static void capabilities_are_those_that_are_declared(void **state)
 {
     static const struct {
@@ -380,6 +392,8 @@ SUBJECT(meta)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(_meta_is_read_row_by_row, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_progress_token_that_is_too_long_is_told_how_long_one_may_be, setup, teardown),
         cmocka_unit_test_setup_teardown(what_the_protocol_uses_is_not_for_the_target, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_is_for_the_target_has_a_bound, setup, teardown),
