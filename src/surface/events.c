@@ -499,13 +499,34 @@ void events_await(struct events *events, const struct ask_record *ask)
 
 /* --- who watches --- */
 
+/* Those that were sent this heartbeat, or have come since, are behind all others. */
+static void heartbeat_some(void *data)
+{
+    struct events *events = data;
+
+    for (size_t i = 0; i < EVENTS_TOLD_AT_ONCE && !list_empty(&events->streams); i++) {
+        struct events_reader *reader =
+            LIST_OF(list_first(&events->streams), struct events_reader, link);
+        if (reader->beat == events->beat)
+            return;
+        reader->beat = events->beat;
+        list_remove(&reader->link);
+        list_append(&events->streams, &reader->link);
+        reader_heartbeat(reader); /* it may go */
+    }
+    if (!list_empty(&events->streams))
+        loop_last(events->inbox->opts.loop, &events->round, heartbeat_some, events);
+}
+
 static void heartbeat(void *data)
 {
     struct events *events = data;
 
-    LIST_EACH (at, &events->streams)
-        reader_heartbeat(LIST_OF(at, struct events_reader, link));
     timer_set(events->inbox->opts.loop, &events->heartbeat, EVENTS_HEARTBEAT_MS, heartbeat, events);
+    if (events->stopped)
+        return;
+    events->beat++;
+    heartbeat_some(events);
 }
 
 static bool is_approver(const struct events_reader *reader)
@@ -529,6 +550,7 @@ void events_join(struct events *events, struct events_reader *reader)
         timer_set(events->inbox->opts.loop, &events->heartbeat, EVENTS_HEARTBEAT_MS, heartbeat,
                   events);
     }
+    reader->beat = events->beat;
     list_append(&events->streams, &reader->link);
     events->stream_count++;
     events->approvers += is_approver(reader);
@@ -543,6 +565,7 @@ void events_leave(struct events *events, struct events_reader *reader)
     if (list_empty(&events->streams) && events->changed) {
         engine_unwatch_asks(events->inbox->opts.engine, &events->watch);
         timer_stop(events->inbox->opts.loop, &events->heartbeat);
+        loop_last_stop(&events->round);
         timer_stop(events->inbox->opts.loop, &events->tick);
         timer_stop(events->inbox->opts.loop, &events->turn);
         LIST_EACH (at, &events->later)
@@ -571,11 +594,28 @@ struct events *events_create(struct inbox *inbox)
     return events;
 }
 
+static void bye_some(struct events *events, size_t most)
+{
+    for (size_t i = 0; i < most && !list_empty(&events->streams); i++)
+        reader_bye(LIST_OF(list_first(&events->streams), struct events_reader, link),
+                   STR("stopping"));
+}
+
+static void bye_on(void *data)
+{
+    struct events *events = data;
+
+    bye_some(events, EVENTS_TOLD_AT_ONCE);
+    if (!list_empty(&events->streams))
+        loop_last(events->inbox->opts.loop, &events->round, bye_on, events);
+}
+
 void events_stop(struct events *events)
 {
+    if (events->stopped)
+        bye_some(events, SIZE_MAX); /* nothing is served any more */
     events->stopped = true;
-    LIST_EACH (at, &events->streams)
-        reader_bye(LIST_OF(at, struct events_reader, link), STR("stopping"));
+    bye_on(events);
 }
 
 void events_destroy(struct events *events)

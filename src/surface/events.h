@@ -5,7 +5,7 @@
  * then all streams are sent one event with what has changed. So a stream is sent at most four
  * events a second, however much happens. An ask is read and drawn once, and readers who may see the
  * same are sent the same bytes. In one turn of the loop EVENTS_TOLD_AT_ONCE streams are told, and
- * the next event is made when all are.
+ * the next event is made when all are. So it is with heartbeats, and when the server stops.
  *
  * An ask that came and went in between is not read at all: only its id is named (`gone`), for
  * whoever has seen it in a list. So are asks that end in large numbers.
@@ -29,7 +29,7 @@ enum {
     EVENTS_PAUSE_MS = 250,         /* between two events of a stream */
     EVENTS_BUSY_PAUSE_MS = 1000,   /* the same, after an event about many asks */
     EVENTS_BUSY = 100,             /* asks that are many */
-    EVENTS_TOLD_AT_ONCE = 32,      /* streams that are sent an event before I/O is served */
+    EVENTS_TOLD_AT_ONCE = 32,      /* streams that are sent something before I/O is served */
     EVENTS_CHANGED_MAX = 8192,     /* asks that change between two events; past that: reset */
     EVENTS_READ_MAX = 400,         /* asks that are read for one event; past that: reset */
     EVENTS_ENDED_MAX = 50,         /* ends that are shown whole in one event; others by id */
@@ -83,7 +83,9 @@ struct events {
     uint64_t number; /* of the newest event */
     uint64_t oldest; /* what has changed since this event is known */
     struct timer tick, heartbeat;
-    int64_t ticked; /* when the last event was sent */
+    uint64_t beat;          /* the newest heartbeat */
+    struct loop_last round; /* it, or the end, goes on to the next streams */
+    int64_t ticked;         /* when the last event was sent */
     int64_t pause;
     bool reading;            /* an event is being made, or is on its way */
     struct telling *telling; /* the event that is on its way; NULL: none is */
@@ -103,6 +105,7 @@ struct events_reader {
     struct front_watch watch; /* of its credential */
     uint64_t owner;
     uint64_t at;                /* the event it has */
+    uint64_t beat;              /* the last heartbeat that it was sent */
     struct reader_catch *catch; /* what it has missed is being read; NULL: nothing */
     char text[];
 };

@@ -35,7 +35,8 @@ struct inbox_opts {
 /* Adds the surface to the engine and the routes to the front door, before it listens. NULL, logged:
  * it cannot be added. */
 struct inbox *inbox_create(const struct inbox_opts *opts);
-/* The server is about to stop: open streams end. Before the store is destroyed. */
+/* The server is about to stop: open streams end, some in each turn of the loop. The second time,
+ * before the store is destroyed: all that are left. */
 void inbox_stop(struct inbox *inbox);
 /* After the front door, the store and the engine are gone. */
 void inbox_destroy(struct inbox *inbox);

@@ -249,6 +249,43 @@ void desk_watch(const char *token, size_t count)
     assert_int_equal(told_of(events->number), count);
 }
 
+size_t desk_beaten_at_once(void)
+{
+    struct events *events = inbox->events;
+    int64_t until = loop_now(loop) + PATIENCE_MS;
+    uint64_t beat = events->beat + 1;
+    size_t most = 0, before = 0;
+
+    timer_set(loop, &events->heartbeat, 0, events->heartbeat.fn, events);
+    while (before < events->stream_count && loop_now(loop) < until) {
+        size_t beaten = 0;
+        loop_turn(loop, 1);
+        LIST_EACH (at, &events->streams)
+            beaten += LIST_OF(at, struct events_reader, link)->beat >= beat;
+        most = beaten - before > most ? beaten - before : most;
+        before = beaten;
+    }
+    assert_int_equal(before, events->stream_count);
+    return most;
+}
+
+size_t desk_ended_at_once(void)
+{
+    const struct events *events = inbox->events;
+    int64_t until = loop_now(loop) + PATIENCE_MS;
+    size_t most = 0, before = events->stream_count;
+
+    inbox_stop(inbox);
+    while (before && loop_now(loop) < until) {
+        size_t left = events->stream_count;
+        most = before - left > most ? before - left : most;
+        before = left;
+        loop_turn(loop, 1);
+    }
+    assert_int_equal(before, 0);
+    return most;
+}
+
 size_t desk_told_at_once(void)
 {
     int64_t until = loop_now(loop) + PATIENCE_MS;

@@ -51,6 +51,9 @@ int desk_get_while_away(const char *token, const char *path, int times, int want
 void desk_watch(const char *token, size_t count);
 /* How many of them were told in one turn of the loop, at most, when all have been. */
 size_t desk_told_at_once(void);
+/* The same, of a heartbeat, and when the server stops. */
+size_t desk_beaten_at_once(void);
+size_t desk_ended_at_once(void);
 const struct json *desk_body(void);
 /* A member of the body, by its path with dots: "items.0.message". As JSON. */
 const char *desk_at(const char *path);

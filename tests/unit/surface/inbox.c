@@ -272,6 +272,15 @@ static void of_an_event_some_streams_are_told_at_a_time(void **state)
     assert_in_range(desk_told_at_once(), 1, 50);
 }
 
+static void a_heartbeat_and_the_end_come_to_some_streams_at_a_time(void **state)
+{
+    (void)state;
+    desk_watch(ADA, 200);
+    assert_in_range(desk_beaten_at_once(), 1, 50);
+    assert_in_range(desk_beaten_at_once(), 1, 50);
+    assert_in_range(desk_ended_at_once(), 1, 50);
+}
+
 SUBJECT(inbox)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, desk_setup, desk_teardown)
@@ -291,6 +300,7 @@ SUBJECT(inbox)
         CASE(lists_of_one_user_fail_together_while_the_store_is_away),
         CASE(searches_of_one_user_fail_together_while_the_store_is_away),
         CASE(of_an_event_some_streams_are_told_at_a_time),
+        CASE(a_heartbeat_and_the_end_come_to_some_streams_at_a_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
