@@ -33,6 +33,8 @@ enum { RESUME_ARENA_MAX = 64 << 20 };
 static const char not_kept[] = "This Last-Event-ID belongs to no stream of the session that is "
                                "still kept; send the request again.";
 static const char session_away[] = "The session is no longer served here; try again later.";
+static const char not_read[] =
+    "The stored record of this call cannot be read here; nothing was done for this request.";
 static const char store_away[] =
     STORE_AWAY ", and nothing was done for this request; try again later.";
 
@@ -52,11 +54,22 @@ struct waiting {
     struct arena arena;
 };
 
+static void waiting_free(struct waiting *waiting)
+{
+    if (waiting->work.server)
+        line_end(&waiting->work.server->line, &waiting->turn);
+    server_work_done(&waiting->work);
+    arena_finish(&waiting->arena);
+    mem_free(waiting);
+}
+
 static void waiting_left(void *data)
 {
     struct waiting *waiting = data;
 
     waiting->exchange = NULL;
+    if (line_waits(&waiting->turn))
+        waiting_free(waiting); /* nothing was begun for it */
 }
 
 static struct waiting *wait_for(struct mcp_server *server, struct http_exchange *exchange)
@@ -83,15 +96,6 @@ static struct http_exchange *waiting_answers(struct waiting *waiting)
 static void waiting_fails(struct waiting *waiting, int status, int64_t code, const char *why)
 {
     endpoint_error(waiting_answers(waiting), status, code, why);
-}
-
-static void waiting_free(struct waiting *waiting)
-{
-    if (waiting->work.server)
-        line_end(&waiting->work.server->line, &waiting->turn);
-    server_work_done(&waiting->work);
-    arena_finish(&waiting->arena);
-    mem_free(waiting);
 }
 
 /* --- the session --- */
@@ -283,8 +287,9 @@ static void waiting_back(struct comer *comer, const struct back *back)
     case BACK_WAITS:
         break;
     case BACK_UNREAD:
-        line_went(&server->line, false);
-        waiting_fails(waiting, 503, RPC_INTERNAL_ERROR, store_away);
+        line_went(&server->line, back->status != NOD_E_STORE);
+        waiting_fails(waiting, 503, RPC_INTERNAL_ERROR,
+                      back->status == NOD_E_STORE ? store_away : not_read);
         break;
     case BACK_UNKNOWN: {
         struct store *store = engine_store(server->opts.engine);
@@ -334,10 +339,7 @@ static void waiting_turn(struct line_turn *turn)
     struct waiting *waiting = LIST_OF(turn, struct waiting, turn);
 
     waiting->work.drop = NULL; /* the engine tells it */
-    if (waiting->exchange)
-        engine_return(waiting->work.server->opts.engine, &waiting->comer);
-    else
-        waiting_free(waiting);
+    engine_return(waiting->work.server->opts.engine, &waiting->comer);
 }
 
 void resume2025_stream(struct session *session, struct http_exchange *exchange, struct visitor who,

@@ -360,7 +360,7 @@ static void loading_back(struct comer *comer, const struct back *back)
     } else if (back->as == BACK_ENDED) {
         ended(loading, back->outcome);
     } else if (back->as == BACK_UNREAD) {
-        loaded(loading, NULL, back->status == NOD_E_LIMIT ? NOD_E_STORE : back->status);
+        loaded(loading, NULL, back->status);
     } else if (loading->full) {
         loaded(loading, NULL, NOD_E_LIMIT);
     } else if (back->as == BACK_BUSY || back->as == BACK_TOO_SOON) {

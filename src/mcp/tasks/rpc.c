@@ -28,15 +28,23 @@ void task_wait_free(struct task_wait *wait)
     mem_free(wait);
 }
 
-/* What it waits for may still come, and finds nobody to tell. */
+/* In line, nothing was begun for it. Otherwise what it waits for still comes, and finds nobody to
+ * tell. */
+static void wait_left(struct task_wait *wait)
+{
+    wait->response.over = true;
+    if (line_waits(&wait->turn))
+        task_wait_free(wait);
+}
+
 static void wait_gone(struct response *response)
 {
-    (void)response;
+    wait_left(LIST_OF(response, struct task_wait, response));
 }
 
 static void wait_cancelled(struct in_flight *in_flight)
 {
-    LIST_OF(in_flight, struct task_wait, in_flight)->response.over = true;
+    wait_left(LIST_OF(in_flight, struct task_wait, in_flight));
 }
 
 struct task_wait *task_wait_create(struct request *request)
@@ -142,12 +150,7 @@ static void wait_begin(struct task_wait *wait)
 
 static void wait_turn(struct line_turn *turn)
 {
-    struct task_wait *wait = LIST_OF(turn, struct task_wait, turn);
-
-    if (wait->response.over)
-        task_wait_free(wait); /* while it waited, its client has gone */
-    else
-        wait_begin(wait);
+    wait_begin(LIST_OF(turn, struct task_wait, turn));
 }
 
 static void wait_drop(struct server_work *work)
