@@ -42,8 +42,8 @@ enum {
     GONE_AGAIN_MS = 1000,        /* and at one whose tool is at another node */
 };
 
-static const char store_away[] = STORE_AWAY ". Nothing was begun or handed out by "
-                                            "this request; try again later.";
+#define STORE_AWAY_NOTHING                                                                         \
+    STORE_AWAY ". Nothing was begun or handed out by this request; try again later."
 
 static void attach_settle(struct attach *attach)
 {
@@ -76,6 +76,13 @@ static void say_failure(struct attach *attach, const char *code, const char *why
 
     caller2025_respond(
         call, &(struct outcome){ .status = NOD_E_NOT_FOUND, .code = code, .message = str_of(why) });
+}
+
+static void say_away(struct attach *attach)
+{
+    caller2025_refuse_later(attach->call, &(struct outcome){ .status = NOD_E_STORE,
+                                                             .code = "STORE_AWAY",
+                                                             .message = STR(STORE_AWAY_NOTHING) });
 }
 
 static void begin_own(struct attach *attach)
@@ -240,7 +247,7 @@ static void attach_back(struct comer *comer, const struct back *back)
         break;
     case BACK_UNREAD:
         if (back->status == NOD_E_STORE)
-            say_failure(attach, "STORE_AWAY", store_away);
+            say_away(attach);
         else
             look_next(attach);
         break;
@@ -330,7 +337,7 @@ static void note_put(void *data, nod_status status, const struct store_reply *re
         attach->noted = status == NOD_OK;
         load(attach);
     } else {
-        say_failure(attach, "STORE_AWAY", store_away);
+        say_away(attach);
     }
 }
 
@@ -427,7 +434,7 @@ static void found(void *data, nod_status status, const struct handle *handles, s
         return;
     }
     if (status != NOD_OK) {
-        say_failure(attach, "STORE_AWAY", store_away);
+        say_away(attach);
         return;
     }
     memcpy(attach->found, handles, count * sizeof(*handles));
@@ -531,14 +538,32 @@ void attach2025_back(struct caller2025 *call, const struct attach_note *note)
 
 /* --- the end --- */
 
+static void attach_collect_again(void *data)
+{
+    struct attach *attach = data;
+
+    caller2025_found_ended(attach->call);
+}
+
+/* The call has ended, and the client is told nothing else: it waits until the store is back. */
+static void wait_for_store(struct attach *attach)
+{
+    attach->hands_out = false;
+    if (!caller2025_end_later(attach->call, &attach->again, attach_collect_again, attach))
+        say_away(attach); /* it is not handed out, and can be had later */
+}
+
 static void hand_out(struct attach *attach, const struct back *back)
 {
     struct caller2025 *call = attach->call;
     struct arena arena;
 
+    if (back->as == BACK_UNREAD && back->status == NOD_E_STORE) {
+        wait_for_store(attach);
+        return;
+    }
     if (back->as != BACK_ENDED || !back->outcome) {
-        bool away = back->as == BACK_UNREAD && back->status == NOD_E_STORE;
-        say_failure(attach, "CALL_UNKNOWN", away ? store_away : attach_not_known);
+        say_failure(attach, "CALL_UNKNOWN", attach_not_known);
         return;
     }
     struct outcome outcome = *back->outcome;
@@ -561,10 +586,9 @@ static void collected(void *data, nod_status status)
     if (!attach->call || !attach->call->session) {
         attach_settle(attach);
     } else if (status != NOD_OK) {
-        say_failure(attach, "STORE_AWAY",
-                    store_away); /* it is not handed out, and can be had later */
+        wait_for_store(attach);
     } else {
-        attach->hands_out = true;
+        attach->collected = attach->hands_out = true;
         attach_comes(attach, id_str(&attach->wanted));
     }
 }

@@ -31,6 +31,8 @@
 #include "mcp/era2025/stdio_orphans.h"
 #include "mcp/era2025/ask.h"
 
+enum { END_AGAIN_MS = 1000 }; /* until a store that did not say who has a result is asked again */
+
 static const struct caller_ops caller2025_ops;
 static void call_dropped(struct caller2025 *call);
 
@@ -528,7 +530,9 @@ void caller2025_respond(struct caller2025 *call, const struct outcome *outcome)
                          (enum revision)session->client.revision, (enum revision_part)call->part,
                          outcome);
         if (outcome->no_room)
-            mcp_stream_refuse(call->stream, buf_str(&server->out));
+            mcp_stream_refuse(call->stream, 429, buf_str(&server->out));
+        else if (outcome->request_error && outcome->status == NOD_E_STORE)
+            mcp_stream_refuse(call->stream, 503, buf_str(&server->out));
         else
             mcp_stream_respond(call->stream, buf_str(&server->out));
         buf_clear(&server->out);
@@ -558,12 +562,40 @@ static bool call_is_awaited(const struct caller *caller)
 
 void caller2025_found_ended(struct caller2025 *call)
 {
-    if (is_there(call)) {
+    if (is_there(call) && call->attach) {
         attach2025_collect(call);
+    } else if (is_there(call)) {
+        soft2025_collect(call);
     } else {
-        attach2025_release(call);
+        if (call->attach)
+            attach2025_release(call);
         call_dropped(call);
     }
+}
+
+bool caller2025_end_later(struct caller2025 *call, struct timer *timer, void (*again)(void *data),
+                          void *data)
+{
+    struct mcp_server *server = call->session->server;
+
+    if (!server_draining(server))
+        timer_set(server->opts.loop, timer, END_AGAIN_MS, again, data);
+    else if (!call->stream->pipe)
+        call_dropped(call);
+    else
+        return false;
+    return true;
+}
+
+void caller2025_refuse_later(struct caller2025 *call, const struct outcome *why)
+{
+    struct outcome refusal = *why;
+
+    refusal.request_error = !call->stream->pipe && !call->stream->array;
+    if (call->stream->begun && call->stream->of_call)
+        caller2025_leave(call);
+    else
+        caller2025_respond(call, &refusal);
 }
 
 static void call_finished(struct caller *caller, struct call *engine_call_,

@@ -81,8 +81,16 @@ void caller2025_leave(struct caller2025 *call);
 /* The request makes a call of its own, of this id. */
 void caller2025_begin(struct caller2025 *call, const struct start_spec *spec, const struct id *id,
                       bool named);
-/* The call that it has found has ended: the result is given out if somebody is there. */
+/* Its call has ended, and may have a handle: the result is given out if somebody is there. */
 void caller2025_found_ended(struct caller2025 *call);
+/* The store could not be told who gets the result. The request waits until the store can: again()
+ * tries it. At a stop its stream ends without a response, and the client comes back. False: at a
+ * stop of a pipe, where a client is to be told something. */
+bool caller2025_end_later(struct caller2025 *call, struct timer *timer, void (*again)(void *data),
+                          void *data);
+/* The store is away, and nothing was begun by this request. It is told so with the HTTP status 503;
+ * a stream that has begun ends without a response, and its client comes back. */
+void caller2025_refuse_later(struct caller2025 *call, const struct outcome *why);
 /* Responds with this end. The caller has no call, and is freed. */
 void caller2025_respond(struct caller2025 *call, const struct outcome *outcome);
 

@@ -181,6 +181,13 @@ bool soft2025_ends(const struct caller2025 *call, struct str tool, const struct 
     return strncmp(prefix, call->soft->key, ID_LEN) == 0;
 }
 
+static void soft_collect_again(void *data)
+{
+    struct soft *soft = data;
+
+    caller2025_found_ended(soft->call);
+}
+
 static void handed_out(void *data, nod_status status)
 {
     struct soft *soft = data;
@@ -192,17 +199,19 @@ static void handed_out(void *data, nod_status status)
             soft_free(soft);
         return;
     }
+    if (status != NOD_OK && caller2025_end_later(call, &soft->timer, soft_collect_again, soft))
+        return;
     if (status != NOD_OK) {
         struct str id = str_of(soft->call_id.text);
         soft->end = (struct outcome){
             .status = NOD_E_STORE,
             .code = "STORE_AWAY",
-            .message = arena_fmt(&soft->arena,
-                                 "The call has ended, and its result is kept. The store cannot be "
-                                 "reached, so it was not handed out. Get it later: send the same "
-                                 "request again, with the same id, or call the tool " STR_FMT
-                                 " with {\"callId\":\"" STR_FMT "\"}.",
-                                 STR_ARG(PENDING_TOOL), STR_ARG(id)),
+            .message =
+                arena_fmt(&soft->arena,
+                          "The call has ended, and its result is kept. The store cannot be "
+                          "reached, so it was not handed out. Get it later: call the tool " STR_FMT
+                          " with {\"callId\":\"" STR_FMT "\"}.",
+                          STR_ARG(PENDING_TOOL), STR_ARG(id)),
             .meta =
                 arena_fmt(&soft->arena, "{\"callId\":\"" STR_FMT "\",\"waitWith\":\"" STR_FMT "\"}",
                           STR_ARG(id), STR_ARG(PENDING_TOOL)),
@@ -217,6 +226,11 @@ static void hand_out(struct soft *soft)
 {
     soft->putting = true;
     handle_collect(soft->server, soft->key, handed_out, soft);
+}
+
+void soft2025_collect(struct caller2025 *call)
+{
+    hand_out(call->soft);
 }
 
 void soft2025_end(struct caller2025 *call, const struct call *ended, const struct outcome *outcome)

@@ -33,5 +33,7 @@ bool soft2025_ends(const struct caller2025 *call, struct str tool, const struct 
 bool soft2025_noted(const struct caller2025 *call);
 /* Its call has ended like this: responds as soon as that record, if it is there, says so. */
 void soft2025_end(struct caller2025 *call, const struct call *ended, const struct outcome *outcome);
+/* The same once more: the store did not say so. */
+void soft2025_collect(struct caller2025 *call);
 
 #endif

@@ -604,9 +604,9 @@ void mcp_stream_respond(struct mcp_stream *stream, struct str message)
     stream_respond(stream, 200, message);
 }
 
-void mcp_stream_refuse(struct mcp_stream *stream, struct str message)
+void mcp_stream_refuse(struct mcp_stream *stream, int status, struct str message)
 {
-    stream_respond(stream, 429, message);
+    stream_respond(stream, status, message);
 }
 
 void mcp_stream_skip(struct mcp_stream *stream)

@@ -113,8 +113,8 @@ void mcp_stream_forget(struct mcp_stream *stream, uint32_t seq);
 void mcp_stream_hands(struct mcp_stream *stream, struct str call_id);
 /* The last of the awaited responses ends a held stream, and may free it. */
 void mcp_stream_respond(struct mcp_stream *stream, struct str message);
-/* The same, with the status 429 if nothing was sent yet and the POST was no array. */
-void mcp_stream_refuse(struct mcp_stream *stream, struct str message);
+/* The same, with this HTTP status if nothing was sent yet and the POST was no array. */
+void mcp_stream_refuse(struct mcp_stream *stream, int status, struct str message);
 void mcp_stream_skip(struct mcp_stream *stream);
 /* The awaited response is not sent here: the store has it, or will, for a client that comes back.
  * Frees the stream, which would stand in its way, unless others respond on it. */

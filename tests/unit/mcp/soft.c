@@ -11,6 +11,7 @@
 
 #include "core/inside.h"
 #include "core/surface.h"
+#include "mcp/later/caller_away.h"
 #include "mcp/later/handle.h"
 #include "mcp/shared/server_inside.h"
 #include "../runner.h"
@@ -133,6 +134,46 @@ static void let_put(void)
                puts_.data);
 }
 
+static void lose_put(void)
+{
+    store_done *done = puts_.done;
+
+    assert_non_null(done);
+    puts_.done = NULL;
+    done(puts_.data, NOD_E_STORE, &(struct store_reply){ 0 });
+}
+
+static void no_list(struct store *store, const struct store_list *list, store_row_fn *row,
+                    store_done *done, void *data)
+{
+    (void)store, (void)list, (void)row;
+    done(data, NOD_E_STORE, &(struct store_reply){ 0 });
+}
+
+static struct {
+    void (*real)(struct store *, struct str, store_done *, void *);
+    int fine;   /* so many loads are answered first */
+    int failed; /* the others */
+} loads;
+
+static void no_load(struct store *store, struct str call_id, store_done *done, void *data)
+{
+    if (loads.fine-- > 0) {
+        loads.real(store, call_id, done, data);
+        return;
+    }
+    loads.failed++;
+    done(data, NOD_E_STORE, &(struct store_reply){ 0 });
+}
+
+static void fail_loads_after(int fine)
+{
+    loads.real = world.ops.load_call;
+    loads.fine = fine;
+    loads.failed = 0;
+    world.ops.load_call = no_load;
+}
+
 /* --- the tests --- */
 
 static void add_inbox(void)
@@ -226,12 +267,8 @@ static void a_server_that_dies_before_that_has_handed_out_nothing(void **state)
     answer_newest();
     let_put();
     WORLD_AWAIT(&world, puts_.done);
-    store_done *lost = puts_.done;
-    puts_.done = NULL;
-    lost(puts_.data, NOD_E_STORE, &(struct store_reply){ 0 });
-    talk_await(&talk, "STORE_AWAY");
-    talk_await(&talk, "\"waitWith\":\"waitForPerson\"");
-    talk_await(&talk, "\"callId\":\"");
+    lose_put();
+    assert_not_told(&talk);
     talk_close(&talk);
     puts_.holding = false;
     world_restart(&world);
@@ -241,6 +278,30 @@ static void a_server_that_dies_before_that_has_handed_out_nothing(void **state)
     await_result(&talk);
     assert_int_equal(inbox.count, 1);
     another_call_asks(&next, CALL("2"));
+}
+
+/* The call has ended well: its client is told that, once the store can be told who has it. */
+static void a_result_waits_until_the_store_is_back(void **state)
+{
+    struct wire_client client = { 0 };
+    struct talk talk;
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", "{}");
+    puts_.holding = true;
+    client_post(&client, &talk, CALL("1"));
+    WORLD_AWAIT(&world, puts_.done);
+    answer_newest();
+    let_put();
+    for (int i = 0; i < 2; i++) {
+        WORLD_AWAIT(&world, puts_.done);
+        lose_put();
+        assert_not_told(&talk);
+    }
+    WORLD_AWAIT(&world, puts_.done);
+    let_put();
+    await_result(&talk);
+    another_call_asks(&client, CALL("2"));
 }
 
 /* Its pending result was lost, and it was sent again: what it gets then was handed out as well. */
@@ -346,6 +407,125 @@ static void a_request_that_comes_back_without_room_is_told_to_come_later(void **
     told_to_come_later(&client, CALL("1"), CALL("1"), "HTTP/1.1 503");
 }
 
+/* --- a request that finds its call while the store is away --- */
+
+/* A call that waits, whose client was told so. */
+static void pended(struct wire_client *client, char *call, size_t room)
+{
+    struct talk talk;
+
+    client_begin(client, &world, "2025-11-25", "{}");
+    client_post(client, &talk, CALL("1"));
+    talk_await(&talk, "\"callId\":\"");
+    talk_cut(&talk, "\"callId\":\"", "\"", call, room);
+    talk_close(&talk);
+    world.server->opts.soft_ms = PATIENT_MS;
+}
+
+static bool is_waited_for(const char *call)
+{
+    const struct call *live = engine_find(world.engine, str_of(call));
+
+    return live && call_waiting(live) && !caller_is_away(live);
+}
+
+static void waits_for(struct wire_client *client, struct talk *talk, const char *call)
+{
+    char request[512];
+
+    snprintf(request, sizeof(request), WAIT_2025, 2, call);
+    client_post(client, talk, request);
+    WORLD_AWAIT(&world, is_waited_for(call));
+}
+
+static void the_end_of_a_call_that_was_found_waits_until_the_store_is_back(void **state)
+{
+    struct wire_client client = { 0 };
+    struct talk talk;
+    char call[64];
+
+    (void)state;
+    pended(&client, call, sizeof(call));
+    waits_for(&client, &talk, call);
+    puts_.holding = true;
+    answer_newest();
+    for (int i = 0; i < 2; i++) {
+        WORLD_AWAIT(&world, puts_.done); /* the result was handed out, it says */
+        lose_put();
+        assert_not_told(&talk);
+    }
+    WORLD_AWAIT(&world, puts_.done);
+    fail_loads_after(0);
+    let_put();
+    WORLD_AWAIT(&world, loads.failed);
+    assert_not_told(&talk);
+    world.ops.load_call = loads.real;
+    await_result(&talk);
+}
+
+/* Nothing was begun for it, so it may be sent again: it is not told an end. */
+static void a_request_that_cannot_look_is_to_be_sent_again(void **state)
+{
+    struct wire_client client = { 0 };
+    char call[64], request[512];
+    struct talk talk;
+
+    (void)state;
+    pended(&client, call, sizeof(call));
+    snprintf(request, sizeof(request), WAIT_2025, 2, call);
+    for (int i = 0; i < 2; i++) {
+        void (*list)(struct store *, const struct store_list *, store_row_fn *, store_done *,
+                     void *) = world.ops.list;
+        if (i)
+            fail_loads_after(1); /* the first is of the request itself */
+        else
+            world.ops.list = no_list;
+        client_post(&client, &talk, request);
+        talk_await_end(&talk);
+        assert_true(talk_has(&talk, "HTTP/1.1 503"));
+        assert_true(talk_has(&talk, "Retry-After: "));
+        assert_true(talk_has(&talk, "Nothing was begun or handed out"));
+        assert_false(talk_has(&talk, "\"result\""));
+        talk_close(&talk);
+        world.ops.list = list;
+        if (i)
+            world.ops.load_call = loads.real;
+    }
+    client_post(&client, &talk, request);
+    answer_newest();
+    await_result(&talk);
+}
+
+/* It has an event id, and comes back with it until the store can be read. */
+static void a_stream_that_was_found_ends_without_an_end_while_the_store_is_away(void **state)
+{
+    struct wire_client client = { 0 };
+    char call[64], event[128];
+    struct talk talk;
+
+    (void)state;
+    pended(&client, call, sizeof(call));
+    waits_for(&client, &talk, call);
+    talk_await(&talk, "id: ");
+    talk_cut(&talk, "id: ", "\n", event, sizeof(event));
+    talk_close(&talk);
+    world_restart(&world);
+    world.server->opts.soft_ms = PATIENT_MS;
+    add_inbox();
+    fail_loads_after(1); /* there is no call of the name of the stream */
+    client_get(&client, &talk, event);
+    talk_await_end(&talk);
+    assert_int_equal(loads.failed, 1);
+    assert_false(talk_has(&talk, "\"result\""));
+    assert_false(talk_has(&talk, "\"error\""));
+    talk_close(&talk);
+    world.ops.load_call = loads.real;
+    client_get(&client, &talk, event);
+    WORLD_AWAIT(&world, inbox.count > 1);
+    answer_newest();
+    await_result(&talk);
+}
+
 /* `arguments` is JSON. */
 static void post_2026(struct talk *talk, const char *tool, const char *arguments)
 {
@@ -401,10 +581,14 @@ SUBJECT(soft)
     const struct CMUnitTest tests[] = {
         T(a_result_is_given_after_its_handle_says_so),
         T(a_server_that_dies_before_that_has_handed_out_nothing),
+        T(a_result_waits_until_the_store_is_back),
         T(a_request_that_comes_back_is_handed_the_result),
         T(a_handle_without_room_is_told_to_come_later),
         T(a_request_that_comes_back_without_room_is_told_to_come_later),
         T(a_handle_of_2026_without_room_is_told_to_come_later),
+        T(the_end_of_a_call_that_was_found_waits_until_the_store_is_back),
+        T(a_request_that_cannot_look_is_to_be_sent_again),
+        T(a_stream_that_was_found_ends_without_an_end_while_the_store_is_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
