@@ -2,7 +2,8 @@
  * mcp/tasks/rpc: tasks/get and tasks/cancel, and what requests that wait have in common.
  *
  * A task that is worked on here, or has ended here, is shown at once. All others are looked up
- * in the store each time, because another node may be working on them. Either way the request is
+ * in the store each time, because another node may be working on them; and so is one whose end is
+ * on its way to a shared store, which may have it. Either way the request is
  * taken over, and goes on with the task. Requests of tasks/get wait in line: they are small, and a
  * task may be large.
  */
@@ -117,6 +118,8 @@ static void wait_loaded(void *data, struct task *task, nod_status status)
         line_went(&wait->work.server->line, status != NOD_E_STORE);
     if (task && !task->owner)
         wait->view = task;
+    else if (wait->work.server && status == NOD_E_STORE && wait->finishing)
+        task = task_find(wait->work.server, id_str(&wait->task), wait->principal);
     if (!wait->work.server)
         task_wait_free(wait);
     else if (task)
@@ -133,9 +136,12 @@ static void wait_begin(struct task_wait *wait)
     struct mcp_server *server = wait->work.server;
     struct str id = id_str(&wait->task);
     struct task *task = task_find(server, id, wait->principal);
-    /* Does this node know everything there is to know of the task? */
+    const struct call *call = task ? task->caller.call : NULL;
+    /* Does this node know everything there is to know of the task? The end of its call may be
+     * stored, and the reply of the store be lost. */
+    wait->finishing = call && call_working(call) && call_has_ended(call);
     bool known = task && (!engine_store(server->opts.engine)->ops->shared || task_over(task) ||
-                          (task->caller.call && call_working(task->caller.call)));
+                          (call && call_working(call) && !wait->finishing));
 
     wait->work.drop = NULL;
     if (task)

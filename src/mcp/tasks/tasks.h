@@ -261,6 +261,7 @@ struct task_wait {
     struct start_spec wanted;     /* tools/call: with its target held, or no target */
     struct id task;
     size_t feeding;
+    bool finishing;      /* the end of its call is on its way from here to the store */
     nod_status failed;   /* the status of an answer that could not be stored */
     const char *unheard; /* why one does not count: see answer_unheard */
 };

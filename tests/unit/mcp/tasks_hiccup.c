@@ -107,6 +107,15 @@ static void append_is_lost(struct store *store, const struct append_spec *append
     real.append(store, append, lost, failing);
 }
 
+static void finish_is_lost(struct store *store, const struct finish_spec *finish, store_done *done,
+                           void *data)
+{
+    sent++;
+    struct failing *failing = malloc(sizeof(*failing));
+    *failing = (struct failing){ done, data };
+    real.finish(store, finish, lost, failing);
+}
+
 static void nothing_found(struct store *store, struct str call_id, store_done *done, void *data)
 {
     (void)store, (void)call_id;
@@ -300,6 +309,26 @@ static void line12_an_end_is_told_after_it_is_stored(void **state)
     get(id, WORKING);
     let_pass(12);
     get(id, COMPLETED);
+}
+
+/* The node that works on it is not told that its end is stored. Whoever asks there is. */
+static void an_end_that_is_stored_is_told_though_its_reply_was_lost(void **state)
+{
+    (void)state;
+    survivor.shared = true;
+    begin("form", NULL, id);
+    get(id, ASKS);
+    survivor.finish = finish_is_lost;
+    sent = 0;
+    update(id, "{\"#1\":" AGE("7") "}", 200, ACK);
+    WORLD_AWAIT(&world, sent > 0);
+    get(id, COMPLETED);
+    survivor.get = get_fails; /* while the store cannot be read, it is told what its node knows */
+    failures = 1;
+    get(id, WORKING);
+    assert_int_equal(failures, 0);
+    get(id, COMPLETED);
+    survivor.finish = real.finish;
 }
 
 static void line12_that_the_time_is_over_is_told_after_it_is_stored(void **state)
@@ -550,6 +579,7 @@ SUBJECT(tasks_hiccup)
         FAILING(line12_a_call_that_asks_first_waits_for_the_store_and_becomes_its_task),
         FAILING(line12_a_task_waits_for_a_store_that_does_not_take_its_question),
         FAILING(line12_an_end_is_told_after_it_is_stored),
+        FAILING(an_end_that_is_stored_is_told_though_its_reply_was_lost),
         FAILING(line12_that_the_time_is_over_is_told_after_it_is_stored),
         FAILING(line12_a_late_answer_is_ignored),
         FAILING(line12_a_store_that_cannot_be_read_does_not_say_that_a_call_is_no_task),
