@@ -143,9 +143,36 @@ static void stop_listening(struct http_server *server)
     server->listener = NULL;
 }
 
+/* Its owner is told that the client is gone: it can say nothing more. */
+static void tell_overdue(const struct list *connections)
+{
+    static const char body[] =
+        "{\"type\":\"about:blank\",\"title\":\"Service "
+        "Unavailable\",\"status\":503,\"detail\":\"This "
+        "server stops, and does not know what became of this request; send it again later.\"}";
+
+    LIST_EACH (at, connections) {
+        struct http_conn *conn = LIST_OF(at, struct http_conn, link);
+        struct http_exchange *exchange = conn->exchange;
+        if (!exchange || exchange->begun)
+            continue;
+        if (exchange->gone)
+            exchange->gone(exchange->gone_data);
+        http_on_gone(exchange, NULL, NULL);
+        http_reply_lines(exchange, 503,
+                         STR("Content-Type: application/problem+json\r\n" HTTP_RETRY_LINE),
+                         str_n(body, sizeof(body) - 1));
+        cork_flush(conn);
+    }
+}
+
 static void on_grace_over(void *data)
 {
-    server_drained(data);
+    struct http_server *server = data;
+
+    tell_overdue(&server->connections);
+    tell_overdue(&server->strangers);
+    server_drained(server);
 }
 
 static void close_idle(const struct list *connections)

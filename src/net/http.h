@@ -171,7 +171,8 @@ void http_figures(const struct http_server *server, struct http_figures *figures
 void http_flush(struct http_server *server);
 /*
  * No new connections; idle ones are closed. done() is called when the last response is sent, or
- * after grace_ms. The server is still there then: http_close ends it and its remaining connections.
+ * after grace_ms; whoever has no response then is told 503. The server is still there then:
+ * http_close ends it and its remaining connections.
  */
 void http_drain(struct http_server *server, int grace_ms, void (*done)(void *data), void *data);
 /* Closes everything now, with on_gone for each open exchange. Freed on a later turn. */

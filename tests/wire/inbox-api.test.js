@@ -1,6 +1,7 @@
 // The inbox through its API: what waits is seen and answered there, by whoever may, on every store and every node.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import net from 'node:net';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -220,3 +221,36 @@ for (const house of houses.slice(0, 2)) {
     for (const call of long) assert.equal(textOf(await call), 'decline');
   });
 }
+
+// Of an answer at a node that stops, while its Redis says nothing: it is not known whether it was taken, and that is said.
+test('redis: an answer that a node which stops cannot store is told 503', async (t) => {
+  const { first, last, store } = await openHouse(t, houses.find(({ name }) => /redis/.test(name)));
+  const client = await mute(t, first, 'ada');
+  const call = client.call('ask', { message: 'Who are you?' });
+  const ada = new Api(last, 'ada');
+  const [item] = await ada.pending();
+  const body = JSON.stringify({ approved: true, data: { name: 'Ada' } });
+  store.signal('SIGSTOP');
+  t.after(() => store.signal('SIGCONT'));
+  const request = http.request(`${ada.base}/api/elicitation/${item.id}/resolve`, {
+    method: 'POST',
+    headers: { ...ada.credential(), 'Content-Type': 'application/json', 'Content-Length': body.length },
+  }).end(body);
+  const replied = once(request, 'response');
+  replied.catch(() => {});
+  await once(request, 'finish');
+  await (await fetch(new URL('/healthz', last.url))).text(); // what came before it is there
+  await last.stop();
+  const [reply] = await replied;
+  assert.deepEqual([reply.statusCode, reply.headers['content-type']], [503, 'application/problem+json']);
+  assert.match(JSON.parse(Buffer.concat(await reply.toArray())).detail, /This server stops/);
+  store.signal('SIGCONT');
+  const again = await within(PATIENCE_MS, 'it is taken elsewhere', (async () => {
+    for (;;) {
+      const { status } = await new Api(first, 'ada').resolve(item.id, JSON.parse(body));
+      if (status !== 503) return status;
+    }
+  })());
+  assert.equal(again, 200);
+  assert.equal(textOf(await call), 'accept {"name":"Ada"}');
+});

@@ -101,6 +101,7 @@ class RedisServer {
       child.kill('SIGTERM');
       await within(PATIENCE_MS, 'redis-server ends', ended);
     });
+    made.signal = (name) => child.kill(name); // SIGSTOP, SIGCONT
     await watchStderr('redis-server', child.stdout).lines.next((line) => /Ready to accept connections/.test(line), 'redis-server is up');
     return made;
   }

@@ -511,17 +511,23 @@ static void draining_lets_open_exchanges_finish_and_takes_no_more(void **state)
 static void draining_ends_after_its_grace(void **state)
 {
     struct fixture *f = *state;
+    struct buf got;
 
     start(f);
     int fd = dial(f);
+    buf_init(&got, RECEIVED_MAX);
     send_text(f, fd, GET("/hold"));
     AWAIT(f, f->held_count == 1);
     http_drain(f->server, 20, on_drained, f);
     AWAIT(f, f->drained);
-    assert_int_equal(f->gone, 0); /* closing is what ends it */
+    assert_int_equal(f->gone, 1);
     http_close(f->server);
     f->server = NULL;
-    assert_int_equal(f->gone, 1);
+    await_close(f, fd, &got); /* it is not left without a word */
+    assert_true(has(&got, "HTTP/1.1 503 "));
+    assert_true(has(&got, "Retry-After: "));
+    assert_true(has(&got, "This server stops"));
+    buf_finish(&got);
     close(fd);
 }
 
