@@ -132,6 +132,7 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
         mem_free(server);
         return NULL;
     }
+    reload_hold(); /* before all that takes time */
     server->loop = loop_create();
     server->store = memory_store_create(&(struct memory_opts){
         .clock = clock_held(), .defer = defer_on_loop, .defer_ctx = server->loop });

@@ -148,6 +148,10 @@ void shutdown_crash(nod_server *server);
 
 /* --- cli/reload --- */
 
+/* From now on SIGHUP is noted, until it is known what it is for. */
+void reload_hold(void);
+/* It is for nothing: it has its default again. `deliver`: one that was noted ends the process. */
+void reload_let_go(bool deliver);
 /* From now on SIGHUP reads the token file and the certificate again. */
 void reload_watch(nod_server *server);
 /* The server serves now: what SIGHUP asked for while it started is done. */

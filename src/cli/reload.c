@@ -5,6 +5,10 @@
  * A file that cannot be used changes nothing: what was read before stays, and the log says what is
  * wrong with the new one. Requests that were let in go on. Without any of this the signal
  * does nothing; it never ends a server that serves over HTTP, nor one that starts to.
+ *
+ * So the signal is noted from nod_server_create on, when nobody knows yet how the server is to
+ * serve. If that is stdio alone, SIGHUP ends the process, as is the default, and so does one that
+ * was noted. A program that has a handler of its own, or ignores the signal, keeps that.
  */
 #include <signal.h>
 
@@ -55,8 +59,49 @@ void reload_noted(nod_server *server)
         on_hangup(server);
 }
 
+/* --- before it is known what the signal is for --- */
+
+static volatile sig_atomic_t hung_up;
+
+static void note_hangup(int signo)
+{
+    (void)signo;
+    hung_up = 1;
+}
+
+static bool hangup_is(void (*handler)(int signo))
+{
+    struct sigaction now;
+
+    return sigaction(SIGHUP, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+           now.sa_handler == handler;
+}
+
+void reload_hold(void)
+{
+    struct sigaction noted = { .sa_handler = note_hangup, .sa_flags = SA_RESTART };
+
+    if (hangup_is(SIG_DFL))
+        sigaction(SIGHUP, &noted, NULL);
+}
+
+void reload_let_go(bool deliver)
+{
+    struct sigaction usual = { .sa_handler = SIG_DFL };
+
+    if (!hangup_is(note_hangup))
+        return;
+    sigaction(SIGHUP, &usual, NULL);
+    if (deliver && hung_up)
+        raise(SIGHUP);
+    hung_up = 0;
+}
+
 void reload_watch(nod_server *server)
 {
     if (!loop_signal(server->loop, SIGHUP, on_hangup, server))
         LOG_WARN("SIGHUP cannot be watched: it ends the process, and reads nothing again");
+    server->hangup_early |= hung_up != 0;
+    hung_up = 0;
+    reload_let_go(false);
 }

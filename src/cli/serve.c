@@ -112,6 +112,8 @@ bool host_open_store(nod_server *server, const struct options *options)
     shutdown_watch(server);
     if (options->listen_count || options->inbox.given)
         reload_watch(server);
+    else
+        reload_let_go(true);
     engine_bound_journals(server->engine, options->journal_entries, options->journal_bytes);
     if (!operator_keyring(&server->ring))
         return false;

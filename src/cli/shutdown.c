@@ -147,6 +147,7 @@ void nod_server_destroy(nod_server *server)
 {
     if (!server)
         return;
+    reload_let_go(false);
     engine_stop(server->engine);
     bool ended = local_stop(server->local, HOST_WORKERS_MS);
     /* What was done, and what is given back, reaches the store, unless it is away. */

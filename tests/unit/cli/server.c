@@ -103,6 +103,8 @@ static int serve(int argc, char **argv)
 {
     nod_server *server = nod_server_new(.name = "test", .version = "1.2", .workers = 1);
 
+    if (getenv("HANGUP_EARLY"))
+        raise(SIGHUP);
     /* TSan makes its room for signals in the first call that may block, and the one of GCC 12
      * forgets a signal that comes just then. Here none comes yet. */
     poll(NULL, 0, 0);
@@ -497,6 +499,30 @@ static void a_signal_while_the_store_opens_is_heard(void **state)
     close(redis);
 }
 
+static void a_hangup_before_it_is_known_how_to_serve_is_heard(void **state)
+{
+    static const char *const http[] = { "--http", "0", NULL };
+
+    (void)state;
+    setenv("HANGUP_EARLY", "1", 1);
+    start(http);
+    for (int links = 0; links < 2;) { /* one that is made in any case, and the one of the signal */
+        assert_true(read_line(errors));
+        links += strstr(line, "event=inbox") != NULL;
+    }
+    kill(pid, SIGTERM);
+    expect_end(0);
+    start(NULL); /* on stdio it ends the process */
+    unsetenv("HANGUP_EARLY");
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGHUP);
+    close(to);
+    close(from);
+    close(errors);
+}
+
 static void a_handler_that_never_returns_does_not_keep_the_process(void **state)
 {
     (void)state;
@@ -702,6 +728,7 @@ SUBJECT(server)
         cmocka_unit_test(nod_stop_from_another_thread_stops),
         cmocka_unit_test(nod_stop_before_the_server_serves_stops),
         cmocka_unit_test(a_signal_while_the_store_opens_is_heard),
+        cmocka_unit_test(a_hangup_before_it_is_known_how_to_serve_is_heard),
         cmocka_unit_test(a_handler_that_never_returns_does_not_keep_the_process),
         cmocka_unit_test(tools_may_be_added_while_the_server_runs),
         cmocka_unit_test(a_hook_can_refuse_a_call),
