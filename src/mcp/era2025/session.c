@@ -21,6 +21,7 @@
 #include "mcp/era2025/held.h"
 #include "mcp/wire/meta.h"
 #include "mcp/era2025/session_store.h"
+#include "mcp/era2025/soft.h"
 #include "mcp/shared/shares.h"
 #include "mcp/era2025/ask.h"
 
@@ -220,8 +221,9 @@ void sessions_stop_waiting(struct mcp_server *server)
             struct caller2025 *call = LIST_OF(link, struct caller2025, link);
             if (call->waiting && !call->cancelled && call->stream->of_call) {
                 caller2025_leave(call);
-            } else if (call->waiting && !call->cancelled && call->attach) {
-                caller2025_leave(call);
+            } else if (call->waiting && !call->cancelled && call->attach &&
+                       server_survives(server)) {
+                soft2025_pend(call, NULL); /* the call waits on, without this process */
             } else if (call->waiting && !call->cancelled) {
                 call->cancelled = true;
                 call_cancel(call->caller.call, STR("the server is shutting down"));

@@ -194,6 +194,16 @@ static int setup(void **state)
     return 0;
 }
 
+static int setup_memory(void **state)
+{
+    (void)state;
+    memset(&inbox, 0, sizeof(inbox));
+    memset(&puts_, 0, sizeof(puts_));
+    world_start(&world, &(struct world_opts){ .soft_ms = SOFT_MS });
+    add_inbox();
+    return 0;
+}
+
 static int teardown(void **state)
 {
     (void)state;
@@ -526,6 +536,52 @@ static void a_stream_that_was_found_ends_without_an_end_while_the_store_is_away(
     await_result(&talk);
 }
 
+/* --- a server that stops --- */
+
+/* The call goes with the memory of the process: whoever waits for it is told that. */
+static void whoever_waits_for_a_call_that_a_stop_ends_is_told_so(void **state)
+{
+    struct wire_client client = { 0 };
+    struct talk talk;
+    char call[64];
+
+    (void)state;
+    pended(&client, call, sizeof(call));
+    waits_for(&client, &talk, call);
+    world_drain(&world, PATIENCE_MS);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "\"isError\":true"));
+    assert_true(talk_has(&talk, "the server is shutting down"));
+    talk_close(&talk);
+}
+
+/* The call waits on in the store. A request in an array has no id to come back with, so it is told
+ * where the call can be had. */
+static void whoever_waits_for_a_call_that_outlives_a_stop_is_told_so(void **state)
+{
+    struct wire_client client = { 0 };
+    char call[64], request[512], array[520];
+    struct talk talk;
+
+    (void)state;
+    client_begin(&client, &world, "2025-03-26", "{}");
+    client_post(&client, &talk, CALL("1"));
+    talk_await(&talk, "Call the tool waitForPerson");
+    talk_cut(&talk, "{\\\"callId\\\":\\\"", "\\", call, sizeof(call));
+    talk_close(&talk);
+    world.server->opts.soft_ms = PATIENT_MS;
+    snprintf(request, sizeof(request), WAIT_2025, 2, call);
+    snprintf(array, sizeof(array), "[%s]", request);
+    client_post(&client, &talk, array);
+    WORLD_AWAIT(&world, is_waited_for(call));
+    engine_leave(world.engine);
+    world_drain(&world, PATIENCE_MS);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "Call the tool waitForPerson"));
+    assert_true(talk_has(&talk, call));
+    talk_close(&talk);
+}
+
 /* `arguments` is JSON. */
 static void post_2026(struct talk *talk, const char *tool, const char *arguments)
 {
@@ -588,6 +644,9 @@ SUBJECT(soft)
         T(a_handle_of_2026_without_room_is_told_to_come_later),
         T(the_end_of_a_call_that_was_found_waits_until_the_store_is_back),
         T(a_request_that_cannot_look_is_to_be_sent_again),
+        cmocka_unit_test_setup_teardown(whoever_waits_for_a_call_that_a_stop_ends_is_told_so,
+                                        setup_memory, teardown),
+        T(whoever_waits_for_a_call_that_outlives_a_stop_is_told_so),
         T(a_stream_that_was_found_ends_without_an_end_while_the_store_is_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
