@@ -61,6 +61,8 @@ void call_brought_unheard(struct call *call)
 {
     if (call->brought)
         call->brought->caller = NULL;
+    if (!list_empty(&call->engine->brought))
+        inner_brought_unheard(call);
 }
 
 /* --- afterwards --- */

@@ -207,6 +207,16 @@ void inner_leave(struct call *call)
     }
 }
 
+/* What was brought for the inner calls was brought by that caller, too. */
+void inner_brought_unheard(struct call *call)
+{
+    LIST_EACH (at, &call->asks) {
+        struct call *inner = inner_of(LIST_OF(at, struct ask, link));
+        if (inner && is_attached(inner))
+            call_brought_unheard(inner);
+    }
+}
+
 /* --- the round of a whole tree --- */
 
 struct inner_round {       /* the outermost call is looked at when the stack is clear */

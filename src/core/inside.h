@@ -283,6 +283,8 @@ void inner_offer_alone(struct call *call);
 void inner_withdraw(struct ask *ask, const struct winner *winner, struct str why);
 /* The caller of the call is gone: so are those of its inner calls. */
 void inner_leave(struct call *call);
+/* Nobody hears any more what becomes of the answers that were brought for its inner calls. */
+void inner_brought_unheard(struct call *call);
 void inner_handed(struct call *call);
 /* The inner call has ended: the ask that waits for it is claimed. */
 void inner_ended(struct call *call, const struct outcome *outcome);

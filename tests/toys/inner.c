@@ -1393,6 +1393,64 @@ static void an_inner_call_begins_no_more_after_the_end_of_its_outer_call_was_tol
                 cancelled_while_it_begins(seed, turns, durable);
 }
 
+/* A request brings an answer to the question of the inner call; then something happens to it. */
+static struct world_caller *brings_for(int turns, int64_t ttl_ms)
+{
+    begin(asks);
+    does.ttl_ms = ttl_ms;
+    call_of("outer", false, false);
+    struct world_caller *first = world_caller_new(&world);
+    first->way = CALLER_LEAVES;
+    first->brings[0] =
+        (struct world_brings){ .key = "#1", .action = ASK_ACCEPTED, .content = "{\"n\":1}" };
+    returning = (struct returning){ .comer = { .ops = &returning_ops,
+                                               .call = id_of(str_of(call_name)),
+                                               .principal = STR("ann"),
+                                               .asks = true },
+                                    .caller = first };
+    engine_return(world.engine, &returning.comer);
+    for (int i = 0; i < turns; i++)
+        world_turn(&world);
+    return first;
+}
+
+static void nobody_is_told_of_an_answer_that_another_request_has_brought(void **state)
+{
+    (void)state;
+    int before = 0; /* it was not yet known what became of the answer */
+
+    for (int turns = 0; turns < 40; turns++) {
+        struct world_caller *first = brings_for(turns, 0);
+        struct world_caller *second = world_caller_new(&world);
+        second->way = CALLER_LEAVES;
+        if (first->caller.call) {
+            before += !first->brings[0].told;
+            call_change_caller(first->caller.call, &second->caller);
+            world_settle(&world);
+            assert_int_equal(second->brings[0].told, 0);
+            assert_int_equal(second->finished + second->asked, 1);
+        }
+        finish();
+    }
+    assert_true(before > 2);
+}
+
+static void an_answer_comes_to_nobody_if_the_call_is_waited_for_no_longer(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= ORDERS; seed++)
+        for (int turns = 0; turns < 20; turns++) {
+            struct world_caller *first = brings_for(turns, 100);
+            world.seed = seed;
+            world_advance(&world, 200);
+            world.seed = 0;
+            world_advance(&world, 5000);
+            assert_true(first->brings[0].told <= 1);
+            assert_int_equal(engine_calls(world.engine), 0);
+            finish();
+        }
+}
+
 SUBJECT(toy_inner)
 {
     const struct CMUnitTest tests[] = {
@@ -1423,6 +1481,8 @@ SUBJECT(toy_inner)
         cmocka_unit_test(no_beginning_and_no_end_is_lost_if_nobody_comes_back),
         cmocka_unit_test(what_may_be_done_once_is_not_done_twice),
         cmocka_unit_test(an_inner_tool_that_has_changed_or_gone_meanwhile_is_an_outcome),
+        cmocka_unit_test(nobody_is_told_of_an_answer_that_another_request_has_brought),
+        cmocka_unit_test(an_answer_comes_to_nobody_if_the_call_is_waited_for_no_longer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
