@@ -304,6 +304,8 @@ struct call_spec {
     bool named;      /* the id stands for the request: a stored call of that id is the same */
     bool hold_steps; /* it stops before its first step: see caller_ops.stepping */
     bool opened;     /* engine_open has stored it, running here in its first epoch */
+    /* engine_open does not send it again after this time of the monotonic clock; 0: it may */
+    int64_t open_until_ms;
 };
 
 /*

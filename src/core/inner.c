@@ -422,9 +422,12 @@ void inner_offer(struct ask *ask)
     }
     struct call_record record = call_record_of(outer);
     struct client client = call_client(top);
+    /* The last operation of the outer call has stored the ask: just now, and at the first try. */
+    bool first = ask->flow.table && outer->op.tries == 0 &&
+                 clock_mono(engine->clock) - outer->op.sent_ms < INNER_FRESH_MS;
     record.handed = outer->handed;
     inner_come(engine, &ask->record, &record, &client, call_roles(top),
-               ask->flow.table ? COMING_FIRST : COMING_BACK);
+               first ? COMING_FIRST : COMING_BACK);
 }
 
 void inner_offer_alone(struct call *call)
@@ -461,9 +464,12 @@ void inner_withdraw(struct ask *ask, const struct winner *winner, struct str why
     if (!ended && inner && is_attached(inner) && winner->state != ASK_ACCEPTED)
         call_caller_left(inner);
 }
-/* True: the outer call is here, with its caller, and goes for it. */
+/* True: the outer call is here, with its caller, and goes for it; or this node has opened it, and
+ * whoever comes for it begins it. */
 bool inner_orphan(struct engine *engine, const struct call_record *record)
 {
+    if (inner_is_coming(engine, record->id) || inner_is_unbegun(engine, record))
+        return true;
     struct ask *ask =
         caller_record_is_inner(record->caller) ? engine_ask(engine, record->id) : NULL;
 

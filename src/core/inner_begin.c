@@ -7,7 +7,10 @@
  * has ended, its end is the answer that the outer call waits for.
  *
  * Holds always: an inner call is opened in the store before it begins, and its ask is listed before
- * that. Of two nodes that open it, one begins it, and the other finds it.
+ * that. Of two nodes that open it, one begins it, and the other finds it. The store knows an inner
+ * call for INNER_KEEP_MS longer than its ask may wait, and an opening is sent only within half of
+ * that time from when the ask was seen waiting: so no call is opened again that has ended and is
+ * forgotten.
  */
 #include "core/inner_inside.h"
 
@@ -32,6 +35,7 @@ enum {
 struct going_up { /* the end of an inner call, on its way to the ask that waits for it */
     struct engine *engine;
     struct id ask, top;
+    bool begun; /* else another node may just be opening the call: the list shows it */
 };
 
 static void went_up(void *data, const struct answer_result *result)
@@ -39,8 +43,10 @@ static void went_up(void *data, const struct answer_result *result)
     struct going_up *up = data;
 
     if (!result->pending) {
-        inner_unlist(up->engine, id_str(&up->ask));
-        engine_fetched(up->engine, id_str(&up->ask));
+        if (up->begun) {
+            inner_unlist(up->engine, id_str(&up->ask));
+            engine_fetched(up->engine, id_str(&up->ask));
+        }
         inner_round_later(up->engine, id_str(&up->top));
     }
     mem_free(up);
@@ -49,7 +55,7 @@ static void went_up(void *data, const struct answer_result *result)
 /* What is too large for the journal of the outer call is a failure that says so. */
 static void outcome_up(struct engine *engine, struct str ask_id, struct str top,
                        const struct target *outer, struct str name, const struct outcome *outcome,
-                       bool handed)
+                       bool handed, bool begun)
 {
     size_t most = engine_journal_limits(engine, outer).bytes / INNER_RESULT_SHARE;
     struct going_up *up = MEM_NEW(struct going_up);
@@ -70,7 +76,9 @@ static void outcome_up(struct engine *engine, struct str ask_id, struct str top,
         buf_clear(&text);
         outcome_write(&text, &large);
     }
-    *up = (struct going_up){ .engine = engine, .ask = id_of(ask_id), .top = id_of(top) };
+    *up = (struct going_up){
+        .engine = engine, .ask = id_of(ask_id), .top = id_of(top), .begun = begun
+    };
     claim_inner(engine, ask_id, buf_str(&text), handed, went_up, up);
     buf_finish(&text);
     arena_finish(&arena);
@@ -97,7 +105,7 @@ void inner_ended(struct call *call, const struct outcome *outcome)
     if (whom_read(&arena, call->caller_record, &whom))
         outcome_up(engine, id_str(&call->id), whom.top,
                    outer_target(engine, call->principal, whom.path), call->target->name, outcome,
-                   call->handed);
+                   call->handed, true);
     arena_finish(&arena);
 }
 /* --- it is begun, or found --- */
@@ -119,8 +127,10 @@ struct coming {
     size_t depth;
     bool handed;
     bool may_begin;
-    bool was_begun; /* by somebody else */
-    bool unwanted;  /* the ask has ended meanwhile */
+    bool was_begun;  /* by somebody else */
+    bool unwanted;   /* the ask has ended meanwhile */
+    int64_t ttl_ms;  /* of the ask */
+    int64_t seen_ms; /* monotonic: the ask was seen waiting then */
     struct audience audience;
 };
 
@@ -169,7 +179,7 @@ static void coming_refused(struct coming *coming, nod_status status, struct str 
              LOG_STR("tool", coming->tool), LOG_STR("principal", coming->principal));
     outcome_up(coming->engine, id_str(&coming->ask), coming->top,
                outer_target(coming->engine, coming->principal, coming->path), coming->tool,
-               &outcome, coming->handed);
+               &outcome, coming->handed, false);
     coming_free(coming);
 }
 
@@ -219,6 +229,21 @@ bool inner_unwanted(struct engine *engine, struct str ask_id)
     return coming;
 }
 
+/* It is opened in the store, for this node. */
+static void coming_call(struct coming *coming, struct target *target)
+{
+    struct engine *engine = coming->engine;
+    struct call_spec spec = spec_of(coming, target);
+    struct ask *ask = asked_here(coming);
+
+    spec.opened = true;
+    spec.caller = inner_caller_for(engine, ask ? ask->call : NULL);
+    recovery_stored(engine);
+    engine_call(engine, &spec);
+    engine->nobody.call = NULL; /* nobody waits for many */
+    coming_free(coming);
+}
+
 static void coming_opened(void *data, nod_status status, const struct store_reply *reply)
 {
     struct coming *coming = data;
@@ -241,14 +266,7 @@ static void coming_opened(void *data, nod_status status, const struct store_repl
     } else if (!target) {
         come_later(coming); /* it went at this instant: the inner call ends as such calls do */
     } else {
-        struct call_spec spec = spec_of(coming, target);
-        struct ask *ask = asked_here(coming);
-        spec.opened = true;
-        spec.caller = inner_caller_for(engine, ask ? ask->call : NULL);
-        recovery_stored(engine);
-        engine_call(engine, &spec);
-        engine->nobody.call = NULL; /* nobody waits for many */
-        coming_free(coming);
+        coming_call(coming, target);
     }
 }
 
@@ -258,6 +276,10 @@ static void coming_open(struct coming *coming)
 
     if (target) {
         struct call_spec spec = spec_of(coming, target);
+        if (engine_survives(coming->engine)) {
+            spec.keep_ms += coming->ttl_ms;
+            spec.open_until_ms = coming->seen_ms + INNER_FRESH_MS;
+        }
         engine_open(coming->engine, &spec, coming_opened, coming);
     } else {
         coming_refused(coming, NOD_E_NOT_FOUND,
@@ -312,13 +334,17 @@ static void still_asked_send(struct op *op)
 static void still_asked_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct coming *coming = OP_OF(op, struct coming, op);
+    bool waits = status == NOD_OK && reply->ask->state == ASK_PENDING &&
+                 reply->ask->expires_ms > reply->now_ms;
 
     if (coming_is_unwanted(coming))
         return;
-    if (status == NOD_OK && reply->ask->state == ASK_PENDING)
-        coming_begin(coming);
-    else if (status == NOD_E_STORE)
+    coming->seen_ms = op->sent_ms;
+    if (status == NOD_E_STORE ||
+        clock_mono(op->engine->clock) - coming->seen_ms >= INNER_FRESH_MS) /* it has slept */
         come_later(coming);
+    else if (waits)
+        coming_begin(coming);
     else
         coming_free(coming);
 }
@@ -338,6 +364,25 @@ static bool coming_there(const struct comer *comer)
 {
     (void)comer;
     return true;
+}
+
+bool inner_is_unbegun(const struct engine *engine, const struct call_record *record)
+{
+    return caller_record_is_inner(record->caller) && record->state == CALL_STORED_RUNNING &&
+           record->epoch == 1 && str_eq(record->node, engine->node) &&
+           !engine_call_at(engine, record->id);
+}
+
+/* This node has opened it, and has not heard so: nobody else will begin it. */
+static enum found coming_found(struct comer *comer, const struct call_record *record)
+{
+    struct coming *coming = coming_of(comer);
+    struct target *target = target_of(coming);
+
+    if (coming->unwanted || !target || !inner_is_unbegun(coming->engine, record))
+        return FOUND_IT;
+    coming_call(coming, target);
+    return FOUND_OTHER;
 }
 
 /* An inner call without an outer one here waits in the store, or goes on by itself. */
@@ -379,7 +424,7 @@ static void coming_back(struct comer *comer, const struct back *back)
         outcome_up(coming->engine, id_str(&coming->ask), coming->top,
                    outer_target(coming->engine, coming->principal, coming->path), coming->tool,
                    back->as == BACK_ENDED && back->outcome ? back->outcome : &unknown,
-                   coming->handed);
+                   coming->handed, true);
         break;
     case BACK_UNREAD:
     case BACK_TOO_SOON:
@@ -394,9 +439,9 @@ static void coming_back(struct comer *comer, const struct back *back)
     coming_free(coming);
 }
 
-static const struct comer_ops coming_ops = { .there = coming_there,
-                                             .waits = coming_waits,
-                                             .done = coming_back };
+static const struct comer_ops coming_ops = {
+    .there = coming_there, .found = coming_found, .waits = coming_waits, .done = coming_back
+};
 
 bool inner_is_coming(const struct engine *engine, struct str ask_id)
 {
@@ -473,6 +518,8 @@ void inner_come(struct engine *engine, const struct ask_record *ask,
     coming->ask = id_of(ask->id);
     bool room = idmap_add(&engine->inner_comings, coming);
     coming->may_begin = as != COMING_LOOKS;
+    coming->ttl_ms = ask->ttl_ms;
+    coming->seen_ms = clock_mono(engine->clock);
     coming->handed = outer->handed;
     coming->principal = arena_str(arena, outer->principal);
     coming->scope = arena_str(arena, outer->scope);

@@ -6,7 +6,12 @@
 
 #include "core/inside.h"
 
-enum { INNER_KEEP_MS = 60000 }; /* the end of an inner call is kept for at least so long */
+enum {
+    INNER_KEEP_MS = 60000,  /* an inner call is known so long after its ask can wait no more */
+    INNER_FRESH_MS = 30000, /* an ask that was seen waiting counts so long as waiting */
+};
+
+_Static_assert(2 * INNER_FRESH_MS <= INNER_KEEP_MS, "see inner_begin.c");
 
 /* --- inner.c --- */
 
@@ -35,6 +40,8 @@ void inner_come(struct engine *engine, const struct ask_record *ask,
                 enum coming_as as);
 /* Somebody does, and it is not yet known what came of it. */
 bool inner_is_coming(const struct engine *engine, struct str ask_id);
+/* The store says that this node runs the inner call, and this node has not begun it. */
+bool inner_is_unbegun(const struct engine *engine, const struct call_record *record);
 /* The ask has ended. True: somebody comes for its call, and will cancel it. */
 bool inner_unwanted(struct engine *engine, struct str ask_id);
 void inner_comings_init(struct engine *engine);

@@ -9,10 +9,12 @@
  * client, and one that nobody waits for any more is cancelled.
  *
  * What was listed a moment ago is left to whoever has listed it. An ask that is listed and was
- * never stored is taken off the list when it can hardly be on its way any more.
+ * never stored is taken off the list when the call that would store it has ended, or was itself not
+ * stored for INNER_UNSTORED_MS. An ask that has ended stays on the list while somebody may be
+ * opening its call: for INNER_KEEP_MS.
  *
  * Holds always: what is taken off the list needs nothing more: its ask has ended, and so has the
- * call, or its end is stored; or the ask was not stored.
+ * call, or nobody opens it any more; or the ask will not be stored.
  */
 #include "core/inner_inside.h"
 
@@ -24,8 +26,8 @@ enum {
     INNER_LOOK_MS = 5000,         /* between two looks at the list */
     INNER_LOOK_ROWS = 256,        /* inner calls in one look */
     INNER_YOUNG_MS = 5000,        /* after so long a look comes to what is listed */
-    INNER_UNSTORED_MS = 600000,   /* what is listed for so long, and not stored, will not be */
-    INNER_LISTED_TEXT = 40,       /* bytes of what is listed */
+    INNER_UNSTORED_MS = 86400000, /* the first ask of a call is on its way no longer than this */
+    INNER_LISTED_TEXT = 80,       /* bytes of what is listed */
     INNER_LOOK_ARENA = 256 << 10, /* memory of an ask that is looked at */
 };
 
@@ -50,7 +52,8 @@ void inner_list(const struct ask *ask, store_done *done, void *data)
     struct engine *engine = ask->call->engine;
     char text[INNER_LISTED_TEXT];
 
-    snprintf(text, sizeof(text), "{\"at\":%lld}", (long long)engine_now(engine));
+    snprintf(text, sizeof(text), "{\"at\":%lld,\"call\":\"" STR_FMT "\"}",
+             (long long)engine_now(engine), STR_ARG(id_str(&ask->call->id)));
     engine->store->ops->put(engine->store, INNER_KIND, id_str(&ask->id), str_of(text),
                             ask->record.principal, 0, INNER_LISTED_MS, done, data);
 }
@@ -78,6 +81,7 @@ void inner_unlist_fresh(const struct call *call)
 struct look_end { /* of a call that nobody waits for any more */
     struct engine *engine;
     struct id ask;
+    bool settled; /* its ask has ended so long ago that nobody opens the call any more */
 };
 
 struct inner_look {
@@ -130,30 +134,51 @@ static void look_cancelled(void *data, nod_status status)
 {
     struct look_end *up = data;
 
-    if (status != NOD_E_STORE)
+    if (status != NOD_E_STORE && (status != NOD_E_NOT_FOUND || up->settled))
         inner_unlist(up->engine, id_str(&up->ask));
     mem_free(up);
+}
+
+/* Nobody waits for the end of the call any more. */
+static void look_cancel(struct inner_look *look, bool settled)
+{
+    struct engine *engine = look->work.op.engine;
+    struct look_end *up = MEM_NEW(struct look_end);
+
+    *up = (struct look_end){ .engine = engine, .ask = look->ask, .settled = settled };
+    engine_cancel(engine, id_str(&look->ask), STR("Nobody waits for the call any more"),
+                  look_cancelled, up);
+    look_free(look);
+}
+
+/* The ask is not stored. */
+static void unstored_loaded(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct inner_look *look = OP_OF(op, struct inner_look, work.op);
+    bool ended =
+        status == NOD_OK && (reply->call->forgotten || reply->call->state == CALL_STORED_FINISHED ||
+                             reply->call->state == CALL_STORED_CANCELLED);
+
+    if (ended || (status == NOD_E_NOT_FOUND && look->age_ms >= INNER_UNSTORED_MS))
+        look_cancel(look, true);
+    else
+        look_free(look);
 }
 
 static void ask_loaded(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct inner_look *look = OP_OF(op, struct inner_look, work.op);
-    struct engine *engine = op->engine;
 
     if (status == NOD_OK && reply->ask->state == ASK_PENDING) {
         look->record = ask_record_copy(&look->arena, reply->ask);
-        op_start(engine, op, outer_send, outer_loaded);
-        return;
+        op_start(op->engine, op, outer_send, outer_loaded);
+    } else if (status == NOD_OK) {
+        look_cancel(look, reply->now_ms - reply->ask->ended_ms >= INNER_KEEP_MS);
+    } else if (status == NOD_E_NOT_FOUND) {
+        op_start(op->engine, op, outer_send, unstored_loaded);
+    } else {
+        look_free(look);
     }
-    if (status == NOD_OK ||
-        (status == NOD_E_NOT_FOUND &&
-         look->age_ms >= INNER_UNSTORED_MS)) { /* nobody waits for its end any more */
-        struct look_end *up = MEM_NEW(struct look_end);
-        *up = (struct look_end){ .engine = engine, .ask = look->ask };
-        engine_cancel(engine, id_str(&look->ask), STR("Nobody waits for the call any more"),
-                      look_cancelled, up);
-    }
-    look_free(look);
 }
 
 static void ask_send(struct op *op)
@@ -163,12 +188,16 @@ static void ask_send(struct op *op)
     op->engine->store->ops->load_ask(op->engine->store, id_str(&look->ask), op_completed, op);
 }
 
-static int64_t listed_at(struct arena *arena, struct str value)
+/* When it was listed, and by which call. */
+static void listed_read(struct inner_look *look, struct str value)
 {
+    const struct json *text = json_parse(&look->arena, arena_str(&look->arena, value), NULL, NULL);
+    struct str by = json_get_str(text, STR("call"));
     int64_t at = 0;
 
-    json_i64(json_get(json_parse(arena, arena_str(arena, value), NULL, NULL), STR("at")), &at);
-    return at;
+    json_i64(json_get(text, STR("at")), &at);
+    look->age_ms = engine_now(look->work.op.engine) - at;
+    look->record.call_id = by.len == ID_LEN ? by : id_str(&look->ask);
 }
 
 static void listed_row(void *data, const struct store_row *row)
@@ -184,8 +213,8 @@ static void listed_row(void *data, const struct store_row *row)
     struct inner_look *look = MEM_NEW(struct inner_look);
     look->ask = id_of(row->value->key);
     arena_init(&look->arena, INNER_LOOK_ARENA);
-    look->age_ms = engine_now(engine) - listed_at(&look->arena, row->value->value);
     engine_work_begin(engine, &look->work, look_drop);
+    listed_read(look, row->value->value);
     if (look->age_ms < INNER_YOUNG_MS)
         look_free(look);
     else

@@ -17,7 +17,7 @@ struct opening {
     struct engine_work work;
     struct arena arena; /* of the record's text */
     struct call_record record;
-    int64_t keep_ms;
+    int64_t keep_ms, until_ms;
     bool handed;
     store_done *done;
     void *data;
@@ -28,6 +28,11 @@ static void open_send(struct op *op)
     struct opening *opening = OP_OF(op, struct opening, work.op);
     struct store *store = op->engine->store;
 
+    if (opening->until_ms && clock_mono(op->engine->clock) >= opening->until_ms) {
+        op->most = 0;
+        op_completed(op, NOD_E_STORE, NULL);
+        return;
+    }
     CRASH_POINT(open_before);
     store->ops->append(store,
                        &(struct append_spec){ .token = id_str(&op->token),
@@ -79,6 +84,7 @@ void engine_open(struct engine *engine, const struct call_spec *spec, store_done
                                             .version = target_version(spec->target) };
     buf_finish(&args);
     opening->keep_ms = spec->keep_ms;
+    opening->until_ms = spec->open_until_ms;
     opening->handed = spec->handed;
     opening->done = done;
     opening->data = data;
