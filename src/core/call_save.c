@@ -367,7 +367,8 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
         return;
     if (status == NOD_OK) {
         call->ours_ms = op->sent_ms;
-        if (call->saving_count) { /* what was saved is part of the journal from now on */
+        if (call->saving_count && !live_is_saved(call)) {
+            /* what was saved is part of the journal from now on */
             struct journal longer;
             journal_make(&longer, call->journal.entries, call->journal.count, call->saving_entries,
                          call->saving_count);

@@ -717,6 +717,10 @@ void live_saved(struct call *call);
 /* The store says what the call has learned, or how one of its questions has ended. */
 void live_learn(struct call *call, const struct call_record *record);
 void live_learn_end(struct call *call, const struct ask_record *ask);
+/* The call has a live run, and knows how the question has ended. */
+bool live_knows(const struct call *call, const struct ask_record *ask);
+/* The call has a live run, and its journal has what is being saved, or how that ended. */
+bool live_is_saved(const struct call *call);
 /* A write of the call was refused. True: it is sent again, if the call is still this node's. */
 bool live_again(struct op *op);
 /* A claim has taken the call while the live run was doing something else. False: not for us. */
@@ -725,8 +729,9 @@ bool live_taken(struct call *call, const struct store_reply *reply, int64_t aske
 enum live_seen {
     LIVE_SEEN_WAITS, /* as it was */
     LIVE_SEEN_TAKE,  /* it can be taken */
+    LIVE_SEEN_LATER, /* another node has it, and gives it back */
     LIVE_SEEN_OURS,  /* it was taken by this node */
-    LIVE_SEEN_LOST,  /* the run is dropped */
+    LIVE_SEEN_LOST,  /* it has ended, and the run is dropped */
 };
 /* A take was refused, and this is what the store has. */
 enum live_seen live_looked(struct call *call, nod_status status, const struct call_record *record);

@@ -24,11 +24,13 @@
  *
  * A claim that ends the last question takes the call, in the next epoch. If a write of the live run
  * was under way in the epoch before, the store refuses it. Then it is found out who has the call:
- * if it is still this node, the write is sent again in the new epoch; if not, the run is dropped.
+ * if it is still this node, the write is sent again in the new epoch. A node that knew nothing of
+ * the home may have taken the call: it gives the call back, or dies, and this node takes it again.
  *
  * Holds always: a live run is begun once, and told of each of its questions once, after `committed`
- * and never after its end. A call with a live run stays on this node until the run is ended or
- * dropped. From the oldest question that waits on there are at most STORE_CLAIM_MOST.
+ * and never after its end. A call with a live run stays on this node until the run is ended; the
+ * run is dropped only if the call has ended otherwise. From the oldest question that waits on there
+ * are at most STORE_CLAIM_MOST.
  */
 #include "core/grant_inside.h"
 
@@ -39,7 +41,8 @@
 #include "core/run_inside.h"
 
 enum {
-    AGAIN_MOST = 16, /* looks at who has the call, for one write that was refused */
+    AGAIN_MOST = 16, /* looks in a row at who has the call, for one refused write */
+    AGAIN_MS = 1000, /* until the next, also while another node has the call */
 };
 
 struct live_question { /* was committed, and its end not yet told */
@@ -150,6 +153,11 @@ void live_learn_end(struct call *call, const struct ask_record *ask)
 
     memcpy(entry.digest, ask->digest, DIGEST_BYTES);
     learn(call, &entry, 1);
+}
+
+bool live_knows(const struct call *call, const struct ask_record *ask)
+{
+    return call->live && knows(call, &(struct entry){ .class = ENTRY_ASK, .key = ask->key });
 }
 
 void live_saved(struct call *call)
@@ -544,11 +552,22 @@ void live_on(struct call *call)
 
 /* --- a write that was refused: who has the call? --- */
 
+bool live_is_saved(const struct call *call)
+{
+    if (call->saving_count)
+        return call->live && knows(call, &call->saving_entries[0]);
+    return call->saving_asks && live_knows(call, &call->saving[0]);
+}
+
 static void again_send(struct call *call)
 {
     struct live *live = call->live;
 
     call->came = CAME_NOTHING;
+    if (live_is_saved(call)) { /* before another node took the call */
+        live->again_done(&call->op, NOD_OK, NULL);
+        return;
+    }
     op_start(call->engine, &call->op, live->again_send, live->again_done);
     if (engine_survives(call->engine))
         call->op.most = INT_MAX;
@@ -580,15 +599,36 @@ static bool runs_here(const struct call *call, const struct call_record *record)
            (!engine->store->ops->shared || str_eq(record->node, engine->node));
 }
 
+static bool has_ended(const struct call_record *record)
+{
+    return record->state == CALL_STORED_FINISHED || record->state == CALL_STORED_CANCELLED;
+}
+
+static void again_loaded(struct op *op, nod_status status, const struct store_reply *reply);
+
+static void again_due(struct due *due)
+{
+    struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
+
+    if (call->live) {
+        again_look(call);
+        return;
+    }
+    op_start(call->engine, &call->op, call_load_send, again_loaded); /* it was cancelled */
+    call->op.most = INT_MAX;
+}
+
 static void again_loaded(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
     const struct call_record *record = status == NOD_OK ? reply->call : NULL;
 
-    if (!call->live || call->cancel_wanted || !record || call->live->again > AGAIN_MOST) {
+    if (!call->live || call->cancel_wanted || !record || has_ended(record)) {
         again_lost(op, status == NOD_OK ? NOD_E_STALE : status, reply);
     } else if (call->came == CAME_EPOCH) {
         again_send(call);
+    } else if (call->live->again > AGAIN_MOST) {
+        due_set(call->engine, &call->timeout, AGAIN_MS, again_due);
     } else if (record->state == CALL_STORED_RUNNABLE) {
         again_look(call);
     } else if ((runs_here(call, record) && record->epoch > call->epoch) ||
@@ -597,7 +637,7 @@ static void again_loaded(struct op *op, nod_status status, const struct store_re
         live_learn(call, record);
         again_send(call);
     } else {
-        again_lost(op, NOD_E_STALE, reply);
+        due_set(call->engine, &call->timeout, AGAIN_MS, again_due);
     }
 }
 
@@ -629,7 +669,7 @@ static void again_take_send(struct op *op)
                              &(struct take_spec){ .token = id_str(&op->token),
                                                   .call_id = id_str(&call->id),
                                                   .node = engine->node,
-                                                  .why = TAKE_PLAIN },
+                                                  .why = TAKE_FORGIVEN },
                              op_completed, op);
 }
 
@@ -686,7 +726,9 @@ enum live_seen live_looked(struct call *call, nod_status status, const struct ca
         live_learn(call, record);
         return LIVE_SEEN_OURS;
     }
-    LOG_INFO("a live run is dropped: its call is no longer this node's",
+    if (status == NOD_OK && !has_ended(record))
+        return LIVE_SEEN_LATER;
+    LOG_INFO("a live run is dropped: its call has ended elsewhere",
              LOG_STR("call", id_str(&call->id)));
     call_awake(call);
     live_drop(call);

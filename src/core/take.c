@@ -351,6 +351,8 @@ static void ask_seen(void *data, const struct store_row *row)
             ask_seen_ended(ask, row->ask);
         return;
     }
+    if (!ask && live_knows(call, row->ask)) /* it has ended since it was read */
+        return;
     if (!ask)
         ask = ask_adopt(call, row->ask);
     ask->still = true;
@@ -401,7 +403,7 @@ static void seen_done(struct op *op, nod_status status, const struct store_reply
         return;
     bool fresh = asks_are_now(call, status == NOD_OK);
     if (call_is_alone(call) && !call_is_resting(call)) {
-        if (fresh)
+        if (fresh && !call->live)
             call_unload(call);
         else
             call_rest(call);
@@ -471,6 +473,9 @@ static bool live_seen(struct call *call, nod_status status, const struct store_r
         return true;
     case LIVE_SEEN_TAKE:
         call_take_later(call, UNSURE_AGAIN_MS);
+        return true;
+    case LIVE_SEEN_LATER:
+        call_take_later(call, TAKE_AGAIN_MS);
         return true;
     case LIVE_SEEN_OURS:
         resume(call);
@@ -566,7 +571,8 @@ static void take_send(struct op *op)
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
 
-    call->way = (unsigned char)suspect_way(call);
+    /* A live run is here: it was not what took down a node that had its call meanwhile. */
+    call->way = (unsigned char)(call->live ? TAKE_FORGIVEN : suspect_way(call));
     CRASH_POINT(take_before);
     engine->store->ops->take(engine->store,
                              &(struct take_spec){ .token = id_str(&op->token),

@@ -41,7 +41,7 @@ void home_beats(struct str name, int64_t ttl_ms)
     struct sim_home *home = &sim.homes[name_at(name)];
 
     if (home->until <= store_now())
-        home->silent_from = home->until;
+        home->silent_until = store_now();
     home->until = store_now() + ttl_ms;
 }
 
@@ -76,7 +76,7 @@ void home_end_is_right(const struct sim_call *call, const struct outcome *outcom
     figures.unknown++;
     const struct sim_home *home = &sim.homes[name_at(str_of(call->home))];
     bool was_silent = sim.shared
-                          ? home->until <= store_now() || home->silent_from > call->home_since
+                          ? home->until <= store_now() || home->silent_until > call->home_since
                           : !is_up(call->home);
     if (!was_silent)
         broken("the outcome of call %zu is unknown, and its home lives", call->number);

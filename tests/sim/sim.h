@@ -384,7 +384,7 @@ struct sim {
     char names[SIM_NAMES][16];
     int64_t alive_until[SIM_NAMES]; /* the store's clock */
     struct sim_home {
-        int64_t until, silent_from; /* the store's clock: its record lives, and was gone */
+        int64_t until, silent_until; /* the store's clock: its record lives, and was gone */
     } homes[SIM_NAMES];
     size_t name_count;
     bool calm;             /* faults have stopped */
