@@ -39,6 +39,7 @@ struct home {
     struct op op;          /* the look at it in the store */
     bool looking;          /* a look is under way, or waits to be sent again */
     bool stays;            /* of its target: this node is the only one that runs it on */
+    bool live_begun;       /* its live run was begun */
 };
 
 static struct home *home_find(const struct engine *engine, struct str call_id)
@@ -263,6 +264,19 @@ static void commit_intent(struct call *call)
     call_save(call);
 }
 
+void home_live_begun(const struct call *call)
+{
+    home_find(call->engine, id_str(&call->id))->live_begun = true;
+}
+
+/* What gave us the call may be old: it has ended here since, and its provider keeps nothing. */
+static bool home_may_run(const struct call *call)
+{
+    const struct home *home = home_find(call->engine, id_str(&call->id));
+
+    return home && !home->live_begun;
+}
+
 static bool home_has_begun(struct call *call)
 {
     struct call_record record = { .entries = call->journal.entries,
@@ -270,7 +284,9 @@ static bool home_has_begun(struct call *call)
 
     switch (home_at(call->engine, &record)) {
     case HOME_HERE:
-        return true;
+        if (home_may_run(call))
+            return true;
+        break;
     case HOME_ANYWHERE:
         if (call->steps == STEPS_STOP) { /* the client could not come back for what is begun */
             call_enter(call, LIVE_ASKING);

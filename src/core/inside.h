@@ -213,6 +213,8 @@ void homes_init(struct engine *engine);
 void homes_drop(struct engine *engine);
 /* The call is about to be run. False: something else comes first, or it has ended. */
 bool home_begin(struct call *call);
+/* The provider of the call has its live run from now on. */
+void home_live_begun(const struct call *call);
 /* The store has hinted that something has become of the call, which is not live here. */
 void home_woken(struct engine *engine, struct str call_id);
 /* This node was silent for so long that others may have ended the calls that have their home here.

@@ -191,6 +191,7 @@ void live_begin(struct call *call)
     call->run = NULL;
     call->live = live;
     run->live = true;
+    home_live_begun(call);
     call_clock_start(call);
     provider->ops->start(provider, run);
 }

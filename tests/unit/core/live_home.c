@@ -381,6 +381,54 @@ static void it_is_kept_when_an_old_look_shows_a_question_that_has_ended_since(vo
     ends("committed a=accepted b=accepted");
 }
 
+static void answer_heard(void *data, const struct answer_result *result)
+{
+    (void)data, (void)result;
+}
+
+/* Whoever came back with an old record, while the claim that took the call was on its way. */
+static void a_call_that_has_ended_is_not_begun_again(void **state)
+{
+    struct world_caller *caller = begin(CALLER_HOLDS), *again;
+    struct arena arena;
+
+    (void)state;
+    ask("a");
+    commit();
+    struct loaded *old = stored();
+    arena_init(&arena, 4096);
+    ask_answer(world.engine, old->asks[0].id,
+               &(struct answer){ .action = ASK_ACCEPTED,
+                                 .content = json_parse(&arena, STR("{\"n\":1}"), NULL, NULL),
+                                 .by = STR("ann"),
+                                 .scope = STR("s1"),
+                                 .surface = &world.surface,
+                                 .attempt = 1 },
+               answer_heard, NULL);
+    arena_finish(&arena);
+    assert_int_equal(world.queued, 1);
+    void (*late)(void *) = world.queue[0].fn;
+    void *data = world.queue[0].data;
+    world.queued = 0; /* the reply to the claim, which has taken the call, comes last */
+    call_cancel(caller->caller.call, STR("enough"));
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(only()->ended, 1);
+    again = world_caller_new(&world);
+    assert_true(engine_adopt(world.engine, &(struct adopt_spec){ .record = &old->call,
+                                                                 .asks = old->asks,
+                                                                 .ask_count = old->ask_count,
+                                                                 .target = &toy.target,
+                                                                 .handed = true,
+                                                                 .caller = &again->caller }));
+    late(data);
+    pass(3000);
+    loaded_forget(old);
+    assert_string_equal(again->code, "CANCELLED");
+    assert_int_equal(only()->ended, 1);
+    world_finish(&world);
+}
+
 SUBJECT(live_home)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +438,7 @@ SUBJECT(live_home)
         cmocka_unit_test(a_cancel_meanwhile_ends_it),
         cmocka_unit_test(what_was_stored_before_another_node_took_its_call_is_stored_once),
         cmocka_unit_test(it_is_kept_when_an_old_look_shows_a_question_that_has_ended_since),
+        cmocka_unit_test(a_call_that_has_ended_is_not_begun_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
