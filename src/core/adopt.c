@@ -147,7 +147,9 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
     call->version = record->version;
     call->back_at = clock_mono(engine->clock);
     call->interrupted = record->state == CALL_STORED_RUNNING;
-    call->away = !spec->import && home_at(engine, record) == HOME_ELSEWHERE;
+    enum home_at home = spec->import ? HOME_ANYWHERE : home_at(engine, record);
+    call->away = home == HOME_ELSEWHERE;
+    call->was_here = home == HOME_HERE;
     journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
     for (size_t i = 0; i < spec->ask_count; i++)
         ask_adopt(call, &spec->asks[i]);

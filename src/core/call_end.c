@@ -332,7 +332,7 @@ void call_deliver(struct call *call)
     idmap_remove(&call->engine->calls, call);
     if (call_has_ended(call))
         home_ended(call->engine, id_str(&call->id),
-                   call_ending(call)->found ? NULL : call->target->provider,
+                   call_ending(call)->found || call->was_here ? NULL : call->target->provider,
                    &call_ending(call)->outcome);
     if (call->inner && call_has_ended(call))
         inner_ended(call, &call_ending(call)->outcome);

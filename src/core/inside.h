@@ -454,6 +454,7 @@ struct call {
     bool inner;           /* another call waits for it: see inner.c */
     bool interrupted;     /* it was last seen running, on a node that may be gone */
     bool away;            /* its home is elsewhere, which alone runs it on: see home_node.c */
+    bool was_here;        /* it came back to its home, which may have heard of its end by now */
     unsigned char pace;   /* of the looks at a call that is away and runs: see take.c */
     struct maker made_by; /* the client that made it: see client.c */
     unsigned char way;    /* of the take under way: enum take_why */

@@ -429,6 +429,43 @@ static void a_call_that_has_ended_is_not_begun_again(void **state)
     world_finish(&world);
 }
 
+static void cancel_finds_nothing(struct store *store, struct str token, struct str call_id,
+                                 struct str why, store_done *done, void *data)
+{
+    struct id another;
+
+    (void)call_id;
+    id_random(&another);
+    own.cancel(store, token, id_str(&another), why, done, data);
+}
+
+static void its_end_is_told_once_though_somebody_comes_back_with_an_old_record(void **state)
+{
+    struct world_caller *caller = begin(CALLER_HOLDS), *again;
+
+    (void)state;
+    ask("a");
+    commit();
+    struct loaded *old = stored();
+    call_cancel(caller->caller.call, STR("enough"));
+    calm();
+    assert_int_equal(only()->ended, 1);
+    ops.cancel = cancel_finds_nothing; /* the store has forgotten it since */
+    again = world_caller_new(&world);
+    assert_true(engine_adopt(world.engine, &(struct adopt_spec){ .record = &old->call,
+                                                                 .asks = old->asks,
+                                                                 .ask_count = old->ask_count,
+                                                                 .target = &toy.target,
+                                                                 .handed = true,
+                                                                 .caller = &again->caller }));
+    call_cancel(again->caller.call, STR("once more"));
+    pass(3000);
+    loaded_forget(old);
+    assert_int_equal(again->finished, 1);
+    assert_int_equal(only()->ended, 1);
+    world_finish(&world);
+}
+
 SUBJECT(live_home)
 {
     const struct CMUnitTest tests[] = {
@@ -439,6 +476,7 @@ SUBJECT(live_home)
         cmocka_unit_test(what_was_stored_before_another_node_took_its_call_is_stored_once),
         cmocka_unit_test(it_is_kept_when_an_old_look_shows_a_question_that_has_ended_since),
         cmocka_unit_test(a_call_that_has_ended_is_not_begun_again),
+        cmocka_unit_test(its_end_is_told_once_though_somebody_comes_back_with_an_old_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
