@@ -74,6 +74,7 @@ void homes_init(struct engine *engine)
     idmap_init(&engine->homes, SIZE_MAX / 2, offsetof(struct home, call)); /* as many as calls */
     list_init(&engine->homes_order);
     id_random(&engine->life);
+    engine->home_heard_ms = INT64_MIN / 2; /* never */
 }
 
 void homes_drop(struct engine *engine)

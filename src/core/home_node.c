@@ -128,10 +128,9 @@ static void home_said(struct op *op, nod_status status, const struct store_reply
 bool home_is_known(struct call *call)
 {
     struct engine *engine = call->engine;
-    int64_t heard = engine->home_heard_ms;
 
     if (!engine->store->ops->shared ||
-        (heard && clock_mono(engine->clock) - heard < home_ttl(engine) / 2))
+        clock_mono(engine->clock) - engine->home_heard_ms < home_ttl(engine) / 2)
         return true;
     call_enter(call, LIVE_SAVING);
     op_start(engine, &call->op, home_say_send, home_said);

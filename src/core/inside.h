@@ -67,7 +67,7 @@ struct engine {
     struct id life;           /* of this node, as the intents of those name it: home_node.c */
     bool home_beating;        /* the record that says that it lives is on its way, */
     int64_t home_sent_ms;     /* monotonic: since then, */
-    int64_t home_heard_ms;    /* and when the last was sent that the store has taken; 0: never */
+    int64_t home_heard_ms;    /* and when the last was sent that the store has taken */
     struct id home_seen;      /* the life of another node that was seen to live, */
     int64_t home_seen_ms;     /* monotonic: then */
     /* the look at what waits for a target that is gone, and whether one has gone since */

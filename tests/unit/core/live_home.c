@@ -21,6 +21,7 @@ static struct store_ops own, ops;
 static char name[ID_LEN + 1]; /* of the call */
 static const char *holder;    /* the node that has the call, as the store says; NULL: this one */
 static uint64_t epoch;        /* in which that was taken */
+static int homes_put;
 static int parks;
 
 /* --- the store --- */
@@ -62,6 +63,14 @@ static void counted_park(struct store *store, const struct park_spec *park, stor
     own.park(store, park, done, data);
 }
 
+static void counted_put(struct store *store, struct str kind, struct str key, struct str value,
+                        struct str whose, uint64_t version, int64_t ttl_ms, store_done *done,
+                        void *data)
+{
+    homes_put += str_eq(kind, STR("home"));
+    own.put(store, kind, key, value, whose, version, ttl_ms, done, data);
+}
+
 static void calm(void)
 {
     for (int i = 0; i < 12; i++)
@@ -88,9 +97,10 @@ static void world_begins(void)
     ops.load_with_asks = NULL;
     ops.load_call = named_load;
     ops.park = counted_park;
+    ops.put = counted_put;
     world.store->ops = &ops;
     holder = NULL;
-    parks = 0;
+    homes_put = parks = 0;
     live_toy_init(&toy, "live");
 }
 
@@ -466,6 +476,21 @@ static void its_end_is_told_once_though_somebody_comes_back_with_an_old_record(v
     world_finish(&world);
 }
 
+/* --- the name of the home --- */
+
+static void a_node_whose_clock_has_just_begun_says_once_that_it_is_a_home(void **state)
+{
+    (void)state;
+    world_begins();
+    world.clock.mono = 0;
+    call_live(CALLER_HOLDS);
+    for (int i = 0; i < 100 && world_turn(&world); i++)
+        ;
+    assert_int_equal(homes_put, 1);
+    calm();
+    ends("");
+}
+
 SUBJECT(live_home)
 {
     const struct CMUnitTest tests[] = {
@@ -477,6 +502,7 @@ SUBJECT(live_home)
         cmocka_unit_test(it_is_kept_when_an_old_look_shows_a_question_that_has_ended_since),
         cmocka_unit_test(a_call_that_has_ended_is_not_begun_again),
         cmocka_unit_test(its_end_is_told_once_though_somebody_comes_back_with_an_old_record),
+        cmocka_unit_test(a_node_whose_clock_has_just_begun_says_once_that_it_is_a_home),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
