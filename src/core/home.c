@@ -138,6 +138,8 @@ static void home_seen(struct engine *engine, struct str call_id, const struct ca
     }
     if (record && record->state != CALL_STORED_FINISHED && record->state != CALL_STORED_CANCELLED)
         return;
+    if (resting && !call_waiting(resting))
+        return; /* it is being ended here, and that end will be told */
     arena_init(&arena, HOME_ARENA_MAX);
     if (record && !record->forgotten) {
         struct outcome stored;

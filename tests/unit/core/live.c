@@ -405,6 +405,26 @@ static void a_call_that_another_node_ends_drops_its_run_with_the_next_write(void
     over("CANCELLED");
 }
 
+/* The store has the end, and a look at the call finds it before the reply comes. */
+static void a_provider_is_told_once_of_a_cancel_whose_reply_is_lost(void **state)
+{
+    (void)state;
+    for (int waits = 0; waits < 24; waits++) {
+        begin_with(CALLER_LEAVES, &(struct world_opts){ .ttl_ms = 60000 });
+        ask("a");
+        commit();
+        for (int i = 0; i < waits; i++)
+            world_advance(&world, 250);
+        world.fail_verb = "cancel";
+        world.fail_how = MEMORY_FAIL_AFTER;
+        world.fail_times = ENGINE_STORE_TRIES - 1;
+        engine_cancel(world.engine, str_of(call_name), STR("enough"), NULL, NULL);
+        for (int i = 0; i < 80; i++)
+            world_advance(&world, 50);
+        over("CANCELLED");
+    }
+}
+
 static void an_end_that_meets_another_end_gives_way(void **state)
 {
     struct world_caller *caller = begin();
@@ -948,6 +968,7 @@ SUBJECT(live)
         cmocka_unit_test(a_call_that_is_cancelled_while_it_waits_drops_its_run_at_once),
         cmocka_unit_test(a_call_that_is_cancelled_while_it_saves_drops_its_run),
         cmocka_unit_test(a_call_that_another_node_ends_drops_its_run_with_the_next_write),
+        cmocka_unit_test(a_provider_is_told_once_of_a_cancel_whose_reply_is_lost),
         cmocka_unit_test(an_end_that_meets_another_end_gives_way),
         cmocka_unit_test(a_park_that_the_store_refuses_for_good_ends_the_call_and_takes_all_down),
         cmocka_unit_test(it_goes_on_while_its_client_is_away_and_the_next_round_has_what_was_asked),
