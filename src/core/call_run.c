@@ -138,9 +138,11 @@ void run_free(struct run *run)
 void run_emit(struct run *run, const struct notice *notice)
 {
     struct call *call = run->call;
+    struct notice told = *notice;
 
-    if (call && call->caller->ops->notify)
-        call->caller->ops->notify(call->caller, call, notice);
+    if (call && call->caller->ops->notify &&
+        (notice->kind != NOTICE_PROGRESS || inner_progress(call, &told)))
+        call->caller->ops->notify(call->caller, call, &told);
 }
 
 static int64_t timeout_of(const struct call *call)

@@ -33,6 +33,8 @@
  */
 #include "core/inner_inside.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 #include "json/write.h"
 
@@ -290,6 +292,27 @@ void inner_put_up(struct call *call, bool carried)
     }
 }
 
+/* --- progress --- */
+
+bool inner_progress(struct call *call, struct notice *notice)
+{
+    struct call *top = call_top(call);
+
+    for (const struct call *at = call; at != top && (at = call_outer(at));)
+        if (at->counts)
+            return false;
+    if (!isfinite(notice->progress))
+        return false;
+    if (!call->counts)
+        call->counted = top->counted;
+    call->counts = true;
+    notice->progress += call->counted;
+    notice->total += notice->total > 0 ? call->counted : 0;
+    if (call != top && notice->progress > top->counted)
+        top->counted = notice->progress;
+    return true;
+}
+
 /* --- the caller of an inner call --- */
 
 static uint64_t inner_reserve(struct caller *caller, struct call *call)
@@ -340,13 +363,12 @@ static bool inner_contradicted(struct caller *caller, struct call *call)
     return call->caller != &call->engine->nobody; /* it has left with the outermost */
 }
 
-/* Progress is that of the outermost call: two that count would take turns. */
 static void inner_notify(struct caller *caller, struct call *call, const struct notice *notice)
 {
     struct call *top = call_top(call);
 
     (void)caller;
-    if (top != call && notice->kind != NOTICE_PROGRESS && top->caller->ops->notify)
+    if (top != call && top->caller->ops->notify)
         top->caller->ops->notify(top->caller, top, notice);
 }
 

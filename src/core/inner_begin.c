@@ -21,13 +21,12 @@
 #include "json/write.h"
 
 enum {
-    INNER_DEPTH_MAX = 4,         /* calls inside of each other, below the outermost */
-    INNER_ARENA_MAX = 1 << 20,   /* memory of what an inner call is begun with */
-    INNER_WHOM_MAX = 16 << 10,   /* bytes of whom an inner call is for, in its record */
-    INNER_COMINGS_MAX = 1 << 16, /* inner calls that are begun, or looked for, at a time */
-    INNER_AGAIN_MS = 1000,       /* before an inner call that could not be had is looked at again */
-    INNER_RESULT_SHARE = 2,      /* a result may take one part in so many of the outer journal */
-    INNER_RECORD_VERSION = 1,    /* of what caller_record_write (mcp/) writes too */
+    INNER_DEPTH_MAX = 4,       /* calls inside of each other, below the outermost */
+    INNER_ARENA_MAX = 1 << 20, /* memory of what an inner call is begun with */
+    INNER_WHOM_MAX = 16 << 10, /* bytes of whom an inner call is for, in its record */
+    INNER_AGAIN_MS = 1000,     /* before an inner call that could not be had is looked at again */
+    INNER_RESULT_SHARE = 2,    /* a result may take one part in so many of the outer journal */
+    INNER_RECORD_VERSION = 1,  /* of what caller_record_write (mcp/) writes too */
 };
 
 /* --- the end goes up --- */
@@ -558,7 +557,7 @@ void inner_come(struct engine *engine, const struct ask_record *ask,
 
 void inner_comings_init(struct engine *engine)
 {
-    idmap_init(&engine->inner_comings, INNER_COMINGS_MAX, offsetof(struct coming, ask));
+    idmap_init(&engine->inner_comings, engine->opts.limits.calls, offsetof(struct coming, ask));
 }
 
 void inner_comings_drop(struct engine *engine)

@@ -81,7 +81,8 @@ struct engine {
         struct caller caller; /* first */
         struct engine *engine;
     } inner_callers[2];
-    struct idmap inner_comings; /* struct coming: inner calls that are begun, or looked for */
+    struct idmap inner_comings; /* struct coming: inner calls that are begun, or looked for; as many
+                                   as calls may be live */
     struct idmap inner_rounds;  /* struct inner_round: calls whose rounds may be complete */
     struct due inners_due;      /* the next look at what is listed */
     char inner_cursor[64];      /* of the next page of it */
@@ -299,6 +300,13 @@ void inner_round_later(struct engine *engine, struct str top_id);
 bool inner_round_brought(struct call *call);
 /* As call_put_up, for all inner calls that wait. */
 void inner_put_up(struct call *call, bool carried);
+/*
+ * Progress of the call, as the client of the outermost call is to be told. What the client is told
+ * must rise, and every call has a scale of its own: the scale of a call begins where what was told
+ * before has ended. False: the client is told nothing, because a call that waits for this one has
+ * reported progress of its own, which counts.
+ */
+bool inner_progress(struct call *call, struct notice *notice);
 /* A call that nobody works on. True: it is an inner one, and its outer call goes for it. */
 bool inner_orphan(struct engine *engine, const struct call_record *record);
 
@@ -453,6 +461,7 @@ struct call {
     bool unasked;         /* it was logged that nobody could be asked */
     bool inner;           /* another call waits for it: see inner.c */
     bool interrupted;     /* it was last seen running, on a node that may be gone */
+    bool counts;          /* it has reported progress of its own: see inner_progress */
     bool away;            /* its home is elsewhere, which alone runs it on: see home_node.c */
     bool was_here;        /* it came back to its home, which may have heard of its end by now */
     unsigned char pace;   /* of the looks at a call that is away and runs: see take.c */
@@ -469,6 +478,7 @@ struct call {
     int64_t ours_ms; /* monotonic: when the store was asked that last said that it is ours */
     int64_t worked_ms;
     int64_t run_began;
+    double counted;     /* where its own progress begins: what inner calls have reported before */
     struct due timeout; /* of its run; while it waits: the next take; else: its next run */
     struct later *later;
     /* of its last run; see struct run */

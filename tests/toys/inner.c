@@ -39,7 +39,15 @@ static struct {
     int64_t ttl_ms;
     const char *args; /* with which outer calls it */
     bool asks_too;    /* outer asks a question beside */
+    int beside;       /* calls of it that outer waits for at the same time, and does not look at */
+    bool twice;       /* outer calls it twice, one after the other */
+    bool counts_first, counts_last; /* outer reports progress before and after its calls */
 } does;
+
+static void counts(struct run *run, double progress)
+{
+    run_notice(run, &(struct notice){ .kind = NOTICE_PROGRESS, .progress = progress, .total = 10 });
+}
 static const char *does_first; /* a step of outer, before it calls; NULL: none */
 
 static struct str kept(struct run *run, struct str text)
@@ -52,6 +60,8 @@ static const struct json *args_of(struct run *run)
     return does.args ? json_parse(&run->arena, kept(run, str_of(does.args)), NULL, NULL) : NULL;
 }
 
+static char beside_said[128]; /* how one of them failed */
+
 static nod_status calls(struct run *run, const char *tool, struct str *body)
 {
     const struct entry *answer = NULL;
@@ -62,16 +72,29 @@ static nod_status calls(struct run *run, const char *tool, struct str *body)
     nod_status asked = does.asks_too && str_eq(run->target->name, STR("outer"))
                            ? world_ask(run, NULL, "Beside?", world_ask_form, &answer)
                            : NOD_OK;
-    nod_status status =
-        run_call(run,
-                 &(struct run_call_spec){
-                     .tool = str_of(tool), .args = args_of(run), .ttl_ms = does.ttl_ms },
-                 &outcome);
+    struct run_call_spec spec = { .tool = str_of(tool),
+                                  .args = args_of(run),
+                                  .ttl_ms = does.ttl_ms };
 
+    for (int i = 0; i < does.beside; i++) {
+        struct outcome other;
+        nod_status one = run_call(run, &spec, &other);
+        if (one == NOD_OK && other.status != NOD_OK)
+            snprintf(beside_said, sizeof(beside_said), STR_FMT, STR_ARG(other.message));
+        if (one == NOD_PENDING)
+            asked = one;
+    }
+    if (does.counts_first)
+        counts(run, 1);
+    nod_status status = run_call(run, &spec, &outcome);
     if (asked == NOD_PENDING)
         return NOD_PENDING;
+    if (status == NOD_OK && does.twice)
+        status = run_call(run, &spec, &outcome);
     if (status != NOD_OK)
         return status;
+    if (does.counts_last)
+        counts(run, 9);
     if (outcome.status == NOD_OK)
         *body = arena_fmt(&run->arena, "{\"inner\":" STR_FMT "}", STR_ARG(outcome.body));
     else
@@ -161,16 +184,19 @@ static void finish(void)
 
 static char call_name[ID_LEN + 1];
 
-static struct world_caller *call_of(const char *name, bool held, bool handed)
+static struct world_caller *caller_held(void)
 {
     struct world_caller *caller = world_caller_new(&world);
 
-    if (held) {
-        held_ops = *caller->caller.ops;
-        held_ops.brings = NULL;
-        caller->caller.ops = &held_ops;
-    }
-    caller->way = held ? CALLER_HOLDS : CALLER_LEAVES;
+    held_ops = *caller->caller.ops;
+    held_ops.brings = NULL;
+    caller->caller.ops = &held_ops;
+    caller->way = CALLER_HOLDS;
+    return caller;
+}
+
+static void call_by(struct world_caller *caller, const char *name, bool handed)
+{
     engine_call(world.engine, &(struct call_spec){ .target = tool(name),
                                                    .principal = STR("ann"),
                                                    .scope = STR("s1"),
@@ -179,6 +205,15 @@ static struct world_caller *call_of(const char *name, bool held, bool handed)
     if (caller->caller.call)
         snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(caller->caller.call)));
     world_settle(&world);
+}
+
+static struct world_caller *call_of(const char *name, bool held, bool handed)
+{
+    struct world_caller *caller = held ? caller_held() : world_caller_new(&world);
+
+    if (!held)
+        caller->way = CALLER_LEAVES;
+    call_by(caller, name, handed);
     return caller;
 }
 
@@ -539,6 +574,39 @@ static void a_limit_of_live_calls_is_an_outcome(void **state)
     finish();
 }
 
+static void recover(void);
+
+/* Of four calls three come at the same time; of those, two may be live beside the outer call. */
+static void as_many_inner_calls_come_at_a_time_as_calls_may_be_live(void **state)
+{
+    (void)state;
+    for (int durable = 0; durable < 2; durable++) {
+        most_calls = 3;
+        begin_with(replies, durable);
+        most_calls = 0;
+        does.beside = 3;
+        beside_said[0] = '\0';
+        struct world_caller *outer = call("outer");
+        if (!durable) { /* nobody would come for the fourth again */
+            assert_non_null(strstr(outer->body, "As many inner calls as may be"));
+            assert_non_null(strstr(outer->body, "LIMIT_REACHED"));
+            assert_non_null(strstr(beside_said, "as many live calls"));
+            assert_int_equal(does.runs, 2);
+        } else { /* the look at the list comes for the fourth */
+            assert_int_equal(outer->finished, 0);
+            recover();
+            for (int i = 0; i < 4; i++)
+                world_advance(&world, 5000);
+            assert_string_equal(outer->body, "{\"inner\":{\"done\":1}}");
+            assert_int_equal(does.runs, 3);
+        }
+        assert_int_equal(outer->finished, 1);
+        assert_int_equal(engine_calls(world.engine), 0);
+        assert_int_equal(engine_pending(world.engine), 0);
+        finish();
+    }
+}
+
 /* --- whose it is --- */
 
 static void a_question_names_both_tools(void **state)
@@ -665,6 +733,57 @@ static void a_remembered_approval_answers_the_inner_gate(void **state)
     finish();
 }
 
+/* --- progress --- */
+
+static char heard[128]; /* progress, as the client is told */
+
+static void told_progress(struct caller *caller, struct call *of, const struct notice *notice)
+{
+    size_t len = strlen(heard);
+
+    (void)caller, (void)of;
+    snprintf(heard + len, sizeof(heard) - len, "%g/%g ", notice->progress, notice->total);
+}
+
+static nod_status counts_to_five(struct run *run, struct str *body)
+{
+    counts(run, 0);
+    counts(run, 5);
+    return replies(run, body);
+}
+
+static void the_progress_of_an_inner_call_is_told_unless_the_outer_one_counts(void **state)
+{
+    static const struct {
+        const char *tool, *told;
+        bool twice, first, last;
+    } rows[] = {
+        { "inner", "0/10 5/10 " },
+        { "outer", "0/10 5/10 " },
+        { "around", "0/10 5/10 " },
+        { "outer", "0/10 5/10 5/15 10/15 ", .twice = true }, /* the callers leave 5 out */
+        { "outer", "1/10 9/10 ", .first = true, .last = true },
+        { "outer", "0/10 5/10 14/15 ", .last = true },
+        { "around", "1/10 ", .first = true },
+        { "around", "0/10 5/10 14/15 23/24 ", .last = true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        begin(counts_to_five);
+        does.twice = rows[i].twice;
+        does.counts_first = rows[i].first;
+        does.counts_last = rows[i].last;
+        heard[0] = '\0';
+        struct world_caller *caller = caller_held();
+        held_ops.notify = told_progress;
+        call_by(caller, rows[i].tool, false);
+        assert_int_equal(caller->finished, 1);
+        assert_string_equal(heard, rows[i].told);
+        finish();
+    }
+}
+
 /* --- one round for both --- */
 
 static int carried; /* questions that the caller was told of, the last time */
@@ -680,7 +799,6 @@ static void count_carried(struct world_caller *caller, struct call *told)
 }
 
 static struct world_caller *come_back(const char *key);
-static struct world_caller *caller_held(void);
 static void come_for(struct world_caller *caller, const char *id);
 
 static void the_questions_of_both_come_in_one_round(void **state)
@@ -938,17 +1056,6 @@ static void finish_both(void)
     world_settle(&world);
     dead.engine = NULL;
     catalog_destroy(catalog);
-}
-
-static struct world_caller *caller_held(void)
-{
-    struct world_caller *caller = world_caller_new(&world);
-
-    held_ops = *caller->caller.ops;
-    held_ops.brings = NULL;
-    caller->caller.ops = &held_ops;
-    caller->way = CALLER_HOLDS;
-    return caller;
 }
 
 /* Its questions are answered as they come, for so many turns. False: it came to its end before. */
@@ -1687,12 +1794,14 @@ SUBJECT(toy_inner)
         cmocka_unit_test(a_tool_that_is_removed_while_its_call_waits_is_an_outcome),
         cmocka_unit_test(a_limit_of_questions_is_an_outcome),
         cmocka_unit_test(a_limit_of_live_calls_is_an_outcome),
+        cmocka_unit_test(as_many_inner_calls_come_at_a_time_as_calls_may_be_live),
         cmocka_unit_test(a_question_names_both_tools),
         cmocka_unit_test(the_clock_of_the_outer_call_stands_still),
         cmocka_unit_test(only_what_people_are_asked_is_counted_as_a_question),
         cmocka_unit_test(a_question_of_a_destructive_inner_tool_is_consent),
         cmocka_unit_test(a_harmless_outer_tool_does_not_launder_a_destructive_one),
         cmocka_unit_test(a_remembered_approval_answers_the_inner_gate),
+        cmocka_unit_test(the_progress_of_an_inner_call_is_told_unless_the_outer_one_counts),
         cmocka_unit_test(the_questions_of_both_come_in_one_round),
         cmocka_unit_test(an_answer_that_does_not_fit_is_brought_once),
         cmocka_unit_test(what_the_inner_call_asks_next_comes_in_the_next_round),
