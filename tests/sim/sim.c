@@ -116,7 +116,7 @@ static bool all_was_reached(void)
            (figures.repeated_effects || figures.worlds < RARE_WORLDS) && figures.answers &&
            figures.rounds && figures.crashes && figures.takeovers && figures.recovered &&
            figures.brought && figures.handlers_crashed && figures.ended_crashed &&
-           (figures.inner_ends || !getenv("NOD_SIM_NESTED")) &&
+           figures.inner_ends &&
            ((figures.live_told && figures.unknown) || !getenv("NOD_SIM_LIVE"));
 }
 

@@ -321,9 +321,8 @@ static void choose(uint64_t seed)
     sim.delay_ms = delays[pick(4)];
     sim.in_order = one_in(3);
     sim.slow = one_in(3);
-    /* Calls that wait for calls: these worlds still find faults, and are played when asked for. */
-    sim.nested = one_in(4) && getenv("NOD_SIM_NESTED");
-    sim.lively = getenv("NOD_SIM_LIVE"); /* these worlds still find faults too */
+    sim.nested = one_in(4) || getenv("NOD_SIM_NESTED"); /* all of them, if asked for */
+    sim.lively = getenv("NOD_SIM_LIVE");                /* these worlds still find faults too */
     sim.crashing = one_in(3);
     sim.node_faults = !one_in(4);
     sim.together = one_in(2);
