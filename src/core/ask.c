@@ -79,6 +79,7 @@ struct ask *ask_adopt(struct call *call, const struct ask_record *record)
     if (ask->record.attempt < 1)
         ask->record.attempt = 1;
     ask->tally = tally_add(call->engine, call->principal);
+    call->engine->pending_calls += record->kind == ASK_CALL;
     list_append(&call->asks, &ask->link);
     return ask;
 }
@@ -115,8 +116,10 @@ static void ask_unlist(struct ask *ask)
     }
     ask->listed = false;
     scope_leave(ask);
-    if (ask->tally)
+    if (ask->tally) {
         tally_drop(engine, ask->tally);
+        engine->pending_calls -= ask->record.kind == ASK_CALL;
+    }
     ask->tally = NULL;
 }
 
@@ -208,6 +211,7 @@ static void stage_validate_request(struct flow *flow, void *subject)
         return;
     }
     ask->tally = tally_add(engine, ask->record.principal);
+    engine->pending_calls += ask->record.kind == ASK_CALL;
     flow_next(flow);
 }
 

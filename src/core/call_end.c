@@ -203,9 +203,13 @@ static void check_asked(struct call *call)
 {
     if (!call->target->destructive || call_ending(call)->outcome.status != NOD_OK)
         return;
-    for (size_t i = 0; i < call->journal.count; i++)
-        if (call->journal.entries[i].class == ENTRY_ASK)
+    for (size_t i = 0; i < call->journal.count; i++) {
+        const struct entry *entry = &call->journal.entries[i];
+        /* What the engine itself has accepted is the end of an inner call, which is no question. */
+        bool inner = entry->state == ASK_ACCEPTED && str_eq(entry->by, STR("nod"));
+        if (entry->class == ENTRY_ASK && !inner)
             return;
+    }
     call->engine->counts.destructive_unasked++;
     LOG_WARN("a destructive tool ran without asking anybody (--confirm-destructive asks)",
              LOG_STR("tool", call->target->name), LOG_STR("principal", call->principal),

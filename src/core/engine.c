@@ -248,7 +248,7 @@ const struct counts *engine_counts(const struct engine *engine)
 
 size_t engine_pending(const struct engine *engine)
 {
-    return engine->pending;
+    return engine->pending - engine->pending_calls;
 }
 
 struct call *engine_call_at(const struct engine *engine, struct str call_id)

@@ -221,7 +221,7 @@ bool engine_lacks_secret(const struct engine *engine);
 /* The store's wall clock, in ms. It decides the expiry of everything that several nodes see. */
 int64_t engine_now(const struct engine *engine);
 size_t engine_calls(const struct engine *engine);
-size_t engine_pending(const struct engine *engine); /* pending asks */
+size_t engine_pending(const struct engine *engine); /* pending questions to people */
 /* What this node has done since it started. Valid as long as the engine. */
 const struct counts *engine_counts(const struct engine *engine);
 

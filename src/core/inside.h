@@ -57,6 +57,7 @@ struct engine {
     struct heap due;
     struct map claims_of_ask; /* ask -> the newest struct claim on its way to the store */
     size_t pending;           /* asks on their way to the store, or waiting */
+    size_t pending_calls;     /* of these, asks that an inner call answers */
     struct list claims;       /* answers under way */
     struct list works;        /* struct engine_work: what else is under way in the store */
     struct list brought;      /* answers that callers have brought */

@@ -653,7 +653,9 @@ static void only_what_people_are_asked_is_counted_as_a_question(void **state)
     begin(asks);
     call("outer");
     assert_int_equal(engine_counts(world.engine)->asked, 1);
+    assert_int_equal(engine_pending(world.engine), 1);
     accepts_it();
+    assert_int_equal(engine_pending(world.engine), 0);
     assert_int_equal(all_ended(), 1);
     assert_int_equal(engine_counts(world.engine)->answer.count, 1);
     finish();
@@ -662,6 +664,21 @@ static void only_what_people_are_asked_is_counted_as_a_question(void **state)
     call_cancel(outer->caller.call, STR("enough"));
     world_settle(&world);
     assert_int_equal(all_ended(), 1);
+    finish();
+}
+
+static void a_call_of_another_tool_asks_nobody(void **state)
+{
+    (void)state;
+    begin(replies);
+    tool("outer")->destructive = true;
+    assert_int_equal(call("outer")->status, NOD_OK);
+    assert_int_equal(engine_counts(world.engine)->destructive_unasked, 1);
+    does.asks_too = true;
+    struct world_caller *outer = call("outer");
+    accepts_it();
+    assert_int_equal(outer->finished, 1);
+    assert_int_equal(engine_counts(world.engine)->destructive_unasked, 1);
     finish();
 }
 
@@ -1798,6 +1815,7 @@ SUBJECT(toy_inner)
         cmocka_unit_test(a_question_names_both_tools),
         cmocka_unit_test(the_clock_of_the_outer_call_stands_still),
         cmocka_unit_test(only_what_people_are_asked_is_counted_as_a_question),
+        cmocka_unit_test(a_call_of_another_tool_asks_nobody),
         cmocka_unit_test(a_question_of_a_destructive_inner_tool_is_consent),
         cmocka_unit_test(a_harmless_outer_tool_does_not_launder_a_destructive_one),
         cmocka_unit_test(a_remembered_approval_answers_the_inner_gate),
