@@ -84,6 +84,17 @@ static inline void stage_run(struct flow *flow, const struct stage *stage)
     flow->stepping = false;
 }
 
+/* The stage has returned. True: it is over, in FLOW_UNWIND. False: it finishes later. */
+static bool stage_returned(struct flow *flow)
+{
+    if (flow->stop)
+        flow->ended = flow->status;
+    if (!flow->stop && !flow->go_on)
+        return false;
+    flow->phase = FLOW_UNWIND;
+    return true;
+}
+
 /* --- a stage that has hooks --- */
 
 static void hooked_begin(struct flow *flow)
@@ -116,12 +127,7 @@ static bool hook_pends(struct flow *flow, struct nod_hook_run *hook)
         flow->go_on = flow->stop = false;
         flow->table->ask(flow->subject, run);
         flow->stepping = false;
-        if (flow->stop)
-            flow->ended = flow->status;
-        if (!flow->stop && !flow->go_on)
-            return false;
-        flow->phase = FLOW_UNWIND;
-        return true;
+        return stage_returned(flow);
     }
     if (hook->went_in && flow->phase == FLOW_AROUND) {
         hook->outer = flow->frames;
@@ -205,10 +211,7 @@ static bool stage_turn(struct flow *flow)
 
     if (stage->run) {
         stage_run(flow, stage);
-        if (flow->stop)
-            flow->ended = flow->status;
-        if (!flow->stop && !flow->go_on)
-            return false;
+        return stage_returned(flow);
     }
     flow->phase = FLOW_UNWIND;
     return true;

@@ -168,8 +168,9 @@ struct run {
     struct str bug;     /* a mistake of the handler; the call ends with an error that names it */
     struct str unasked; /* nobody could be asked: what is missing for it */
     void *handle;       /* for the provider */
-    void (*emit)(struct run *run,
-                 const struct notice *notice); /* Set by the provider, which decides the thread. */
+    /* How a notice leaves the run. It is run_emit when the run begins. A provider whose run is on
+     * another thread sets its own, which takes the notice to the loop thread. */
+    void (*emit)(struct run *run, const struct notice *notice);
 
     atomic_bool cancelled; /* may be read from any thread */
 };
