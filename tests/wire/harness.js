@@ -12,7 +12,7 @@ import { once } from 'node:events';
 import assert from 'node:assert/strict';
 import { createHash, randomInt } from 'node:crypto';
 import path from 'node:path';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { createServer } from 'node:net';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -30,7 +30,9 @@ if (!binaries) throw new Error('NOD_BIN_DIR names the build folder; `make test S
 
 export function program(name) {
   const elsewhere = { accounts: 'tests/wire/accounts', 'toy-surface': 'tests/wire/toy-surface', 'inner-server': 'tests/wire/inner-server', 'toy-apps': 'tests/wire/toy-apps', 'grants-server': 'tests/wire/grants-server', 'model-server': 'tests/wire/model-server', 'turns-server': 'tests/wire/turns-server', 'where-server': 'tests/wire/where-server', 'consent-server': 'tests/wire/consent-server', pages: 'tests/wire/pages', closes: 'tests/wire/closes', 'comeback-server': 'tests/wire/comeback-server', secrets: 'tests/wire/secrets', probe: 'tests/wire/probe', 'cpp-17': 'tests/wire/cpp-17', 'cpp-20': 'tests/wire/cpp-20', nod: 'src/cli/nod', 'view-server': 'tests/view/view-server', 'browser-server': 'tests/browser/browser-server', 'toy-route': 'tests/wire/toy-route', 'live-server': 'tests/wire/live-server' };
-  return path.join(binaries, elsewhere[name] ?? `examples/${name}`);
+  const file = path.join(binaries, elsewhere[name] ?? `examples/${name}`);
+  if (!existsSync(file)) throw new Error(`there is no program ${name}: ${file} is not there. A server of tests is listed in program(), in tests/wire/harness.js`);
+  return file;
 }
 
 // On aarch64 the sanitizer takes four seconds of CPU to look for leaks when a process ends, however small it is. There, one

@@ -214,3 +214,7 @@ test('11.15: a Redis at its maxmemory is not ready, answers get 503, and it goes
   await until(server, 200);
   await questions.taken();
 });
+
+test('a server of tests that is not listed is named, and waited for by nobody', async (t) => {
+  await assert.rejects(startHttp(t, 'no-such-server'), /there is no program no-such-server/);
+});
