@@ -27,7 +27,7 @@ const codeOf = (name) => readFileSync(join(root, name), "utf8").replace(/\/\*[\s
 
 const headers = list("src", /\.h$/);
 const used = new Map(); // word -> how often
-const texts = [...list("src", /\.[ch]$/), ...list("tests/wire", /^toy_.*\.[ch]$/), ...list("tests/toys", /\.c$/)];
+const texts = [...list("src", /\.[ch]$/), ...list("tests/wire", /^toy_.*\.[ch]$/), ...list("tests/toys", /\.[ch]$/)];
 for (const name of texts)
     for (const [word] of readFileSync(join(root, name), "utf8").replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, " ").matchAll(/\b[a-z]\w*\b/g))
         used.set(word, (used.get(word) ?? 0) + 1);
