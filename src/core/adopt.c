@@ -13,7 +13,7 @@
  *
  * Holds always: a call is live at most once on a node. Unloading never loses what the store knows.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include <limits.h>
 

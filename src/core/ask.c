@@ -9,7 +9,7 @@
  *
  * Holds always: an ask is freed only in a completion of the store, or with its call.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/log.h"
 #include "base/mem.h"

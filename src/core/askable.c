@@ -10,7 +10,7 @@
  *
  * Where a question is up is decided in offers.c, and who may answer it in answerable.h.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 struct askable {      /* bits (1 << kind) of what the person behind a call can be asked: */
     unsigned asked;   /* anywhere, for data */

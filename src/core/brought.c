@@ -12,7 +12,7 @@
  * A claim that takes the call leaves that to the end of the set (CAME_EPOCH), so a call runs
  * once for all that was brought. The caller hears of each answer before it hears anything else.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/mem.h"
 

@@ -10,7 +10,7 @@
  * all. The ids of a round are in the order in which its questions were asked: a store lists
  * questions of the same millisecond by their ids.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/crash.h"
 

@@ -7,7 +7,7 @@
  * the client cannot come back, the caller is told so at once, and the end is stored later. A caller
  * that has left, or whose call was unloaded, is told no end.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include <limits.h>
 

@@ -14,7 +14,7 @@
  * If a hook ends the flow, the call jumps to its last stage with that error as its outcome. So the
  * hooks of finish see every end.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/mem.h"
 #include "json/schema.h"

@@ -12,7 +12,7 @@
  *
  * Holds always: at most one store operation of a call is under way.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include <limits.h>
 

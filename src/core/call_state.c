@@ -8,7 +8,7 @@
  * is one for tests, ends at the first that does. Any other build says so and goes on: what the
  * store refuses stays refused.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #ifndef NOD_CORE_CLAIM_H
 #define NOD_CORE_CLAIM_H
 
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 enum { CLAIM_ARENA_MAX = 8 << 20 }; /* memory of one answer while it is checked */
 

@@ -6,7 +6,7 @@
  * (adopt_spec.made_by). Nobody is there to be asked then, but a view fetches its questions by
  * itself.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 /* --- the caller of a call whose caller is gone --- */
 

@@ -25,7 +25,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "core/gone.h"
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 enum {
     COMEBACK_ARENA_MAX = 96 << 20, /* memory of a record and its end, while they are read */

@@ -3,7 +3,7 @@
  */
 #include "core/consent.h"
 
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 bool consent_named(struct str word, enum consent_from *out)
 {

@@ -8,7 +8,7 @@
  * Holds always: an ask is in `asks` exactly while it is pending here and known to the store. For
  * exactly as long it is counted for its principal.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/log.h"
 #include "base/mem.h"

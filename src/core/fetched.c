@@ -13,7 +13,7 @@
  * Holds always: of one call at most one mark is in the ring, and at most FETCHED_AT_ONCE are under
  * way.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/mem.h"
 

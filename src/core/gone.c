@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 enum {
     UNRUN_MAX = 256,           /* calls without a target that are watched at a time */

@@ -12,7 +12,7 @@
 #define NOD_CORE_GRANT_INSIDE_H
 
 #include "core/grant.h"
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 struct grant_offer { /* what a question says of what may be remembered */
     struct grant_rule rule;

@@ -20,7 +20,7 @@
  * Holds always: a call that stays is begun once, on one node, in one life of that node. Its
  * provider is told of the call's end once.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/log.h"
 #include "base/mem.h"

@@ -18,7 +18,7 @@
  * Holds always: a home that is silent for less than its time keeps its calls, by the store's clock.
  * A store that is not shared has one node, and what another life of it has begun is gone.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/log.h"
 #include "base/mem.h"

@@ -2,7 +2,7 @@
 #ifndef NOD_CORE_HOOK_INSIDE_H
 #define NOD_CORE_HOOK_INSIDE_H
 
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 struct hook {
     struct list link; /* in hooks.stages */

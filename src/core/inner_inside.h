@@ -4,7 +4,7 @@
 #ifndef NOD_CORE_INNER_INSIDE_H
 #define NOD_CORE_INNER_INSIDE_H
 
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 enum {
     INNER_KEEP_MS = 60000,  /* an inner call is known so long after its ask can wait no more */

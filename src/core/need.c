@@ -6,7 +6,7 @@
  * else, and each run, until it is freed. So a run on another thread can read its list although its
  * call is gone.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/mem.h"
 #include "core/run_inside.h"

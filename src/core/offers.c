@@ -13,7 +13,7 @@
  * Holds always: a surface is asked to withdraw only what it was offered and has not refused, and at
  * most once for each offer.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/log.h"
 

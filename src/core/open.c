@@ -5,7 +5,7 @@
  * token however often it is sent, so a lost reply neither makes a second call nor leaves a call
  * that nobody knows.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/crash.h"
 #include "base/mem.h"

@@ -4,7 +4,7 @@
  * Holds always: a plan is made once, from the surfaces that are there when the first call is made,
  * and does not change after that. A surface occurs in a plan at most once.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/log.h"
 #include "core/catalog.h"

@@ -37,7 +37,7 @@
  * wait for a call, and a hint can be lost. So every waiting call looks at its record now and then,
  * one after the other, at a pace that no number of calls makes a burden.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/log.h"
 #include "base/mem.h"

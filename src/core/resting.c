@@ -13,7 +13,7 @@
  * else it is not live. Nothing is lost when a call stops resting: its offers are taken down, and
  * the store has the rest.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 enum { REST_PART = 2 }; /* one in so many of the calls that may be live on a node may rest */
 

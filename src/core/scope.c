@@ -10,7 +10,7 @@
  * Holds always: a call never ends its own questions. A replaced question is claimed like any other
  * end, so if an answer came first, the answer has won.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/log.h"
 #include "base/mem.h"

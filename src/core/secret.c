@@ -9,7 +9,7 @@
 #include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/inside.h"
+#include "core/call_inside.h"
 #include "crypto/digest.h"
 #include "crypto/inner_seal.h"
 #include "json/write.h"

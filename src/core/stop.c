@@ -9,7 +9,7 @@
  * A call that only this process knows cannot be left to anybody: it is cancelled, and its caller is
  * told.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 static void unload_or_cancel(struct call *call)
 {

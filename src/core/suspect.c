@@ -31,7 +31,7 @@
  * Holds always: at most one run on probation was begun here and is not cleared (`trial`), or one
  * answer is tried.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include <limits.h>
 

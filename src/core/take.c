@@ -14,7 +14,7 @@
  * node cannot use is given back. Every waiting call has a pending ask, a take or a look that will
  * move it.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include <limits.h>
 

@@ -14,7 +14,7 @@
  * the store is away for a moment (op.c), the turn comes on other nodes when the clock says so. If
  * the plan has no clock, they have the ask only through the node where it is live.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "base/log.h"
 

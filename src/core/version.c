@@ -19,7 +19,7 @@
  *
  * Holds always: a run begins only if call_is_foreign has said no, in the epoch of the run.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include "core/catalog.h"
 

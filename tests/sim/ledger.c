@@ -20,7 +20,7 @@
  */
 #include "sim.h"
 
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 #include <stdlib.h>
 

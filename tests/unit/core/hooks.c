@@ -5,7 +5,7 @@
  * answer comes, it ends. Hooks of the four kinds look, object, finish later, skip, replace, write
  * and ask, at every stage where that is possible.
  */
-#include "core/inside.h"
+#include "core/call_inside.h"
 #include "loaded.h"
 #include "../runner.h"
 

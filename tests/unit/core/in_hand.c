@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../runner.h"
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 static struct world world;
 static struct store_ops ops; /* the store's own, but it survives */

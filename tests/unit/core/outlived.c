@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/hook_inside.h"
-#include "core/inside.h"
+#include "core/call_inside.h"
 #include "../runner.h"
 
 static struct world world;

@@ -12,7 +12,7 @@
 #include "../runner.h"
 #include "base/log.h"
 #include "core/catalog.h"
-#include "core/inside.h"
+#include "core/call_inside.h"
 
 enum { CALLS_MOST = 3000, HELD_MOST = 16, LOOK_MS = 1000, CLEARED_MS = 10000 };
 
