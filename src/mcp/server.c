@@ -116,7 +116,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
         own->self.meta = arena_str(&server->texts, buf_str(&server->out));
     buf_clear(&server->out);
     list_init(&server->works);
-    line_init(&server->line, own->loop, MCP_LARGE_AT_ONCE, TURN_STORE);
+    queue_init(&server->queue, own->loop, MCP_LARGE_AT_ONCE, TURN_STORE);
     drain_create(server);
     server->shares = shares_create(own);
     server->list_changes = list_changes_create();
@@ -182,7 +182,7 @@ void mcp_server_destroy(struct mcp_server *server)
     list_changes_destroy(server);
     shares_destroy(server->shares);
     listened_destroy(server->listened);
-    line_finish(&server->line);
+    queue_finish(&server->queue);
     drain_destroy(server);
     buf_finish(&server->out);
     arena_finish(&server->message);

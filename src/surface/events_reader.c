@@ -22,7 +22,7 @@ static void reader_catch_up(struct events_reader *reader);
 
 static void reader_free(struct events_reader *reader)
 {
-    if (reader->catch && line_waits(&reader->catch->shown.turn))
+    if (reader->catch && queue_waits(&reader->catch->shown.turn))
         shown_end(&reader->catch->shown);
     else if (reader->catch)
         reader->catch->reader = NULL;
@@ -103,7 +103,7 @@ static void caught(struct shown *shown)
     struct buf data;
     bool nothing = true, fits = !shown->failed && !shown->arena.exhausted;
 
-    line_went(shown->line, !shown->failed);
+    queue_went(shown->queue, !shown->failed);
     if (!reader) {
         shown_end(shown);
         return;
@@ -125,7 +125,7 @@ static void caught(struct shown *shown)
     reader_look(reader);
 }
 
-static void catch_begun(struct line_turn *turn)
+static void catch_begun(struct queue_turn *turn)
 {
     struct shown *shown = SHOWN_OF(turn);
     struct reader_catch *catch = (struct reader_catch *)(void *)shown;

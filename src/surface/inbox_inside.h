@@ -21,7 +21,7 @@
 
 #include "base/list.h"
 #include "json/write.h"
-#include "net/line.h"
+#include "net/queue.h"
 #include "surface/api.h"
 #include "surface/inbox.h"
 
@@ -64,10 +64,10 @@ struct inbox {
     struct store *store;
     struct events *events;
     struct shown_group reads, answers;
-    struct line lists;            /* struct shown: lists */
-    struct line catches;          /* the same: what streams have missed */
-    struct line ones;             /* the same, one question each */
-    struct line searches;         /* the same: lists with a text that is looked for */
+    struct queue lists;           /* struct shown: lists */
+    struct queue catches;         /* the same: what streams have missed */
+    struct queue ones;            /* the same, one question each */
+    struct queue searches;        /* the same: lists with a text that is looked for */
     struct list search_turns;     /* struct search, under way: those that have their turn next */
     struct loop_last search_turn; /* the next turn */
     struct owned_place owned[OWNED_KINDS];
@@ -106,9 +106,9 @@ struct shown_ask {
 struct shown {
     struct inbox *inbox;
     struct shown_group *group;
-    struct list link;      /* in the group */
-    struct line *line;     /* where it waits for its turn; NULL: it does not */
-    struct line_turn turn; /* in it */
+    struct list link;       /* in the group */
+    struct queue *queue;    /* where it waits for its turn; NULL: it does not */
+    struct queue_turn turn; /* in it */
     struct http_exchange *exchange;
     struct arena arena;
     struct viewer viewer;
@@ -130,9 +130,9 @@ struct shown *shown_begin(struct inbox *inbox, struct shown_group *group,
                           const struct front_request *request, size_t size);
 /* The same for nobody's request: there is no exchange, and everything is read. */
 struct shown *shown_open(struct inbox *inbox, size_t size);
-/* It waits in this line, as what `who` wants, and then begins. */
-void shown_wait(struct shown *shown, struct line *line, struct str who,
-                void (*begin)(struct line_turn *turn));
+/* It waits in this queue, as what `who` wants, and then begins. */
+void shown_wait(struct shown *shown, struct queue *queue, struct str who,
+                void (*begin)(struct queue_turn *turn));
 #define SHOWN_OF(turn_) LIST_OF(turn_, struct shown, turn)
 /* Frees it; answer the exchange before. */
 void shown_end(struct shown *shown);

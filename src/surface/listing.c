@@ -6,11 +6,11 @@
  * has room for, so the store's cursor always ends where the page does. A request looks through at
  * most INBOX_SCANS_MAX pages of the store, and then replies with what it has and where to go on.
  *
- * Lists wait in line (net/line.h), and of one user only one is under way; those with a text that is
- * looked for have a line of their own. If the store cannot be reached, what waits behind the one
- * that found it out, of the same user, fails with it. Questions that
- * are read by their ids wait too, INBOX_ONES_AT_ONCE of a user under way: such a request is small,
- * and its reply may not be.
+ * Lists wait in a queue (net/queue.h), and of one user only one is under way; those with a text
+ * that is looked for have a queue of their own. If the store cannot be reached, what waits behind
+ * the one that found it out, of the same user, fails with it. Questions that are read by their ids
+ * wait too, INBOX_ONES_AT_ONCE of a user under way: such a request is small, and its reply may not
+ * be.
  *
  * Filters of tool, principal, state and time go over everything that is kept. The text `q` is
  * looked for in the first INBOX_TEXT_SEARCH_MAX asks of the list: in the message, the tool, the
@@ -291,7 +291,7 @@ static struct str read_params(struct listing *listing)
     return STR_NONE;
 }
 
-static void list_begun(struct line_turn *turn)
+static void list_begun(struct queue_turn *turn)
 {
     struct listing *listing = listing_of(SHOWN_OF(turn));
     const struct api_param *text = &listing->params[PARAM_Q];
@@ -340,7 +340,7 @@ static void one_done(struct shown *shown)
     struct json_writer w;
     struct buf body;
 
-    line_went(shown->line, !shown->failed);
+    queue_went(shown->queue, !shown->failed);
     if (!shown->exchange) {
         shown_end(shown);
         return;
@@ -359,7 +359,7 @@ static void one_done(struct shown *shown)
     shown_end(shown);
 }
 
-static void one_begun(struct line_turn *turn)
+static void one_begun(struct queue_turn *turn)
 {
     shown_find(SHOWN_OF(turn), SHOWN_OF(turn)->id);
 }

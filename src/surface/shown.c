@@ -25,7 +25,7 @@ static void client_gone(void *data)
     struct shown *shown = data;
 
     shown->exchange = NULL;
-    if (line_waits(&shown->turn))
+    if (queue_waits(&shown->turn))
         shown_end(shown); /* it has asked the store for nothing */
 }
 
@@ -75,18 +75,18 @@ struct shown *shown_begin(struct inbox *inbox, struct shown_group *group,
     return shown;
 }
 
-void shown_wait(struct shown *shown, struct line *line, struct str who,
-                void (*begin)(struct line_turn *turn))
+void shown_wait(struct shown *shown, struct queue *queue, struct str who,
+                void (*begin)(struct queue_turn *turn))
 {
-    shown->line = line;
-    line_wait(line, &shown->turn, who, begin);
+    shown->queue = queue;
+    queue_wait(queue, &shown->turn, who, begin);
 }
 
 void shown_end(struct shown *shown)
 {
     search_end(shown->search);
-    if (shown->line)
-        line_end(shown->line, &shown->turn);
+    if (shown->queue)
+        queue_end(shown->queue, &shown->turn);
     list_remove(&shown->link);
     shown->group->count--;
     arena_finish(&shown->arena);

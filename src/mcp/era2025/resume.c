@@ -41,7 +41,7 @@ static const char store_away[] =
 /* A request that waits for the store. */
 struct waiting {
     struct server_work work;        /* first */
-    struct line_turn turn;          /* in server->line, if it comes for a stream */
+    struct queue_turn turn;         /* in server->queue, if it comes for a stream */
     struct comer comer;             /* comes for the call of the stream */
     struct http_exchange *exchange; /* NULL: the client has gone, or was answered */
     const struct http_request *http;
@@ -57,7 +57,7 @@ struct waiting {
 static void waiting_free(struct waiting *waiting)
 {
     if (waiting->work.server)
-        line_end(&waiting->work.server->line, &waiting->turn);
+        queue_end(&waiting->work.server->queue, &waiting->turn);
     server_work_done(&waiting->work);
     arena_finish(&waiting->arena);
     mem_free(waiting);
@@ -68,7 +68,7 @@ static void waiting_left(void *data)
     struct waiting *waiting = data;
 
     waiting->exchange = NULL;
-    if (line_waits(&waiting->turn))
+    if (queue_waits(&waiting->turn))
         waiting_free(waiting); /* nothing was begun for it */
 }
 
@@ -247,7 +247,7 @@ static enum found waiting_found(struct comer *comer, const struct call_record *r
 {
     struct waiting *waiting = waiting_of(comer);
 
-    line_went(&waiting->work.server->line, true);
+    queue_went(&waiting->work.server->queue, true);
     struct session *session = waiting_session(waiting);
 
     if (session &&
@@ -287,7 +287,7 @@ static void waiting_back(struct comer *comer, const struct back *back)
     case BACK_WAITS:
         break;
     case BACK_UNREAD:
-        line_went(&server->line, back->status != NOD_E_STORE);
+        queue_went(&server->queue, back->status != NOD_E_STORE);
         waiting_fails(waiting, 503, RPC_INTERNAL_ERROR,
                       back->status == NOD_E_STORE ? store_away : not_read);
         break;
@@ -329,12 +329,12 @@ static void waiting_drop(struct server_work *work)
 {
     struct waiting *waiting = (struct waiting *)(void *)work;
 
-    line_end(&work->server->line, &waiting->turn);
+    queue_end(&work->server->queue, &waiting->turn);
     work->server = NULL;
     waiting_free(waiting);
 }
 
-static void waiting_turn(struct line_turn *turn)
+static void waiting_turn(struct queue_turn *turn)
 {
     struct waiting *waiting = LIST_OF(turn, struct waiting, turn);
 
@@ -354,7 +354,7 @@ void resume2025_stream(struct session *session, struct http_exchange *exchange, 
     waiting->comer =
         (struct comer){ .ops = &waiting_comes, .call = id_of(call_id), .principal = who.principal };
     waiting->work.drop = waiting_drop;
-    line_wait(&server->line, &waiting->turn, who.principal, waiting_turn);
+    queue_wait(&server->queue, &waiting->turn, who.principal, waiting_turn);
 }
 
 /* --- cancelling a call that is not here --- */

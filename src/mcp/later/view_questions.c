@@ -56,7 +56,7 @@ enum {
 
 struct wait {
     struct server_work work; /* first; in the server's list while a look is under way */
-    struct line_turn turn;   /* in server->line, while a look waits or is under way */
+    struct queue_turn turn;  /* in server->queue, while a look waits or is under way */
     struct list link;
     struct views *views;
     struct run *run; /* NULL: it is over */
@@ -98,8 +98,8 @@ static void wait_end(struct wait *wait, nod_status status, struct str body)
 
     wait->run = NULL;
     list_remove(&wait->link);
-    if (line_waits(&wait->turn))
-        line_end(&wait->views->server->line, &wait->turn);
+    if (queue_waits(&wait->turn))
+        queue_end(&wait->views->server->queue, &wait->turn);
     timer_stop(wait->views->server->opts.loop, &wait->timer);
     run->handle = NULL;
     run_done(run, status, body);
@@ -325,8 +325,8 @@ static void looked(struct wait *wait)
 static void look_done(struct wait *wait)
 {
     if (wait->work.server) {
-        line_went(&wait->work.server->line, !wait->failed);
-        line_end(&wait->work.server->line, &wait->turn);
+        queue_went(&wait->work.server->queue, !wait->failed);
+        queue_end(&wait->work.server->queue, &wait->turn);
         server_work_done(&wait->work);
     }
     looked(wait);
@@ -523,7 +523,7 @@ static void list_page(struct wait *wait, struct str cursor)
                      row, page_listed, wait);
 }
 
-static void look_begin(struct line_turn *turn)
+static void look_begin(struct queue_turn *turn)
 {
     struct wait *wait = LIST_OF(turn, struct wait, turn);
 
@@ -543,8 +543,8 @@ static void look(struct wait *wait)
 {
     timer_stop(wait->views->server->opts.loop, &wait->timer);
     wait->again = wait->looking;
-    if (!line_has(&wait->turn))
-        line_wait(&wait->views->server->line, &wait->turn, str_of(wait->owner), look_begin);
+    if (!queue_has(&wait->turn))
+        queue_wait(&wait->views->server->queue, &wait->turn, str_of(wait->owner), look_begin);
 }
 
 /* --- requests --- */

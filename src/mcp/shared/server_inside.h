@@ -18,7 +18,7 @@
 #include "mcp/server.h"
 #include "mcp/shared/live.h"
 #include "mcp/wire/limits.h"
-#include "net/line.h"
+#include "net/queue.h"
 
 /* Limits that several files use. Every other limit is beside what it bounds. */
 enum {
@@ -49,7 +49,7 @@ struct mcp_server {
     struct timer sweep;
 
     struct list works;           /* mcp/shared/work: what is under way in the store */
-    struct line line;            /* small requests for what may be large */
+    struct queue queue;          /* small requests for what may be large */
     struct live live;            /* mcp/shared/live: the live calls */
     struct drain *drain;         /* mcp/drain: the end */
     struct shares *shares;       /* mcp/shared/shares: what each principal has */

@@ -20,7 +20,7 @@ void task_wait_free(struct task_wait *wait)
 {
     pipe_remove(&wait->in_flight);
     if (wait->work.server)
-        line_end(&wait->work.server->line, &wait->turn);
+        queue_end(&wait->work.server->queue, &wait->turn);
     server_work_done(&wait->work);
     if (wait->wanted.target)
         target_release(wait->wanted.target);
@@ -34,7 +34,7 @@ void task_wait_free(struct task_wait *wait)
 static void wait_left(struct task_wait *wait)
 {
     wait->response.over = true;
-    if (line_waits(&wait->turn))
+    if (queue_waits(&wait->turn))
         task_wait_free(wait);
 }
 
@@ -115,7 +115,7 @@ static void wait_loaded(void *data, struct task *task, nod_status status)
     struct task_wait *wait = data;
 
     if (wait->work.server)
-        line_went(&wait->work.server->line, status != NOD_E_STORE);
+        queue_went(&wait->work.server->queue, status != NOD_E_STORE);
     if (task && !task->owner)
         wait->view = task;
     else if (wait->work.server && status == NOD_E_STORE && wait->finishing)
@@ -154,7 +154,7 @@ static void wait_begin(struct task_wait *wait)
         task_wait_fail(wait, 200, RPC_INVALID_PARAMS, task_unknown, STR_NONE);
 }
 
-static void wait_turn(struct line_turn *turn)
+static void wait_turn(struct queue_turn *turn)
 {
     wait_begin(LIST_OF(turn, struct task_wait, turn));
 }
@@ -163,7 +163,7 @@ static void wait_drop(struct server_work *work)
 {
     struct task_wait *wait = (struct task_wait *)(void *)work;
 
-    line_end(&work->server->line, &wait->turn);
+    queue_end(&work->server->queue, &wait->turn);
     work->server = NULL;
     task_wait_free(wait);
 }
@@ -189,7 +189,7 @@ void task_of_request(struct request *request, const struct json *responses, bool
     wait->responses = responses ? json_copy(&wait->arena, responses) : NULL;
     wait->work.drop = in_line ? wait_drop : NULL;
     if (in_line)
-        line_wait(&server->line, &wait->turn, wait->principal, wait_turn);
+        queue_wait(&server->queue, &wait->turn, wait->principal, wait_turn);
     else
         wait_begin(wait);
 }

@@ -249,7 +249,7 @@ void task_load(struct mcp_server *server, struct str id, struct str principal, r
 /* A request that waits for a task to be loaded, for its record to be stored, or for its answers. */
 struct task_wait {
     struct server_work work; /* first */
-    struct line_turn turn;   /* tasks/get: in server->line */
+    struct queue_turn turn;  /* tasks/get: in server->queue */
     struct response response;
     struct in_flight in_flight;
     void (*go_on)(struct task_wait *wait, struct task *task);
