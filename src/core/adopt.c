@@ -45,7 +45,7 @@ static void call_unload_held(struct call *call)
 {
     if (call->steps != STEPS_HELD || call->cancel_wanted)
         return; /* it is already decided otherwise */
-    call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices);
+    call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices, false);
     call_unload(call);
 }
 

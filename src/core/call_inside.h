@@ -217,7 +217,8 @@ bool call_decided(struct call *call);
 /* After engine_adopt: goes on where the call waited. */
 void call_go_on(struct call *call);
 /* The call was taken in this epoch, but cannot be run here: makes it runnable for others. */
-void call_give_back(struct engine *engine, struct str call_id, uint64_t epoch, uint32_t notices);
+void call_give_back(struct engine *engine, struct str call_id, uint64_t epoch, uint32_t notices,
+                    bool handed);
 /* A hint has come for a call that runs here: if it was ended elsewhere, its run is dropped. */
 void call_look(struct call *call);
 /* Writes the arguments as JSON. False: they are too large, and nothing is written. */

@@ -344,7 +344,7 @@ static bool save_left(struct call *call, enum saving what, nod_status status)
     if (call->stored || call->cancel_wanted || !call_is_alone(call))
         return false;
     if (status == NOD_OK && what != SAVING_ASKS)
-        call_give_back(call->engine, id_str(&call->id), 1, call->notices);
+        call_give_back(call->engine, id_str(&call->id), 1, call->notices, false);
     call_unload(call);
     return true;
 }

@@ -209,7 +209,7 @@ void claim_call_on(struct engine *engine, const struct store_reply *reply, int64
 
     bool ours = reply->taken && call && call_taken(call, reply, asked_ms);
     if (reply->taken && !ours)
-        call_give_back(engine, reply->call->id, reply->epoch, reply->call->notices);
+        call_give_back(engine, reply->call->id, reply->epoch, reply->call->notices, false);
     if (!ours && call && list_empty(&call->asks))
         call_take(call); /* perhaps no node has taken it, or it has gone on elsewhere */
     else if (!ours && call)

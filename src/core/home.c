@@ -8,6 +8,7 @@
  * runs the call on: whoever is brought an answer elsewhere stores it, the store hints to this node,
  * and the call goes on here, whether it is live here or not (home_woken). When this node is gone,
  * whoever comes to the call ends it in NOD_E_OUTCOME_UNKNOWN. After a restart no node is its home.
+ * A call that is not live here goes on only if the store says that somebody can come back for it.
  *
  * The beginning is an effect. It is held as a first step is (call_spec.hold_steps) until the client
  * has something to come back with.
@@ -132,7 +133,7 @@ static void home_seen(struct engine *engine, struct str call_id, const struct ca
     if (record && record->state == CALL_STORED_RUNNABLE) {
         if (resting)
             call_take(resting);
-        else if (home_at(engine, record) == HOME_HERE)
+        else if (record->handed && home_at(engine, record) == HOME_HERE)
             recovery_show(engine, record);
         return;
     }

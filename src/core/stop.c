@@ -22,7 +22,7 @@ static void unload_or_cancel(struct call *call)
         call_end_cancelled(call);
         return;
     }
-    call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices);
+    call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices, false);
     call_leave(call);
 }
 

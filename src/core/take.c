@@ -35,6 +35,7 @@ struct giving_back {
     struct id call;
     uint64_t epoch;
     uint32_t notices;
+    bool handed;
 };
 
 /* A park without asks makes it runnable. */
@@ -48,7 +49,8 @@ static void give_send(struct op *op)
                                           .node = op->engine->node,
                                           .call_id = id_str(&giving->call),
                                           .epoch = giving->epoch,
-                                          .notices = giving->notices },
+                                          .notices = giving->notices,
+                                          .handed = giving->handed },
                      op_completed, op);
 }
 
@@ -59,13 +61,15 @@ static void give_done(struct op *op, nod_status status, const struct store_reply
     engine_work_free(OP_OF(op, struct engine_work, op));
 }
 
-void call_give_back(struct engine *engine, struct str call_id, uint64_t epoch, uint32_t notices)
+void call_give_back(struct engine *engine, struct str call_id, uint64_t epoch, uint32_t notices,
+                    bool handed)
 {
     struct giving_back *giving = engine_work_new(engine, sizeof(*giving));
 
     giving->call = id_of(call_id);
     giving->epoch = epoch;
     giving->notices = notices;
+    giving->handed = handed;
     op_start(engine, &giving->work.op, give_send, give_done);
     giving->work.op.most = INT_MAX; /* until then nobody can run the call */
 }
@@ -96,7 +100,7 @@ static void resume(struct call *call)
         return;
     }
     if (!call->cancel_wanted && (alone || elsewhere)) {
-        call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices);
+        call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices, call->handed);
         if (alone) {
             call_unload(call);
             return;
@@ -486,6 +490,16 @@ static bool live_seen(struct call *call, nod_status status, const struct store_r
     return false;
 }
 
+/* The home runs a call on only if the store says that somebody can come back for it. This node
+ * knows that, and says it when it gives the call back. */
+static bool away_is_unheard(const struct call *call, const struct call_record *record)
+{
+    return call->away && call->handed && !record->handed && record->state == CALL_STORED_RUNNABLE;
+}
+
+static void take_send(struct op *op);
+static void take_done(struct op *op, nod_status status, const struct store_reply *reply);
+
 /* `orphaned`: a take was refused because its node is gone (store_reply.suspect). */
 static void take_looked(struct call *call, nod_status status, const struct store_reply *reply,
                         bool orphaned)
@@ -515,6 +529,11 @@ static void take_looked(struct call *call, nod_status status, const struct store
         return;
     } else if (reply->call->state == CALL_STORED_WAITING) {
         waits(call, reply->call);
+    } else if (away_is_unheard(call, reply->call)) {
+        asks_end(call);
+        call_enter(call, LIVE_TAKING);
+        op_start(call->engine, &call->op, take_send, take_done);
+        call->op.most = INT_MAX;
     } else {
         /* What we knew of the call's questions is old. Or the call ran on a node that is gone, and
          * its turn comes (suspect.c). */

@@ -35,6 +35,8 @@ static bool asleep;    /* the home */
 static int homes_put;  /* records of homes that were put */
 static int appends;
 static int held; /* calls that were held before their beginning */
+static int runs;
+static bool handle; /* whoever comes back has one */
 
 /* --- the provider --- */
 
@@ -44,6 +46,7 @@ static void toy_start(struct provider *provider, struct run *run)
     const struct entry *answer;
     nod_status status;
 
+    runs++;
     if (!str_eq(str_of(toy->call), run->call_id)) {
         toy->begun++;
         snprintf(toy->call, sizeof(toy->call), STR_FMT, STR_ARG(run->call_id));
@@ -221,6 +224,7 @@ static bool visit_waits(struct comer *comer, const struct call_record *record,
 {
     (void)comer, (void)record;
     spec->caller = &visit.caller->caller;
+    spec->handed = handle;
     return true;
 }
 
@@ -349,6 +353,72 @@ static void nobody_comes_and_it_goes_on_at_home(void **state)
     assert_int_equal(loaded.call.state, CALL_STORED_FINISHED);
     loaded_forget(&loaded);
     assert_int_equal(at_home.begun + elsewhere.begun, 1);
+    end();
+}
+
+static void claimed(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)reply;
+    assert_int_equal(status, NOD_OK);
+}
+
+/* Its client has left without a handle, as far as the store knows, and its question ends. */
+static void unheard(void)
+{
+    static struct loaded loaded;
+    struct world_caller *caller;
+    struct id token;
+
+    nodes(true);
+    caller = world_caller_new(&world);
+    engine_call(home, &(struct call_spec){ .target = &at_home.target,
+                                           .principal = STR("ann"),
+                                           .scope = STR("s1"),
+                                           .caller = &caller->caller });
+    name = id_of(call_id(caller->caller.call));
+    world_settle(&world);
+    call_caller_left(caller->caller.call);
+    world_settle(&world);
+    loaded_begin(&loaded, world.store, id_str(&name));
+    world_settle(&world);
+    assert_int_equal(loaded.ask_count, 1);
+    id_random(&token);
+    world.store->ops->claim(
+        world.store,
+        &(struct claim_spec){ .token = id_str(&token),
+                              .items = &(struct claim_item){ .ask_id = loaded.asks[0].id,
+                                                             .outcome = ASK_ACCEPTED,
+                                                             .content = STR("{\"n\":1}") },
+                              .count = 1,
+                              .by = STR("ann") },
+        claimed, NULL);
+    loaded_forget(&loaded);
+    runs = 0;
+}
+
+static void what_nobody_can_come_back_for_does_not_go_on(void **state)
+{
+    (void)state;
+    unheard();
+    pass(20000);
+    assert_int_equal(runs, 0);
+    end();
+}
+
+static void what_somebody_waits_for_elsewhere_goes_on_at_home(void **state)
+{
+    (void)state;
+    unheard();
+    handle = true;
+    struct world_caller *caller = comes();
+    handle = false;
+    pass(8000);
+    assert_int_equal(runs, 1);
+    answered("second");
+    pass(3000);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"toy\":true}");
+    assert_int_equal(elsewhere.begun, 0);
     end();
 }
 
@@ -539,6 +609,8 @@ SUBJECT(home)
         cmocka_unit_test(who_comes_to_a_node_without_the_tool_waits_there),
         cmocka_unit_test(a_home_that_sleeps_for_a_while_keeps_its_call),
         cmocka_unit_test(nobody_comes_and_it_goes_on_at_home),
+        cmocka_unit_test(what_nobody_can_come_back_for_does_not_go_on),
+        cmocka_unit_test(what_somebody_waits_for_elsewhere_goes_on_at_home),
         cmocka_unit_test(a_home_that_was_told_to_stop_keeps_its_call_until_it_is_gone),
         cmocka_unit_test(who_comes_when_the_home_is_gone_is_told_that_the_outcome_is_not_known),
         cmocka_unit_test(who_waits_when_the_home_goes_is_told),
