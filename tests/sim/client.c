@@ -319,7 +319,7 @@ static void call_something(struct node *node)
     /* calls_beside may call calls, which calls another */
     call->inner_shape = pick(call->shape > SHAPES_PLAIN ? SHAPES_PLAIN + 1 : SHAPES_PLAIN);
     if (sim.lively && one_in(2))
-        call->shape = SHAPE_LIVE;
+        call->shape = one_in(3) ? SHAPE_STAYS : SHAPE_LIVE;
     if (sim.crashing && call->shape != SHAPE_LIVE && one_in(2)) {
         call->crash_from = (unsigned)pick(3);
         call->crashes = one_in(2) ? UINT_MAX : (unsigned)(1 + pick(4));

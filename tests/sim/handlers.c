@@ -195,6 +195,7 @@ static const struct shape {
     { STR_INIT("calls"), calls, false },
     { STR_INIT("calls_beside"), calls_beside, false },
     { STR_INIT("live"), NULL, false }, /* live.c */
+    { STR_INIT("stays"), does_all, true },
 };
 
 static struct str inner_tool(const struct work *work)
@@ -234,7 +235,10 @@ struct target *shape_target(struct node *node, size_t shape)
         *target = (struct target){ .kind = TARGET_TOOL,
                                    .name = shapes[shape].name,
                                    .title = shapes[shape].name,
-                                   .provider = shape == SHAPE_LIVE ? &node->live : &node->provider,
-                                   .live = shape == SHAPE_LIVE };
+                                   .provider = shape == SHAPE_LIVE    ? &node->live
+                                               : shape == SHAPE_STAYS ? &node->staying
+                                                                      : &node->provider,
+                                   .live = shape == SHAPE_LIVE,
+                                   .stays = shape == SHAPE_STAYS };
     return target;
 }

@@ -1,17 +1,18 @@
 /*
- * tests/sim/live: a tool whose runs stay open while their calls wait, and the rules of its home.
+ * tests/sim/live: calls that stay at their home: one tool with live runs, and one whose provider
+ * keeps something between its runs.
  *
- * The run begins with an effect and one or two questions. Then it does whatever the dice say, at
+ * A live run begins with an effect and one or two questions. Then it does whatever the dice say, at
  * any time: it asks more, takes a question back, commits a further step, reports progress, or ends
  * while questions wait. Once the faults have stopped it ends when nothing waits any more.
  *
  * The rules, beside those of every call (ledger.c):
  *
  * - It is begun at most once, whatever happens to nodes. Only the node that has committed the
- *   intent, its home, begins it, and ends it otherwise than in OUTCOME_UNKNOWN.
+ *   intent, its home, runs it, and ends it otherwise than in OUTCOME_UNKNOWN.
  * - Its outcome is unknown only if its home was silent for its whole time, by the store's clock.
  * - Its run is told of a question once, after that has ended, and how the store says it ended.
- * - Its provider is told of its end at most once, at its home.
+ * - Its provider is told of its end at most once, at its home, and does not run it after that.
  */
 #include "sim.h"
 
@@ -71,8 +72,9 @@ void home_alone_may(const struct sim_call *call, const struct node *node, const 
 
 void home_end_is_right(const struct sim_call *call, const struct outcome *outcome)
 {
-    if (!call->home || outcome->status != NOD_E_OUTCOME_UNKNOWN)
-        return;
+    if (!call->home || outcome->status != NOD_E_OUTCOME_UNKNOWN ||
+        str_find(outcome->message, STR("begun on a node that is gone")) < 0)
+        return; /* else it is a step whose outcome is unknown */
     figures.unknown++;
     const struct sim_home *home = &sim.homes[name_at(str_of(call->home))];
     bool was_silent = sim.shared
@@ -132,6 +134,16 @@ static void end(struct live_run *session)
     run_done(run, NOD_OK, str_n(body, (size_t)len));
 }
 
+static void runs_at(const struct node *node, struct sim_call *call)
+{
+    if (!call->home)
+        broken("call %zu was begun, and no intent was stored", call->number);
+    if (call->ended_told)
+        broken("call %zu was run after its provider was told its end", call->number);
+    home_alone_may(call, node, "run");
+    call->begun++;
+}
+
 static void live_start(struct provider *provider, struct run *run)
 {
     struct node *node = node_of(provider);
@@ -141,11 +153,9 @@ static void live_start(struct provider *provider, struct run *run)
     ledger_run(node, run);
     if (!session)
         broken("%s has more live runs than there are calls", node->name);
-    if (call->begun++)
+    if (call->begun)
         broken("call %zu was begun twice", call->number);
-    if (!call->home)
-        broken("call %zu was begun, and no intent was stored", call->number);
-    home_alone_may(call, node, "begun");
+    runs_at(node, call);
     figures.live_runs++;
     *session = (struct live_run){ .run = run, .call = call };
     step(session, "begin");
@@ -187,15 +197,18 @@ static void live_cancelled(struct provider *provider, struct run *run)
     run_done(run, NOD_E_CANCELLED, STR_NONE);
 }
 
-static void live_ended(struct provider *provider, struct str call_id, const struct outcome *outcome)
+static void ended_at(const struct node *node, struct sim_call *call)
 {
-    struct sim_call *call = ledger_call(call_id);
-
-    (void)outcome;
-    if (!call->begun || strcmp(call->home, node_of(provider)->name) != 0)
+    if (!call->begun || strcmp(call->home, node->name) != 0)
         return; /* it never began here */
     if (call->ended_told++)
         broken("the provider of call %zu was told its end twice", call->number);
+}
+
+static void live_ended(struct provider *provider, struct str call_id, const struct outcome *outcome)
+{
+    (void)outcome;
+    ended_at(node_of(provider), ledger_call(call_id));
 }
 
 static const struct provider_ops live_ops = { .name = "live",
@@ -204,9 +217,35 @@ static const struct provider_ops live_ops = { .name = "live",
                                               .answered = live_answered,
                                               .ended = live_ended };
 
+static struct node *node_of_staying(struct provider *provider)
+{
+    return LIST_OF(provider, struct node, staying);
+}
+
+static void staying_start(struct provider *provider, struct run *run)
+{
+    struct node *node = node_of_staying(provider);
+
+    runs_at(node, ledger_call(run->call_id));
+    figures.staying_runs++;
+    node_runs(node, run);
+}
+
+static void staying_ended(struct provider *provider, struct str call_id,
+                          const struct outcome *outcome)
+{
+    (void)outcome;
+    ended_at(node_of_staying(provider), ledger_call(call_id));
+}
+
+static const struct provider_ops staying_ops = { .name = "staying",
+                                                 .start = staying_start,
+                                                 .ended = staying_ended };
+
 void lives_begin(struct node *node)
 {
     node->live.ops = &live_ops;
+    node->staying.ops = &staying_ops;
     memset(node->lives, 0, sizeof(node->lives));
 }
 

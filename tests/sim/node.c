@@ -445,7 +445,7 @@ static void look(struct seat *seat)
 
     if (live) {
         take_over(seat, live);
-    } else if (seat->call->shape == SHAPE_LIVE) {
+    } else if (seat->call->shape >= SHAPE_LIVE) {
         comes(seat);
     } else {
         seat->looking++;
@@ -615,9 +615,8 @@ static struct node *node_of(struct provider *provider)
     return LIST_OF(provider, struct node, provider);
 }
 
-static void provider_start(struct provider *provider, struct run *run)
+void node_runs(struct node *node, struct run *run)
 {
-    struct node *node = node_of(provider);
     struct str body = STR_NONE;
 
     ledger_run(node, run);
@@ -633,6 +632,11 @@ static void provider_start(struct provider *provider, struct run *run)
     }
     nod_status status = shape_work(run, ledger_epoch(run), &body);
     run_done(run, status, body);
+}
+
+static void provider_start(struct provider *provider, struct run *run)
+{
+    node_runs(node_of(provider), run);
 }
 
 bool node_return_one(struct node *node)

@@ -45,7 +45,8 @@ enum {
     SHAPES_PLAIN = 7,      /* of handlers that only ask and do things */
     SHAPES_CALLING = 2,    /* and that call others */
     SHAPE_LIVE = 9,        /* and that has live runs */
-    SHAPES = 10,
+    SHAPE_STAYS = 10,      /* and whose provider keeps something between runs */
+    SHAPES = 11,
     LIVE_ASKS = 4, /* questions of a live run */
 };
 
@@ -285,7 +286,7 @@ struct node {
     char asked[SIM_UP][ID_LEN + 1]; /* the asks that are up there */
     size_t asked_count;
     struct provider provider;
-    struct provider live;
+    struct provider live, staying;
     struct live_run {
         struct run *run; /* NULL: this place is free */
         struct sim_call *call;
@@ -352,6 +353,8 @@ size_t shape_named(struct str name);
 /* What a handler does in one run, in the epoch it was begun in. */
 nod_status shape_work(struct run *run, uint64_t epoch, struct str *body);
 bool shape_has_round(size_t shape); /* it asks two at once */
+/* A handler begins, and may crash its node, or take its time. */
+void node_runs(struct node *node, struct run *run);
 
 /* --- live runs and homes (live.c) --- */
 
@@ -411,7 +414,7 @@ struct sim_figures {
     uint64_t worlds, calls, ended_ok, ended_otherwise, cancelled, ended_elsewhere;
     uint64_t effects, repeated_effects, answers, rounds, crashes, takeovers, recovered, forgotten;
     uint64_t answers_elsewhere, rested, brought, handlers_crashed, ended_crashed;
-    uint64_t inner_calls, inner_ends, live_runs, live_told, unknown;
+    uint64_t inner_calls, inner_ends, live_runs, live_told, staying_runs, unknown;
 };
 extern struct sim_figures figures;
 

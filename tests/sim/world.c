@@ -322,7 +322,7 @@ static void choose(uint64_t seed)
     sim.in_order = one_in(3);
     sim.slow = one_in(3);
     sim.nested = one_in(4) || getenv("NOD_SIM_NESTED"); /* all of them, if asked for */
-    sim.lively = getenv("NOD_SIM_LIVE");                /* these worlds still find faults too */
+    sim.lively = one_in(4) || getenv("NOD_SIM_LIVE");
     sim.crashing = one_in(3);
     sim.node_faults = !one_in(4);
     sim.together = one_in(2);
