@@ -195,7 +195,7 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
         call->saving[call->saving_asks++] = ask->record;
     }
     call_enter(call, LIVE_SAVING);
-    op_start(engine, &call->op, import_send, imported);
+    op_start_of(engine, &call->op, call->principal, import_send, imported);
     return true;
 }
 

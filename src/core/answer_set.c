@@ -107,7 +107,8 @@ void answer_set_less(struct answer_set *set)
         engine_work_free(&set->work);
         return;
     }
-    op_start(set->work.op.engine, &set->work.op, set_send, set_done);
+    op_start_of(set->work.op.engine, &set->work.op, claim_whose(set->claims[0]), set_send,
+                set_done);
 }
 
 void answer_set_join(struct claim *claim)

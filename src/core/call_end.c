@@ -188,7 +188,7 @@ static void finish_begin(struct call *call,
         buf_clear(&ending->result);
         outcome_write(&ending->result, &ending->outcome);
     }
-    op_start(call->engine, &call->op, finish_send, done);
+    op_start_of(call->engine, &call->op, call->principal, finish_send, done);
     /* A result is not lost because the store is away: the finish is sent until it is stored. A
      * failure that only says that the store is away need not wait for the store, unless the client
      * can come back: such a client is told no end that is not stored. */
@@ -398,7 +398,7 @@ void call_end_cancelled(struct call *call)
     }
     buf_clear(&call_ending(call)->result);
     outcome_write(&call_ending(call)->result, &call_ending(call)->outcome);
-    op_start(call->engine, &call->op, cancel_send, cancel_done);
+    op_start_of(call->engine, &call->op, call->principal, cancel_send, cancel_done);
     /* Nobody is told of this end before it is stored: otherwise the call could run on elsewhere. */
     if (engine_survives(call->engine))
         call->op.most = INT_MAX;

@@ -435,9 +435,9 @@ static void inner_list_done(struct op *op, nod_status status, const struct store
 static void save_on(struct call *call)
 {
     if (inner_to_list(call))
-        op_start(call->engine, &call->op, inner_list_send, inner_list_done);
+        op_start_of(call->engine, &call->op, call->principal, inner_list_send, inner_list_done);
     else
-        op_start(call->engine, &call->op, save_send, save_done);
+        op_start_of(call->engine, &call->op, call->principal, save_send, save_done);
     call_keep_trying(call);
 }
 
@@ -509,7 +509,7 @@ void call_save(struct call *call)
         save_start(call);
         return;
     }
-    op_start(call->engine, &call->op, places_send, places_done);
+    op_start_of(call->engine, &call->op, call->principal, places_send, places_done);
     call_keep_trying(call);
 }
 
@@ -527,7 +527,7 @@ void call_hold_steps(struct call *call)
     }
     call_saving_free(call);
     call_enter(call, LIVE_SAVING);
-    op_start(call->engine, &call->op, save_send, save_done);
+    op_start_of(call->engine, &call->op, call->principal, save_send, save_done);
 }
 
 void call_step_on(struct call *call)

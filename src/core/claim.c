@@ -106,6 +106,13 @@ struct ask *claim_ask(struct claim *claim)
     return claim->ask;
 }
 
+struct str claim_whose(struct claim *claim)
+{
+    const struct ask *ask = claim_ask(claim);
+
+    return ask ? ask->call->principal : claim->record ? claim->record->principal : claim->answer.by;
+}
+
 void claim_reject(struct claim *claim, nod_status status)
 {
     claim->result.status = status;
@@ -324,7 +331,7 @@ void claim_tired(struct op *op)
 void claim_publish(struct claim *claim)
 {
     claim_set_out(claim);
-    op_start(claim->engine, &claim->op, publish_send, publish_done);
+    op_start_of(claim->engine, &claim->op, claim_whose(claim), publish_send, publish_done);
     claim->op.tired = claim_tired;
     /* Send it for as long as the store is away if nobody would give this answer a second time, or
      * if it may take the call in an epoch that only the reply tells. */

@@ -73,6 +73,8 @@ struct claim {
 
 /* The ask, if it is pending here. */
 struct ask *claim_ask(struct claim *claim);
+/* Whose the ask is; if that is not known here: who answers. */
+struct str claim_whose(struct claim *claim);
 /* Stops the flow. The answerer is told the status. */
 void claim_reject(struct claim *claim, nod_status status);
 /* Where the answer was given, as the store keeps it. */

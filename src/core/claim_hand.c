@@ -75,7 +75,7 @@ static void hand_failed(struct claim *claim, nod_status status)
 static void hand_op(struct claim *claim, void (*send)(struct op *op),
                     void (*done)(struct op *op, nod_status status, const struct store_reply *reply))
 {
-    op_start(claim->engine, &claim->op, send, done);
+    op_start_of(claim->engine, &claim->op, claim_whose(claim), send, done);
     claim->op.tired = claim_tired;
     if (claim->answer.once) /* nobody would give it a second time */
         claim->op.most = INT_MAX;

@@ -40,6 +40,7 @@ static void wake(void *data, struct str id)
 void engine_use_store(struct engine *engine, struct store *store)
 {
     engine->store = store;
+    engine->ops_most = store->ops->at_once;
     if (store->ops->watch)
         store->ops->watch(store, engine->node, wake, engine);
 }
@@ -88,6 +89,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     list_init(&engine->claims);
     list_init(&engine->works);
     list_init(&engine->brought);
+    fair_init(&engine->ops_line, SIZE_MAX);
     homes_init(engine);
     nobody_init(&engine->nobody);
     inners_init(engine);
@@ -130,6 +132,7 @@ void engine_destroy(struct engine *engine)
     homes_drop(engine);
     fetched_drop(engine);
     mem_free(engine->gone);
+    fair_finish(&engine->ops_line);
     hooks_finish(&engine->hooks);
     heap_finish(&engine->due);
     grant_rules_drop(engine);

@@ -176,7 +176,7 @@ static void end_without_target(struct due *due)
         call_leave(call); /* another node may have the target */
     } else {
         call_enter(call, LIVE_TAKING);
-        op_start(call->engine, &call->op, call_load_send, gone_seen);
+        op_start_of(call->engine, &call->op, call->principal, call_load_send, gone_seen);
         call->op.most = INT_MAX; /* without the record nobody could say what was done */
     }
 }

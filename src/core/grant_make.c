@@ -93,7 +93,7 @@ static void make_keep_trying(struct call *call)
 
 static void put_begin(struct call *call)
 {
-    op_start(call->engine, &call->op, make_put_send, make_put_done);
+    op_start_of(call->engine, &call->op, call->principal, make_put_send, make_put_done);
     make_keep_trying(call);
 }
 
@@ -135,7 +135,7 @@ static void count_done(struct op *op, nod_status status, const struct store_repl
     } else if (status == NOD_OK && reply->cursor.len && reply->cursor.len <= JOB_CURSOR_MAX) {
         granting->cursor_len = reply->cursor.len;
         memcpy(granting->cursor, reply->cursor.at, reply->cursor.len);
-        op_start(call->engine, op, count_send, count_done);
+        op_start_of(call->engine, op, call->principal, count_send, count_done);
         make_keep_trying(call);
     } else {
         put_begin(call);
@@ -172,13 +172,13 @@ static void make_get_done(struct op *op, nod_status status, const struct store_r
         return;
     }
     granting->cursor_len = granting->counted = 0;
-    op_start(call->engine, op, count_send, count_done);
+    op_start_of(call->engine, op, call->principal, count_send, count_done);
     make_keep_trying(call);
 }
 
 static void make_begin(struct call *call)
 {
-    op_start(call->engine, &call->op, make_get_send, make_get_done);
+    op_start_of(call->engine, &call->op, call->principal, make_get_send, make_get_done);
     make_keep_trying(call);
 }
 

@@ -157,7 +157,7 @@ static void pass_get_done(struct op *op, nod_status status, const struct store_r
         passed(call);
         return;
     }
-    op_start(call->engine, op, use_send, use_done);
+    op_start_of(call->engine, op, call->principal, use_send, use_done);
 }
 
 static void try_begin(struct call *call)
@@ -174,7 +174,7 @@ static void try_begin(struct call *call)
                         .match = choice->match,
                         .digest = args ? granting->item->spec.path_digest : STR_NONE };
     grant_key(&granting->grant, granting->id);
-    op_start(call->engine, &call->op, pass_get_send, pass_get_done);
+    op_start_of(call->engine, &call->op, call->principal, pass_get_send, pass_get_done);
 }
 
 static void try_next(struct call *call)

@@ -133,7 +133,7 @@ bool home_is_known(struct call *call)
         clock_mono(engine->clock) - engine->home_heard_ms < home_ttl(engine) / 2)
         return true;
     call_enter(call, LIVE_SAVING);
-    op_start(engine, &call->op, home_say_send, home_said);
+    op_start_of(engine, &call->op, call->principal, home_say_send, home_said);
     call_keep_trying(call);
     return false;
 }

@@ -6,6 +6,7 @@
 #ifndef NOD_CORE_INSIDE_H
 #define NOD_CORE_INSIDE_H
 
+#include "base/fair.h"
 #include "base/heap.h"
 #include "base/idmap.h"
 #include "base/list.h"
@@ -61,6 +62,9 @@ struct engine {
     size_t pending_calls;     /* of these, asks that an inner call answers */
     struct list claims;       /* answers under way */
     struct list works;        /* struct engine_work: what else is under way in the store */
+    size_t ops_sent;          /* struct op: those that the store has, */
+    size_t ops_most;          /* how many of them it may have; 0: any number */
+    struct fair ops_line;     /* and those that wait for that: op.c */
     struct list brought;      /* answers that callers have brought */
     struct idmap homes;       /* struct home: calls that providers here have begun; home.c */
     struct list homes_order;  /* the same, least recently looked at first */
@@ -316,9 +320,13 @@ bool inner_orphan(struct engine *engine, const struct call_record *record);
 
 struct op {
     struct engine *engine;
-    struct due due;
+    union {
+        struct due due;        /* the next try */
+        struct fair_turn turn; /* in engine->ops_line, before the first; see in_line */
+    };
     struct id token;
-    bool busy;
+    bool busy;    /* it waits in line, or for its reply */
+    bool in_line; /* it was not sent yet */
     int tries;
     int most;        /* the number of tries */
     int64_t sent_ms; /* monotonic, the newest of them */
@@ -333,6 +341,9 @@ struct op {
 /* One at a time. `send` begins the store's operation, with op_completed as its callback. */
 void op_start(struct engine *engine, struct op *op, void (*send)(struct op *op),
               void (*done)(struct op *op, nod_status status, const struct store_reply *reply));
+/* The same, for this principal: if others wait, it waits in line. */
+void op_start_of(struct engine *engine, struct op *op, struct str who, void (*send)(struct op *op),
+                 void (*done)(struct op *op, nod_status status, const struct store_reply *reply));
 store_done op_completed; /* data is the op */
 void op_abandon(struct op *op);
 

@@ -569,7 +569,7 @@ static void again_send(struct call *call)
         live->again_done(&call->op, NOD_OK, NULL);
         return;
     }
-    op_start(call->engine, &call->op, live->again_send, live->again_done);
+    op_start_of(call->engine, &call->op, call->principal, live->again_send, live->again_done);
     if (engine_survives(call->engine))
         call->op.most = INT_MAX;
 }
@@ -615,7 +615,8 @@ static void again_due(struct due *due)
         again_look(call);
         return;
     }
-    op_start(call->engine, &call->op, call_load_send, again_loaded); /* it was cancelled */
+    /* it was cancelled */
+    op_start_of(call->engine, &call->op, call->principal, call_load_send, again_loaded);
     call->op.most = INT_MAX;
 }
 
@@ -656,7 +657,7 @@ static void again_took(struct op *op, nod_status status, const struct store_repl
     } else if (call->came == CAME_EPOCH) {
         again_send(call);
     } else {
-        op_start(call->engine, &call->op, call_load_send, again_loaded);
+        op_start_of(call->engine, &call->op, call->principal, call_load_send, again_loaded);
         call->op.most = INT_MAX;
     }
 }
@@ -677,7 +678,7 @@ static void again_take_send(struct op *op)
 static void again_look(struct call *call)
 {
     call->live->again++;
-    op_start(call->engine, &call->op, again_take_send, again_took);
+    op_start_of(call->engine, &call->op, call->principal, again_take_send, again_took);
     call->op.most = INT_MAX; /* only the reply tells the epoch that it may have given us */
 }
 

@@ -6,7 +6,12 @@
  * NOD_E_STORE, and at once if the record is of a secret that this node lacks. An operation that
  * goes on past ENGINE_STORE_TRIES tells its owner so once (op->tired).
  *
- * Holds always: a work is in the engine's list from engine_work_begin to engine_work_end.
+ * A store that does one operation after the other is sent no more than it says at once
+ * (store_ops.at_once). The others wait in line, by principal (base/fair.h): however much one of
+ * them has to store, others are one operation behind it, and what was sent.
+ *
+ * Holds always: while an operation waits in line, as many are sent as may be.
+ * A work is in the engine's list from engine_work_begin to engine_work_end.
  */
 #include "core/inside.h"
 
@@ -17,6 +22,7 @@ enum { PAUSE_MOST_MS = 2000 }; /* between two tries of a store operation */
 static void op_send(struct op *op)
 {
     op->busy = true;
+    op->engine->ops_sent++;
     op->sent_ms = clock_mono(op->engine->clock);
     op->send(op);
 }
@@ -26,23 +32,60 @@ static void op_again(struct due *due)
     op_send(HEAP_OF(&due->node, struct op, due.node));
 }
 
-void op_start(struct engine *engine, struct op *op, void (*send)(struct op *op),
-              void (*done)(struct op *op, nod_status status, const struct store_reply *reply))
+static void op_leaves_line(struct op *op)
+{
+    fair_end(&op->engine->ops_line, &op->turn);
+    op->busy = op->in_line = false;
+    op->due = (struct due){ 0 };
+}
+
+/* Nobody waits in line for a store that is away: all would wait one after the other for what none
+ * of them gets. */
+static void ops_go_on(struct engine *engine)
+{
+    struct fair_turn *next;
+
+    while ((!engine->ops_most || engine->ops_sent < engine->ops_most) &&
+           (next = fair_next(&engine->ops_line))) {
+        struct op *op = LIST_OF(next, struct op, turn);
+        op_leaves_line(op);
+        op_send(op);
+    }
+}
+
+void op_start_of(struct engine *engine, struct op *op, struct str who, void (*send)(struct op *op),
+                 void (*done)(struct op *op, nod_status status, const struct store_reply *reply))
 {
     *op = (struct op){ .engine = engine, .most = ENGINE_STORE_TRIES, .send = send, .done = done };
     id_unique(&op->token);
-    op_send(op);
+    if (!engine->ops_most || engine->ops_sent < engine->ops_most) {
+        op_send(op);
+    } else {
+        op->busy = op->in_line = true;
+        fair_wait(&engine->ops_line, &op->turn, who);
+    }
+}
+
+void op_start(struct engine *engine, struct op *op, void (*send)(struct op *op),
+              void (*done)(struct op *op, nod_status status, const struct store_reply *reply))
+{
+    op_start_of(engine, op, STR_NONE, send, done);
 }
 
 void op_completed(void *data, nod_status status, const struct store_reply *reply)
 {
     struct op *op = data;
+    struct engine *engine = op->engine;
+    bool lacks = reply && reply->lacks; /* another try would not open the record */
+    bool away = status == NOD_E_STORE && !lacks;
 
     op->busy = false;
-    counts_time(&op->engine->counts.store, clock_mono(op->engine->clock) - op->sent_ms);
-    op->engine->counts.store_failures += status == NOD_E_STORE;
-    bool lacks = reply && reply->lacks; /* another try would not open the record */
-    if (status == NOD_E_STORE && !lacks && ++op->tries < op->most) {
+    engine->ops_sent--;
+    engine->ops_most = away ? 0 : engine->store->ops->at_once;
+    ops_go_on(engine);
+    counts_time(&engine->counts.store, clock_mono(engine->clock) - op->sent_ms);
+    engine->counts.store_failures += status == NOD_E_STORE;
+    if (away && ++op->tries < op->most) {
         int64_t pause = ENGINE_STORE_PAUSE_MS;
         for (int i = 1; i < op->tries && pause < PAUSE_MOST_MS; i++)
             pause *= 2;
@@ -56,7 +99,9 @@ void op_completed(void *data, nod_status status, const struct store_reply *reply
 
 void op_abandon(struct op *op)
 {
-    if (op->engine)
+    if (op->engine && op->in_line)
+        op_leaves_line(op);
+    else if (op->engine)
         due_stop(op->engine, &op->due);
 }
 

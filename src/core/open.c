@@ -89,5 +89,5 @@ void engine_open(struct engine *engine, const struct call_spec *spec, store_done
     opening->done = done;
     opening->data = data;
     engine_work_begin(engine, &opening->work, opening_drop);
-    op_start(engine, &opening->work.op, open_send, open_done);
+    op_start_of(engine, &opening->work.op, opening->record.principal, open_send, open_done);
 }

@@ -348,6 +348,7 @@ struct store_ops {
     const char *name; /* "memory", "sqlite", "redis" */
     bool shared;      /* other nodes may see it */
     bool durable;     /* survives the process */
+    size_t at_once;   /* to send it more operations than so many is of no use; 0: it can take all */
 
     void (*park)(struct store *store, const struct park_spec *park, store_done *done, void *data);
     void (*append)(struct store *store, const struct append_spec *append, store_done *done,

@@ -452,7 +452,7 @@ static void waits(struct call *call, const struct call_record *record)
         call->unsure = call->engine->store->ops->shared;
     }
     call_enter(call, LIVE_TAKING);
-    op_start(call->engine, &call->op, seen_send, seen_done);
+    op_start_of(call->engine, &call->op, call->principal, seen_send, seen_done);
     call->op.most = INT_MAX;
 }
 
@@ -578,7 +578,7 @@ static void ended_found(struct op *op, nod_status status, const struct store_rep
 
 void call_ended_before(struct call *call)
 {
-    op_start(call->engine, &call->op, call_load_send, ended_found);
+    op_start_of(call->engine, &call->op, call->principal, call_load_send, ended_found);
     if (engine_survives(call->engine))
         call->op.most = INT_MAX; /* it has ended, and the store will say how */
 }
@@ -621,8 +621,8 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
         call_unload(call);
     } else if (status == NOD_E_STALE) {
         call_enter(call, LIVE_TAKING);
-        op_start(call->engine, &call->op, call_load_send,
-                 orphaned ? orphan_look_done : take_look_done);
+        op_start_of(call->engine, &call->op, call->principal, call_load_send,
+                    orphaned ? orphan_look_done : take_look_done);
         call->op.most = INT_MAX;
     } else {
         not_taken(call, status);
@@ -647,10 +647,10 @@ void call_take(struct call *call)
     call_enter(call, LIVE_TAKING);
     enum version_at version = call_version_at(call);
     if (version == VERSION_HERE || version == VERSION_NOWHERE) {
-        op_start(call->engine, &call->op, take_send, take_done);
+        op_start_of(call->engine, &call->op, call->principal, take_send, take_done);
     } else {
         suspect_over(call); /* it is no trial of ours */
-        op_start(call->engine, &call->op, call_load_send, take_look_done);
+        op_start_of(call->engine, &call->op, call->principal, call_load_send, take_look_done);
     }
     call->op.most = INT_MAX; /* only the reply tells the epoch that it may have given us */
 }
@@ -710,7 +710,7 @@ bool call_may_be_lost(struct call *call)
     if (!call->stored || call->ours_ms >= recovery_silence(call->engine))
         return false;
     call_enter(call, LIVE_SAVING);
-    op_start(call->engine, &call->op, call_load_send, ours_looked);
+    op_start_of(call->engine, &call->op, call->principal, call_load_send, ours_looked);
     call->op.most = INT_MAX;
     return true;
 }
@@ -769,6 +769,6 @@ void call_known(struct call *call)
     call_asks_drop(call);
     journal_finish(&call->journal);
     call_enter(call, LIVE_TAKING);
-    op_start(call->engine, &call->op, call_load_send, known_found);
+    op_start_of(call->engine, &call->op, call->principal, call_load_send, known_found);
     call->op.most = INT_MAX;
 }

@@ -361,6 +361,7 @@ static const struct store_ops redis_ops = {
     .name = "redis",
     .shared = true,
     .durable = true,
+    .at_once = REDIS_AT_ONCE,
     .park = redis_park,
     .append = redis_append,
     .claim = redis_claim,

@@ -59,6 +59,7 @@ struct redisReader;
 
 enum {
     REDIS_SHARDS = 64,         /* hash tags over which calls, pointers and records are spread */
+    REDIS_AT_ONCE = 64,        /* operations that it is sent: as many as it reads at once, twice */
     REDIS_LANES = 4,           /* connections for commands: Redis reads 16 KiB of each at once */
     REDIS_QUEUE_MOST = 200000, /* operations on their way */
     REDIS_QUEUE_BYTES = 256 << 20, /* bytes of operations on their way */
