@@ -1,6 +1,7 @@
 /*
- * A server with tools that ask, and two tools of a provider of its own that wait for their calls:
- * `outer` calls the tool that its arguments name, and `beside` asks a question at the same time.
+ * A server with tools that ask, and tools of a provider of its own that wait for their calls:
+ * `outer` calls the tool that its arguments name, `o1` to `o5` do the same, and `beside` asks a
+ * question at the same time.
  *
  * What is done is a line in the file TOYS_DEEDS, so that a test can count it.
  */
@@ -80,18 +81,40 @@ static nod_status plain(nod_call *call)
     return nod_reply_text(call, "plain");
 }
 
+static nod_status tagged(nod_call *call)
+{
+    NOD_TRY(nod_step(call, "deed", do_deed, (void *)nod_arg_str(call, "tag"), NULL));
+    return nod_reply_text(call, nod_arg_str(call, "tag"));
+}
+
+static nod_status counts(nod_call *call)
+{
+    for (int i = 1; i <= 3; i++)
+        nod_progress(call, i, 3, nod_fmt(call, "%d of 3", i));
+    return nod_reply_text(call, "counted");
+}
+
 static nod_status fails(nod_call *call)
 {
     return nod_reply_error(call, "There are none left.");
 }
 
 static const nod_tool tools[] = {
-    { .name = "word", .handler = one_word, .input = INPUT },
+    { .name = "word", .handler = one_word, .input = INPUT, .asks = true },
     { .name = "two", .handler = two_words, .input = INPUT },
     { .name = "approval", .handler = approval },
     { .name = "gated", .handler = plain, .requires_confirmation = true },
     { .name = "plain", .handler = plain },
     { .name = "fails", .handler = fails },
+    { .name = "tagged", .handler = tagged, .input = INPUT },
+    { .name = "counts", .handler = counts },
+    { .name = "danger", .handler = plain, .destructive = true, .requires_confirmation = true },
+    { .name = "kept",
+      .handler = tagged,
+      .input = INPUT,
+      .requires_confirmation = true,
+      .remember = NOD_REMEMBER_SESSION | NOD_REMEMBER_PRINCIPAL | NOD_REMEMBER_TOOL |
+                  NOD_REMEMBER_ARGUMENTS },
 };
 
 /* --- the provider whose calls wait for theirs --- */
@@ -153,16 +176,25 @@ static void outer_start(struct provider *provider, struct run *run)
 static const struct provider_ops outer_ops = { .name = "outer", .start = outer_start };
 static struct provider outer_provider = { .ops = &outer_ops };
 
-static bool outer_add(nod_server *server, struct target *target, const char *name,
-                      const char *descriptor)
+static const char *const outers[] = { "outer", "beside", "o1", "o2", "o3", "o4", "o5" };
+enum { OUTERS = sizeof(outers) / sizeof(outers[0]) };
+static struct target outer_targets[OUTERS];
+static char descriptors[OUTERS][64];
+
+static bool outer_add(nod_server *server, int i)
 {
+    struct target *target = &outer_targets[i];
+    const char *name = outers[i];
+
+    snprintf(descriptors[i], sizeof(descriptors[i]),
+             "{\"name\":\"%s\",\"inputSchema\":{\"type\":\"object\"}}", name);
     *target = (struct target){ .kind = TARGET_TOOL,
                                .name = str_of(name),
                                .title = str_of(name),
                                .provider = &outer_provider,
                                .asks = true,
                                .detach = DETACH_MAY,
-                               .descriptor = str_of(descriptor) };
+                               .descriptor = str_of(descriptors[i]) };
     return catalog_add(server->catalog, target) == NOD_OK;
 }
 
@@ -180,7 +212,6 @@ static int serve(nod_server *server, const struct options *options)
 
 int main(int argc, char **argv)
 {
-    static struct target outer, beside;
     struct options options;
     nod_server *server = nod_server_new(.name = "inner", .version = NOD_VERSION);
 
@@ -192,11 +223,9 @@ int main(int argc, char **argv)
         return 2;
     }
     log_setup(&options.log);
-    bool fine = nod_tools(server, tools) == NOD_OK &&
-                outer_add(server, &outer, "outer",
-                          "{\"name\":\"outer\",\"inputSchema\":{\"type\":\"object\"}}") &&
-                outer_add(server, &beside, "beside",
-                          "{\"name\":\"beside\",\"inputSchema\":{\"type\":\"object\"}}");
+    bool fine = nod_tools(server, tools) == NOD_OK;
+    for (int i = 0; fine && i < OUTERS; i++)
+        fine = outer_add(server, i);
     int code = fine ? serve(server, &options) : 1;
     nod_server_destroy(server);
     return code;

@@ -66,10 +66,18 @@ bool views_used(const struct mcp_server *server)
     return false;
 }
 
+/* The call that the chat has made, and whose view it shows: see core/inner.c. */
+static const struct call *chat_call(const struct call *call)
+{
+    const struct caller *caller = call_caller(call);
+
+    return call_is_alone(call) || !caller->call ? call : caller->call;
+}
+
 static unsigned view_kinds(struct surface *surface, const struct call *call)
 {
     (void)surface;
-    return views_ask(call_target(call), call_client(call).asked)
+    return views_ask(call_target(chat_call(call)), call_client(call).asked)
                ? 1u << ASK_FORM | 1u << ASK_APPROVAL
                : 0;
 }
@@ -223,9 +231,7 @@ static struct view_offer *offer_make(struct views *views, struct ask *ask)
 {
     const struct ask_record *record = ask_record(ask);
     const struct caller *caller = call_caller(ask_call(ask));
-    /* The chat has the view of the outermost call: see core/inner.c. */
-    const struct call *call =
-        call_is_alone(ask_call(ask)) || !caller->call ? ask_call(ask) : caller->call;
+    const struct call *call = chat_call(ask_call(ask));
     struct str tool = call_target(call)->name;
     struct str request = caller->ops->request ? caller->ops->request(caller) : STR_NONE;
     struct view_offer *offer = mem_zalloc(sizeof(*offer) + tool.len + request.len);
@@ -238,7 +244,7 @@ static struct view_offer *offer_make(struct views *views, struct ask *ask)
     view_key(record->principal, record->id, offer->record.key);
     memcpy(offer->record.nonce, view_ask_id(&offer->record).at, ID_LEN);
     memcpy(offer->record.nonce + ID_LEN, secret.text, ID_LEN);
-    offer->record.call = id_of(record->call_id);
+    offer->record.call = id_of(call_id(call));
     offer->record.tool = str_place(&text, tool);
     offer->record.request = str_place(&text, request);
     args_of(call, offer->record.args);

@@ -224,6 +224,8 @@ static enum caller_way call_asked(struct caller *caller, struct call *call)
     struct answering *answering = (struct answering *)(void *)caller;
 
     call_handed(call);
+    if (!call_ask_first(call)) /* it waits for calls, and the answer was one of theirs */
+        return CALLER_HOLDS;
     answering->busy++;
     loop_defer(answering->views->server->opts.loop, asked_again, answering);
     return CALLER_LEAVES;

@@ -39,7 +39,7 @@ struct views {
 struct view_record {
     char key[VIEW_KEY_LEN + 1];
     char nonce[VIEW_NONCE_LEN + 1];
-    struct id call;
+    struct id call; /* that the chat has made: the outermost, if an inner call asks */
     struct str tool;
     struct str request; /* JSON: the id of the request that the call came with; may be empty */
     char args[VIEW_ARGS_LEN + 1]; /* what the call was made with: see view_args; may be empty */

@@ -358,7 +358,7 @@ static void next_call(struct wait *wait)
             break;
         }
         store = engine_store(wait->views->server->opts.engine);
-        store->ops->load_call(store, id_str(&shown->record.call), call_loaded, wait);
+        store->ops->load_call(store, shown->ask.call_id, call_loaded, wait);
         return;
     }
     look_done(wait);
