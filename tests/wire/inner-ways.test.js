@@ -211,6 +211,19 @@ for (const house of houses) {
   });
 }
 
+test('the view is that of the outer tool: an inner tool that has none is asked there', async (t) => {
+  const { first } = await open(t, houses[0]);
+  const peer = await session(t, first, 'ada', VIEWS);
+  const args = unique();
+  const calling = callTool(peer, 'outer', inside('two', args));
+  for (const which of ['first', 'second']) {
+    const [question] = JSON.parse(textOf(await end(peer, 'nodQuestions', { tool: 'outer', arguments: inside('two', args) }))).questions;
+    assert.equal(question?.message, `outer ▸ two: ${args.tag}, the ${which} word?`);
+    await end(peer, 'nodAnswer', { nonce: question.nonce, ...seen });
+  }
+  assert.equal(textOf((await (await calling).reply()).result), `${args.tag}: seen seen`);
+});
+
 // The process dies when the outer call has asked for the inner one, and has told nobody. The inner call of a task, which has a handle, is
 // begun by the next process without anybody; that of a client that has nothing to come back with is not.
 test('2025: no inner call is begun for a client that has no handle', async (t) => {
