@@ -66,13 +66,11 @@ void call_made_by(struct call *call, const struct client *client)
 
 struct client call_client(const struct call *call)
 {
-    struct client client = { 0 };
+    struct client client;
 
     call = call_top(call);
-    const struct client *behind = call->caller->client;
-
-    if (behind)
-        client = *behind;
+    if (call->caller->client)
+        client = *call->caller->client;
     else if (call_is_alone(call))
         client =
             (struct client){ .name = call->client,
@@ -80,6 +78,8 @@ struct client call_client(const struct call *call)
                              .asked =
                                  client_has_views(call->made_by.declares) ? CLIENT_CAN_VIEW : 0,
                              .told = call->made_by.told };
+    else
+        client = (struct client){ 0 };
     if (!client.scope.len)
         client.scope = call->scope;
     return client;

@@ -154,14 +154,25 @@ static struct ask *ask_from(const struct call *top, const struct call *in, const
     }
 }
 
+/* Most calls wait for no call: their asks are one list. */
+static inline struct ask *ask_at(const struct call *top, const struct call *in,
+                                 const struct list *at)
+{
+    if (at == &in->asks && in == top)
+        return NULL;
+    if (at != &in->asks && LIST_OF(at, struct ask, link)->record.kind != ASK_CALL)
+        return LIST_OF(at, struct ask, link);
+    return ask_from(top, in, at);
+}
+
 struct ask *call_ask_first(const struct call *call)
 {
-    return ask_from(call, call, call->asks.next);
+    return ask_at(call, call, call->asks.next);
 }
 
 struct ask *call_ask_next(const struct call *call, const struct ask *ask)
 {
-    return ask_from(call, ask->call, ask->link.next);
+    return ask_at(call, ask->call, ask->link.next);
 }
 
 bool call_has_inner(const struct call *call)

@@ -82,7 +82,8 @@ void op_completed(void *data, nod_status status, const struct store_reply *reply
     op->busy = false;
     engine->ops_sent--;
     engine->ops_most = away ? 0 : engine->store->ops->at_once;
-    ops_go_on(engine);
+    if (!list_empty(&engine->ops_line.ready))
+        ops_go_on(engine);
     counts_time(&engine->counts.store, clock_mono(engine->clock) - op->sent_ms);
     engine->counts.store_failures += status == NOD_E_STORE;
     if (away && ++op->tries < op->most) {
