@@ -104,8 +104,10 @@ const since = Date.now();
 
 const KNOWN_MOST = 64;
 const touched = (nonce) => asks.get(nonce).view.touched();
-// What is shown and waits; what somebody is at comes first.
-const unanswered = () => [...asks.keys()].filter((nonce) => pending(nonce));
+// A nonce begins with the id of its question, and ids of one round are in order.
+const asked = (a, b) => Date.parse(a.askedAt) - Date.parse(b.askedAt) || (a.nonce < b.nonce ? -1 : 1);
+// What is shown and waits, as it was asked: it may come in any order. What somebody is at is known first.
+const unanswered = () => [...asks.values()].map(({ item }) => item).filter(({ nonce }) => pending(nonce)).sort(asked).map(({ nonce }) => nonce);
 const known = () => unanswered().sort((a, b) => touched(b) - touched(a)).slice(0, KNOWN_MOST);
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -219,7 +221,7 @@ function arrange({ questions, ended: over, waiting }) {
   for (const { nonce, state, by, via, at } of closed) close(asks.get(nonce), { state, answer: { by, via, at } });
   const stay = new Set([...questions, ...waiting.filter(({ nonce, mine }) => mine || (asks.has(nonce) && touched(nonce)))].map(({ nonce }) => nonce));
   for (const [nonce, { sending }] of [...asks]) if (pending(nonce) && !stay.has(nonce) && !sending) asks.delete(nonce);
-  for (const item of questions.sort((a, b) => Date.parse(a.askedAt) - Date.parse(b.askedAt)))
+  for (const item of questions.sort(asked))
     if (!asks.has(item.nonce)) asks.set(item.nonce, { item, view: makeAsk(item, { live: () => live, me: item.principal, next: () => {}, resolve }) });
   draw();
   return closed.length > 0 || before !== [...asks.keys()].join();

@@ -93,7 +93,7 @@ export async function openChat(t, era, { args, capabilities = ABLE, second = fal
   await host.exposeFunction('toServer', (params) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (!(tool?._meta?.ui?.visibility ?? ['model', 'app']).includes('app')) throw new Error(`not for views: ${params.name}`);
-    return views.client.callTool(params, { timeout: PATIENCE_MS });
+    return views.client.callTool(params, { timeout: PATIENCE_MS }).then((result) => chat.passes?.(result) ?? result);
   });
   await host.goto(origin, { timeout: PATIENCE_MS });
   await host.waitForFunction(() => window.ready, undefined, { timeout: PATIENCE_MS });

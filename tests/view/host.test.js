@@ -195,6 +195,26 @@ in2025('two calls at once: each view draws its own; one that knows nothing draws
   assert.equal(await soon('a ends', chat.text(a)), 'a: of a');
 });
 
+in2025('a question that comes late stands where it was asked', async (t, era) => {
+  const chat = await openChat(t, era);
+  const a = chat.begin('word', { tag: 'a' });
+  const listed = { toolInfo: false, input: false, result: false };
+  await chat.show(a, listed);
+  await chat.asks('a: the only word?');
+  chat.begin('word', { tag: 'b' });
+  await chat.view.locator('.asks button').nth(1).waitFor();
+  chat.passes = (result) => { // of the first look the older one is missing
+    const { questions, ...told } = JSON.parse(result.content[0].text);
+    if (questions.length < 2) return result;
+    chat.passes = undefined;
+    return { ...result, content: [{ type: 'text', text: JSON.stringify({ ...told, questions: questions.slice(1) }) }] };
+  };
+  await chat.show(a, listed);
+  await chat.view.locator('.asks button').nth(1).waitFor();
+  assert.equal(chat.passes, undefined);
+  assert.deepEqual(await chat.view.locator('.asks .gist').allTextContents(), ['a: the only word?', 'b: the only word?']);
+});
+
 in2025('what somebody types stays, also if it turns out to be of another call', async (t, era) => {
   const chat = await openChat(t, era);
   const [a, b, c] = ['a', 'b', 'c'].map((tag) => chat.begin('word', { tag }));
