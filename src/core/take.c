@@ -100,7 +100,8 @@ static void resume(struct call *call)
         return;
     }
     if (!call->cancel_wanted && (alone || elsewhere)) {
-        call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices, call->handed);
+        bool handed = call->handed || !call_is_alone(call); /* who has come back has a handle */
+        call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices, handed);
         if (alone) {
             call_unload(call);
             return;
@@ -491,10 +492,11 @@ static bool live_seen(struct call *call, nod_status status, const struct store_r
 }
 
 /* The home runs a call on only if the store says that somebody can come back for it. This node
- * knows that, and says it when it gives the call back. */
+ * knows that, because somebody has, and says it when it gives the call back. */
 static bool away_is_unheard(const struct call *call, const struct call_record *record)
 {
-    return call->away && call->handed && !record->handed && record->state == CALL_STORED_RUNNABLE;
+    return call->away && (call->handed || !call_is_alone(call)) && !record->handed &&
+           record->state == CALL_STORED_RUNNABLE;
 }
 
 static void take_send(struct op *op);
