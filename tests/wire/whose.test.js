@@ -184,7 +184,7 @@ for (const house of houses)
       const taken = place === 'its page' ? await onPage(server, me, tool, link) : await places[place](t, server, me, item);
       assert.equal(taken ? 'counts' : 'refused', word);
       if (!item) return;
-      const { json } = await root.get(`/api/elicitation/${item.id}`);
+      const { json } = await root.getInTime(`/api/elicitation/${item.id}`);
       assert.equal(json.state, taken ? 'accepted' : 'pending');
       if (taken) assert.equal(json.answer.by, me);
     });
