@@ -213,7 +213,7 @@ struct call *engine_find(const struct engine *engine, struct str call_id)
 
 /* --- ending a call that is not live here --- */
 
-enum { CANCELLED_MAX = 64 << 10 }; /* bytes of the outcome of a call that is not live here */
+enum { CANCELLED_MAX = 64 << 20 }; /* bytes of the outcome of a call that is not live here */
 
 struct cancelling {
     struct engine_work work;

@@ -151,13 +151,13 @@ static void finish_checked(struct call *call, nod_status status)
                                  nod_status_name(status), STR_ARG(done)) });
 }
 
-/* The end was sent to the store, which has said what came of it. */
+/* The end was sent to the store, which has said what came of it. What is stored later is what the
+ * caller is told now: nobody has cancelled the call. */
 static void finish_came(struct call *call, nod_status status)
 {
     finish_checked(call, status);
     if (status == NOD_E_STORE)
-        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->outcome.message, NULL,
-                         NULL);
+        engine_end_stored(call->engine, id_str(&call->id), &call_ending(call)->outcome, NULL, NULL);
 }
 
 static void finish_done(struct op *op, nod_status status, const struct store_reply *reply)

@@ -334,7 +334,7 @@ static struct str saving_step(struct call *call)
 
 bool call_is_opening(const struct call *call)
 {
-    return !call->stored && call->saving && saving_what(call) != SAVING_STEP;
+    return !call->stored && call->state == LIVE_SAVING && saving_what(call) != SAVING_STEP;
 }
 
 /* Its caller left it on its way, because this node stops (call_caller_left). Whether the store has

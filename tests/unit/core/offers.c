@@ -50,7 +50,7 @@ static void begin(bool shared)
 
 static char ask_name[ID_LEN + 1], call_name[ID_LEN + 1];
 
-static struct world_caller *call(enum caller_way way)
+static struct world_caller *call_of(enum caller_way way, bool handed)
 {
     struct world_caller *caller = world_caller_new(&world);
 
@@ -59,7 +59,7 @@ static struct world_caller *call(enum caller_way way)
                                                    .principal = STR("ann"),
                                                    .scope = STR("s1"),
                                                    .caller_record = STR("{}"),
-                                                   .handed = true,
+                                                   .handed = handed,
                                                    .caller = &caller->caller });
     if (caller->caller.call)
         snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(caller->caller.call)));
@@ -67,11 +67,17 @@ static struct world_caller *call(enum caller_way way)
     return caller;
 }
 
+static struct world_caller *call(enum caller_way way)
+{
+    return call_of(way, true);
+}
+
 /* --- the store, as it is --- */
 
 static struct ask_record seen_ask;
 static struct call_record seen_call;
 static nod_status seen_status;
+static char seen_result[512];
 
 static void ask_row(void *data, const struct store_row *row)
 {
@@ -84,8 +90,10 @@ static void seen_done(void *data, nod_status status, const struct store_reply *r
 {
     (void)data;
     seen_status = status;
-    if (reply->call)
-        seen_call = *reply->call;
+    if (!reply->call)
+        return;
+    seen_call = *reply->call;
+    snprintf(seen_result, sizeof(seen_result), STR_FMT, STR_ARG(reply->call->result));
 }
 
 static void look(void)
@@ -275,6 +283,30 @@ static void line09_a_call_that_could_not_be_stored_is_not_left_running(void **st
     look();
     assert_true(seen_call.state == CALL_STORED_FINISHED ||
                 seen_call.state == CALL_STORED_CANCELLED);
+    world_finish(&world);
+}
+
+/* What is stored is what the caller was told, and not that anybody cancelled the call. */
+static void line09_a_failure_that_the_store_hears_of_later_is_no_cancel(void **state)
+{
+    (void)state;
+    begin(true);
+    world.fail_verb = "park finish";
+    world.fail_how = MEMORY_FAIL_AFTER;
+    world.fail_times = ENGINE_STORE_TRIES - 1; /* the question is stored, and nobody hears of it */
+    struct world_caller *caller = call_of(CALLER_HOLDS, false);
+    for (int i = 0; i < 30 && world.fail_times; i++)
+        world_advance(&world, 100);
+    world.fail_how = MEMORY_FAIL_BEFORE;
+    world.fail_times = 1 + ENGINE_STORE_TRIES; /* its last try, and its end */
+    for (int i = 0; i < 60; i++)
+        world_advance(&world, 500);
+    assert_int_equal(world.fail_times, 0);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->code, "STORE_UNAVAILABLE");
+    look();
+    assert_int_equal(seen_call.state, CALL_STORED_CANCELLED);
+    assert_non_null(strstr(seen_result, "STORE_UNAVAILABLE"));
     world_finish(&world);
 }
 
@@ -531,6 +563,7 @@ SUBJECT(offers)
         cmocka_unit_test(line04_a_hint_shows_the_newer_offer_of_a_question_that_was_carried),
         cmocka_unit_test(line09_a_cancel_that_failed_is_made_up_for_when_the_store_is_back),
         cmocka_unit_test(line09_a_call_that_could_not_be_stored_is_not_left_running),
+        cmocka_unit_test(line09_a_failure_that_the_store_hears_of_later_is_no_cancel),
         cmocka_unit_test(line09_an_older_epoch_is_not_run_in),
         cmocka_unit_test(line17_the_bound_that_refused_a_question_is_said),
         cmocka_unit_test(line17_the_bound_of_the_store_is_said_too),

@@ -67,7 +67,7 @@ static enum memory_fault fault(void *ctx, const char *verb)
 {
     struct world *world = ctx;
 
-    if (world->fail_times > 0 && world->fail_verb && strcmp(verb, world->fail_verb) == 0) {
+    if (world->fail_times > 0 && world->fail_verb && strstr(world->fail_verb, verb)) {
         world->fail_times--;
         return world->fail_how;
     }

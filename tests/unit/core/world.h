@@ -110,7 +110,7 @@ struct world {
     struct answer_result last;
     char said_code[40], said[128], said_problems[256]; /* of a hook, with it */
     int answered;
-    const char *fail_verb; /* this operation fails so often, in this way */
+    const char *fail_verb; /* these operations fail so often, in this way */
     enum memory_fault fail_how;
     int fail_times;
     /* Called from inside: what they do to the engine must be safe there. May be NULL. */

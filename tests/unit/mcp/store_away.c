@@ -352,8 +352,8 @@ static void a_server_that_stops_never_says_that_a_session_is_gone(void **state)
 
 /* --- a node that stops while its store hangs --- */
 
-/* Sends a request whose question is on its way to the store when the server is told to stop. The
- * store takes the question only when the time to stop is up. */
+/* A request is on its way to the store when the server is told to stop. The store takes it only
+ * when the time to stop is up. */
 static void stopped_on_its_way(struct talk *talk)
 {
     WORLD_AWAIT(&world, world.away_tries > 0);
@@ -367,31 +367,42 @@ static void stopped_on_its_way(struct talk *talk)
     world.draining = world.ended = false;
 }
 
-static void a_request_on_its_way_to_the_store_goes_on_at_the_next_node(void **state)
+static void goes_on_at_the_next_node(const char *verb, const char *request)
 {
     struct wire_client client = { 0 };
     struct talk talk;
     char ask[64];
 
-    (void)state;
     client_begin(&client, &world, "2025-11-25", FORM_ONLY);
     client_post(&client, &talk, CALL("1", "echo", "{}"));
     talk_await_end(&talk);
     talk_close(&talk);
-    world.store_away = "park";
+    world.store_away = verb;
     world.away_tries = 0;
-    client_post(&client, &talk, CALL("2", "deed", "{}"));
+    client_post(&client, &talk, request);
     stopped_on_its_way(&talk);
     assert_false(talk_has(&talk, "\"result\""));
     assert_false(talk_has(&talk, "\"error\""));
     talk_close(&talk);
     world_restart(&world);
-    client_post(&client, &talk, CALL("2", "deed", "{}"));
+    client_post(&client, &talk, request);
     asked_id(&talk, ask);
     client_answer(&client, ask, SEVEN);
     talk_await(&talk, "\"text\":\"done\"");
     talk_close(&talk);
     assert_int_equal(world.deeds, 1);
+}
+
+static void a_request_on_its_way_to_the_store_goes_on_at_the_next_node(void **state)
+{
+    (void)state;
+    goes_on_at_the_next_node("park", CALL("2", "deed", "{}"));
+}
+
+static void a_request_that_is_stored_before_its_first_step_goes_on_at_the_next_node(void **state)
+{
+    (void)state;
+    goes_on_at_the_next_node("append", CALL("2", "deed", "{\"first\":true}"));
 }
 
 static void a_request_of_2026_on_its_way_to_the_store_is_to_be_sent_again(void **state)
@@ -431,6 +442,7 @@ SUBJECT(store_away)
         T(a_session_whose_calls_cannot_be_found_has_not_ended),
         T(a_server_that_stops_never_says_that_a_session_is_gone),
         T(a_request_on_its_way_to_the_store_goes_on_at_the_next_node),
+        T(a_request_that_is_stored_before_its_first_step_goes_on_at_the_next_node),
         T(a_request_of_2026_on_its_way_to_the_store_is_to_be_sent_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
