@@ -12,7 +12,6 @@
  * each of those. There is no event after redis_link_destroy. The object is freed when nothing
  * refers to it: no stream, and no callback of its own on the stack.
  */
-#include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <uv.h>
 
@@ -21,29 +20,44 @@
 #include "base/mem.h"
 #include "store/redis_inside.h"
 
+enum { COUNT_MAX = sizeof("*18446744073709551615\r\n") - 1 };
+
+/* How many words (kind '*') or bytes ('$') follow. */
+static char *put_count(char *to, char kind, size_t n)
+{
+    char digits[COUNT_MAX];
+    size_t from = sizeof(digits);
+
+    do
+        digits[--from] = (char)('0' + n % 10);
+    while ((n /= 10) > 0);
+    *to++ = kind;
+    memcpy(to, digits + from, sizeof(digits) - from);
+    to += sizeof(digits) - from;
+    *to++ = '\r';
+    *to++ = '\n';
+    return to;
+}
+
 void redis_command(struct buf *out, const struct str *words, size_t count)
 {
-    enum { FEW = 64 };
-    const char *few_at[FEW];
-    size_t few_len[FEW];
-    const char **at = count <= FEW ? few_at : mem_alloc(count * sizeof(*at));
-    size_t *len = count <= FEW ? few_len : mem_alloc(count * sizeof(*len));
-    char *made = NULL;
+    size_t most = COUNT_MAX;
 
+    for (size_t i = 0; i < count; i++)
+        most += COUNT_MAX + words[i].len + 2;
+    char *to = buf_reserve(out, most);
+    if (!to)
+        return;
+    to = put_count(to, '*', count);
     for (size_t i = 0; i < count; i++) {
-        at[i] = words[i].len ? words[i].at : "";
-        len[i] = words[i].len;
+        to = put_count(to, '$', words[i].len);
+        if (words[i].len)
+            memcpy(to, words[i].at, words[i].len);
+        to += words[i].len;
+        *to++ = '\r';
+        *to++ = '\n';
     }
-    int bytes = redisFormatCommandArgv(&made, (int)count, at, len);
-    if (bytes < 0)
-        out->overflow = true;
-    else
-        buf_add(out, str_n(made, (size_t)bytes));
-    redisFreeCommand(made);
-    if (count > FEW) {
-        mem_free(at);
-        mem_free(len);
-    }
+    out->len = (size_t)(to - out->at);
 }
 
 static void link_begin(struct redis_link *link);
