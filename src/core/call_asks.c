@@ -67,15 +67,12 @@ void call_put_up(struct call *call, bool carried)
 /* Its caller responds once, with all questions: those of its inner calls are waited for. */
 static bool tells_later(struct call *call)
 {
-    struct engine *engine = call->engine;
-    struct id id = call->id;
-
-    if (!call->caller->ops->brings || !call_has_inner(call))
+    call->round_due = call->caller->ops->brings && call_has_inner(call);
+    if (!call->round_due)
         return false;
     call_enter(call, LIVE_TELLING);
     call_put_up(call, true);
-    call_told(call, CALLER_CARRIES);
-    inner_round_later(engine, id_str(&id));
+    call_told(call, CALLER_CARRIES); /* and the round is looked at */
     return true;
 }
 

@@ -98,6 +98,7 @@ struct call {
     bool counts;          /* it has reported progress of its own: see inner_progress */
     bool away;            /* its home is elsewhere, which alone runs it on: see home_node.c */
     bool was_here;        /* it came back to its home, which may have heard of its end by now */
+    bool round_due;       /* its caller is told when all of its tree waits: see inner.c */
     unsigned char pace;   /* of the looks at a call that is away and runs: see take.c */
     struct maker made_by; /* the client that made it: see client.c */
     unsigned char way;    /* of the take under way: enum take_why */
@@ -147,6 +148,15 @@ struct call {
 static inline struct call *call_top(const struct call *call)
 {
     return call->inner ? inner_top(call) : (struct call *)call;
+}
+
+/* The call, or one of its asks, has come to wait, perhaps again: if the round of its tree is due,
+ * it is looked at when the stack is clear. */
+void inner_look(struct call *call);
+static inline void inner_waits(struct call *call)
+{
+    if (call->inner || call->round_due)
+        inner_look(call);
 }
 
 /* Remembers what the client that made the call says of itself (client.c). NULL: nothing. */

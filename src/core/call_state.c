@@ -44,6 +44,8 @@ void call_enter(struct call *call, enum live_state state)
     call->state = (unsigned char)state;
     if (call->live && (state == LIVE_WAITING || state == LIVE_RUNNING))
         live_wake(call);
+    if (state == LIVE_WAITING)
+        inner_waits(call);
     if (before != state)
         LOG_DEBUG("call", LOG_STR("call", id_str(&call->id)), LOG_CSTR("was", states[before].name),
                   LOG_CSTR("is", states[state].name));

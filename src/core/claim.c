@@ -195,12 +195,20 @@ static struct str why_ended(const struct claim *claim, enum ask_state state)
     }
 }
 
+/* The ask waits on. */
+static void claim_lets_go(const struct claim *claim, struct ask *ask)
+{
+    if (!ask || !claim->by_engine)
+        return;
+    ask->claiming = false;
+    inner_waits(ask->call);
+}
+
 void claim_failed(struct claim *claim, nod_status status)
 {
     struct ask *ask = claim_ask(claim);
 
-    if (ask && claim->by_engine)
-        ask->claiming = false;
+    claim_lets_go(claim, ask);
     claim->result.pending = status == NOD_E_STORE || status == NOD_E_STALE;
     if (status == NOD_E_NOT_FOUND && ask) {
         LOG_ERROR("the store has lost a question", LOG_STR("ask", claim->ask_id),
@@ -219,8 +227,10 @@ void claim_call_on(struct engine *engine, const struct store_reply *reply, int64
         call_give_back(engine, reply->call->id, reply->epoch, reply->call->notices, false);
     if (!ours && call && list_empty(&call->asks))
         call_take(call); /* perhaps no node has taken it, or it has gone on elsewhere */
-    else if (!ours && call)
+    else if (!ours && call) {
+        inner_waits(call);       /* perhaps this ask alone was on its way */
         call_tell_offered(call); /* perhaps nothing is up at its client any more */
+    }
     if (!call && !reply->taken)
         recovery_hurry(engine);
 }
@@ -239,8 +249,7 @@ void claim_still_up(struct claim *claim, nod_status status, const struct claimed
             ask->ahead; /* The caller brings it back to the client, and says what was wrong. */
     else if (ask)
         ask_offered_anew(ask, now->ask->attempt + ask->ahead, STR_NONE);
-    if (ask && claim->by_engine)
-        ask->claiming = false;
+    claim_lets_go(claim, ask);
     claim_reject(claim, put ? NOD_E_INVALID : status);
 }
 

@@ -17,7 +17,7 @@
  *   leave the asks of the kind call out. So whoever carries the questions of a call carries those
  * of the inner ones too, each under a name of its own (ask_carried_key).
  * - A caller that responds once, with all questions (it has caller_ops.brings), is told of them
- * when everything waits (call_round): until then it is held.
+ * when everything waits (call_round): until then it is held, and the round is due (call.round_due).
  * - A call without a caller has inner calls without one. They rest, or go on by themselves.
  *
  * Down: if the ask ends in another way than by its inner call, the inner call is cancelled. Up:
@@ -29,7 +29,8 @@
  * that a process dies in between: inner_list.c.
  *
  * Holds always: an inner call has the id of the ask that waits for it. Nothing of an inner call is
- * told to a caller of another principal. No question of it stays up when its ask has ended.
+ * told to a caller of another principal. No question of it stays up when its ask has ended. A round
+ * that is due is looked at whenever a call of its tree comes to wait (inner_waits).
  */
 #include "core/inner_inside.h"
 
@@ -261,13 +262,19 @@ static void round_comes(void *data)
     if (round->engine)
         idmap_remove(&round->engine->inner_rounds, round);
     mem_free(round);
-    if (call && call->caller->ops->brings && tree_waits(call))
-        call_round(call);
+    if (!call || !call->round_due || !call->caller->ops->brings || !tree_waits(call))
+        return;
+    call->round_due = false;
+    call_round(call);
 }
 
-void inner_round_later(struct engine *engine, struct str top_id)
+void inner_look(struct call *call)
 {
-    if (!engine_call_at(engine, top_id) || idmap_get(&engine->inner_rounds, top_id))
+    struct engine *engine = call->engine;
+    const struct call *top = call_top(call);
+    struct str top_id = id_str(&top->id);
+
+    if (!top->round_due || idmap_get(&engine->inner_rounds, top_id))
         return;
     struct inner_round *round = MEM_NEW(struct inner_round);
     round->engine = engine;
@@ -277,6 +284,16 @@ void inner_round_later(struct engine *engine, struct str top_id)
         return;
     }
     engine->opts.defer(engine->opts.defer_ctx, round_comes, round);
+}
+
+void inner_round_due(struct engine *engine, struct str top_id)
+{
+    struct call *top = engine_call_at(engine, top_id);
+
+    if (!top)
+        return;
+    top->round_due = true;
+    inner_look(top);
 }
 
 bool inner_round_brought(struct call *call)
@@ -344,7 +361,7 @@ static enum caller_way inner_asked(struct caller *caller, struct call *call)
     if (top == call || call_is_alone(top))
         return CALLER_LEAVES;
     if (ops->brings) {
-        inner_round_later(call->engine, id_str(&top->id));
+        top->round_due = true; /* and is looked at as soon as this call waits */
         return CALLER_CARRIES;
     }
     return ops->asked ? ops->asked(top->caller, top) : CALLER_HOLDS;
@@ -440,6 +457,7 @@ static void attach(struct call *inner, struct caller *to, bool handed)
         call_change_caller(inner, to);
     else if (caller->ops->gives_way)
         caller->ops->gives_way(caller, inner, to);
+    inner_waits(inner);
 }
 
 void inner_offer(struct ask *ask)

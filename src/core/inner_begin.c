@@ -46,7 +46,7 @@ static void went_up(void *data, const struct answer_result *result)
             inner_unlist(up->engine, id_str(&up->ask));
             engine_fetched(up->engine, id_str(&up->ask));
         }
-        inner_round_later(up->engine, id_str(&up->top));
+        inner_round_due(up->engine, id_str(&up->top));
     }
     mem_free(up);
 }

@@ -300,8 +300,9 @@ void inner_ended(struct call *call, const struct outcome *outcome);
 bool inner_is_live(const struct ask *ask);
 bool inner_waits_elsewhere(const struct ask *ask);
 bool inner_waits_only_elsewhere(const struct ask *ask);
-/* When the stack is clear: if all of the tree waits, its caller is told (call_round). */
-void inner_round_later(struct engine *engine, struct str top_id);
+/* The caller of the outermost call is told (call_round) when all of the tree waits: now, or as soon
+ * as the last of it does (inner_waits). */
+void inner_round_due(struct engine *engine, struct str top_id);
 /* The answers that were brought are all there. False: there are none. */
 bool inner_round_brought(struct call *call);
 /* As call_put_up, for all inner calls that wait. */

@@ -96,10 +96,37 @@ static void a_live_run_waits_for_a_call_beside_a_question(void **state)
     finish_live(outer);
 }
 
+/* The client is told when both calls wait. Then the inner call is at rest, and the outer one, which
+ * may store something beside. */
+static void a_round_is_told_though_a_live_run_stores_something_meanwhile(void **state)
+{
+    (void)state;
+    for (int turns = 0; turns < 24; turns++) {
+        begin(asks);
+        live_toy_init(&live, "alive");
+        assert_int_equal(catalog_add(catalog, &live.target), NOD_OK);
+        struct world_caller *outer = call_of("alive", false, true);
+        struct live_session *session = &live.sessions[0];
+        live_asks_both(session);
+        engine_tick(world.engine); /* it is the run's turn */
+        for (int i = 0; i < turns && world_turn(&world); i++)
+            engine_tick(world.engine);
+        if (session->run && strstr(session->heard, "committed")) {
+            live_toy_step(session, "deed");
+            live_toy_commit(session);
+        }
+        live_calm();
+        if (outer->asked != 1)
+            fail_msg("after %d turns: asked %d times", turns, outer->asked);
+        finish();
+    }
+}
+
 SUBJECT(toy_inner_live)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_live_run_waits_for_a_call_beside_a_question),
+        cmocka_unit_test(a_round_is_told_though_a_live_run_stores_something_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,6 +75,93 @@ static void what_the_inner_call_asks_next_comes_in_the_next_round(void **state)
     finish();
 }
 
+/* --- a round that is not yet complete when it is looked at --- */
+
+static struct {
+    void (*fn)(void *data, struct str call_id);
+    void *data;
+} hinted;
+
+static void keep_watch(struct store *store, struct str node,
+                       void (*fn)(void *data, struct str call_id), void *data)
+{
+    (void)store, (void)node;
+    hinted.fn = fn;
+    hinted.data = data;
+}
+
+/* A request is made, and the store has this many turns. */
+static struct world_caller *begins_for(int turns)
+{
+    struct world_caller *caller = world_caller_new(&world);
+
+    ops.watch = keep_watch;
+    engine_use_store(world.engine, world.store);
+    world.on_asked = count_carried;
+    carried = 0;
+    caller->way = CALLER_LEAVES;
+    engine_call(world.engine, &(struct call_spec){ .target = tool("outer"),
+                                                   .principal = STR("ann"),
+                                                   .scope = STR("s1"),
+                                                   .caller = &caller->caller });
+    snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(caller->caller.call)));
+    for (int i = 0; i < turns; i++)
+        world_turn(&world);
+    return caller;
+}
+
+/* Every call here is looked at, because hints may have been lost. */
+static void the_store_is_back(void)
+{
+    hinted.fn(hinted.data, STR_NONE);
+    engine_tick(world.engine);
+}
+
+static void a_round_is_told_though_its_calls_were_looked_at_meanwhile(void **state)
+{
+    (void)state;
+    for (int durable = 0; durable < 2; durable++)
+        for (uint64_t seed = 0; seed <= ORDERS / 4; seed++)
+            for (int turns = 0; turns < 24; turns++) {
+                begin_with(asks, durable);
+                does.asks_too = turns % 2;
+                struct world_caller *outer = begins_for(turns);
+                world.seed = seed;
+                the_store_is_back();
+                world_settle(&world);
+                if (outer->asked != 1 || carried != 1 + does.asks_too || outer->finished)
+                    fail_msg("durable %d, seed %d, after %d turns: asked %d times, %d questions",
+                             durable, (int)seed, turns, outer->asked, carried);
+                world.seed = 0;
+                struct world_caller *again = come_back("#1");
+                assert_string_equal(again->body, "{\"inner\":{\"said\":\"accepted\"}}");
+                finish();
+            }
+}
+
+/* What the outer call asks beside has run out when the inner call asks. */
+static void a_round_is_told_though_a_question_of_it_ran_out_meanwhile(void **state)
+{
+    (void)state;
+    int left = 0; /* only the question of the inner call was */
+
+    for (uint64_t seed = 0; seed <= ORDERS / 4; seed++)
+        for (int turns = 0; turns < 24; turns++) {
+            begin(asks);
+            does.asks_too = true;
+            struct world_caller *outer = begins_for(turns);
+            world.seed = seed;
+            fake_clock_advance(&world.clock, 1000);
+            engine_tick(world.engine);
+            world_settle(&world);
+            if (outer->asked + outer->finished != 1)
+                fail_msg("seed %d, after %d turns: asked %d times", (int)seed, turns, outer->asked);
+            left += outer->asked && carried == 1;
+            finish();
+        }
+    assert_true(left > 0);
+}
+
 /* --- coming back --- */
 
 static void whoever_comes_back_is_asked_what_the_inner_call_asks(void **state)
@@ -180,6 +267,8 @@ SUBJECT(toy_inner_rounds)
         cmocka_unit_test(the_questions_of_both_come_in_one_round),
         cmocka_unit_test(an_answer_that_does_not_fit_is_brought_once),
         cmocka_unit_test(what_the_inner_call_asks_next_comes_in_the_next_round),
+        cmocka_unit_test(a_round_is_told_though_its_calls_were_looked_at_meanwhile),
+        cmocka_unit_test(a_round_is_told_though_a_question_of_it_ran_out_meanwhile),
         cmocka_unit_test(whoever_comes_back_is_asked_what_the_inner_call_asks),
         cmocka_unit_test(whoever_comes_with_the_inner_call_is_led_to_the_outer_one),
         cmocka_unit_test(nobody_is_told_of_an_answer_that_another_request_has_brought),
