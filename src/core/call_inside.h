@@ -119,7 +119,7 @@ struct call {
     /* of its last run; see struct run */
     unsigned supports, supports_consent, model, lacks_role;
     role_set roles;              /* of its last caller, while it has none: see call_roles */
-    unsigned client_kinds;       /* what its client could be asked when it was last told of asks */
+    unsigned client_kinds;       /* what its client could be asked when it was last there */
     struct journal journal;      /* empty while it waits: the store has it */
     size_t learned;              /* bytes of the journal, while it waits */
     struct run *run;             /* under way, or being saved */

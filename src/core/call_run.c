@@ -95,7 +95,7 @@ struct run *run_create(struct call *call)
     run->args = json_parse(arena, arena_str(arena, call_args_now(call)), NULL, &error);
     run->meta = arena_str(arena, call_meta(call));
     run->args_changed = call->args_now != NULL;
-    run->client = call_find_askable(call);
+    run->client = call->client_kinds = call_find_askable(call);
     run->supports = call->supports;
     run->supports_consent = call->supports_consent;
     run->lacks_role = call->lacks_role;

@@ -3,8 +3,9 @@
  *
  * Somebody comes for an inner call (struct coming): the outer call, which has asked for it or has
  * come back, or a look at what is listed (inner_list.c). The call is looked for by the door for
- * whoever comes back (comeback.h). If there is none, it is opened in the store, and begun. If it
- * has ended, its end is the answer that the outer call waits for.
+ * whoever comes back (comeback.h). If there is none, it is opened in the store, and begun, or left
+ * to whoever goes on with calls that nobody waits for. If it has ended, its end is the answer that
+ * the outer call waits for.
  *
  * Holds always: an inner call is opened in the store before it begins, and its ask is listed before
  * that. Of two nodes that open it, one begins it, and the other finds it. The store knows an inner
@@ -228,7 +229,8 @@ bool inner_unwanted(struct engine *engine, struct str ask_id)
     return coming;
 }
 
-/* It is opened in the store, for this node. */
+/* It is opened in the store, for this node. If nobody waits for it here it is given back: who goes
+ * on with it alone knows from its record which client is to be asked (recovery_opts.orphan). */
 static void coming_call(struct coming *coming, struct target *target)
 {
     struct engine *engine = coming->engine;
@@ -238,8 +240,10 @@ static void coming_call(struct coming *coming, struct target *target)
     spec.opened = true;
     spec.caller = inner_caller_for(engine, ask ? ask->call : NULL);
     recovery_stored(engine);
-    engine_call(engine, &spec);
-    engine->nobody.call = NULL; /* nobody waits for many */
+    if (spec.caller == &engine->nobody)
+        call_give_back(engine, id_str(&coming->ask), 1, 0, coming->handed);
+    else
+        engine_call(engine, &spec);
     coming_free(coming);
 }
 

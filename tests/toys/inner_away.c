@@ -255,6 +255,37 @@ static void an_opening_that_was_not_heard_of_is_begun_once(void **state)
     finish();
 }
 
+/* --- the caller leaves while the inner call is being begun --- */
+
+/* Its client may come back, and is asked first. The second surface can put the question up at any
+ * time, and has no turn before the client refuses. */
+static void whoever_comes_back_is_asked_what_the_inner_call_asked_meanwhile(void **state)
+{
+    (void)state;
+    for (int turns = 0; turns < 2 * ORDER_TURNS; turns++) {
+        struct world_caller *outer = begin_to_die(asks, true);
+
+        world.second_can = world.can;
+        while (!call_is_stored(outer->caller.call))
+            assert_true(world_turn(&world));
+        for (int i = 0; i < turns && world_turn(&world); i++)
+            ;
+        call_caller_left(outer->caller.call);
+        for (size_t i = 0; i < world.shown_count; i++)
+            world.shown[i].up = false; /* it has left them */
+        goes_on(20);
+        struct world_caller *back = caller_held();
+        come_for(back, call_name);
+        goes_on(20);
+        if (ups() != 1)
+            fail_msg("left after %d turns: %zu questions are up at the client, %zu elsewhere",
+                     turns, ups(), world.second_count);
+        accepts_it();
+        ended_right(back, "left", turns);
+        finish();
+    }
+}
+
 SUBJECT(toy_inner_away)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +296,7 @@ SUBJECT(toy_inner_away)
         cmocka_unit_test(an_ask_that_is_not_begun_does_not_stay_listed),
         cmocka_unit_test(an_ask_that_is_long_on_its_way_stays_listed),
         cmocka_unit_test(an_opening_that_was_not_heard_of_is_begun_once),
+        cmocka_unit_test(whoever_comes_back_is_asked_what_the_inner_call_asked_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
