@@ -162,7 +162,7 @@ static void say_failure(struct caller2026 *caller, const char *code, const char 
 
 static void store_failed(struct caller2026 *caller)
 {
-    caller_fail(caller, 200, RPC_INTERNAL_ERROR,
+    caller_fail(caller, 503, RPC_INTERNAL_ERROR,
                 STR(STORE_AWAY ". Nothing was handed out, and the call goes on; try again "
                                "later."),
                 STR_NONE);

@@ -289,7 +289,7 @@ static void known_loaded(void *data, nod_status status, const struct store_reply
         if (status == NOD_OK) {
             send_round(caller, call, reply->call);
         } else {
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
+            caller_fail(caller, resume_http(caller->server, status), RPC_INTERNAL_ERROR,
                         STR(STORE_AWAY ". The call waits, and nothing more of it was done; "
                                        "send the request again later."),
                         STR_NONE);

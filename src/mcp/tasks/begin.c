@@ -83,7 +83,8 @@ static void opened(void *data, nod_status status, const struct store_reply *repl
             STR_NONE);
         return;
     }
-    task_wait_fail(wait, 200, RPC_INTERNAL_ERROR, not_stored, STR_NONE);
+    task_wait_fail(wait, status == NOD_E_STORE ? 503 : 200, RPC_INTERNAL_ERROR, not_stored,
+                   STR_NONE);
 }
 
 static void stored(void *data, struct task *task)
@@ -91,7 +92,7 @@ static void stored(void *data, struct task *task)
     struct task_wait *wait = data;
 
     if (!task) {
-        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR, not_stored, STR_NONE);
+        task_wait_fail(wait, 503, RPC_INTERNAL_ERROR, not_stored, STR_NONE);
         return;
     }
     wait->task = task->id;
@@ -199,7 +200,7 @@ static void taken(void *data, struct task *task)
     bool gone = caller->over && !caller->resumed;
 
     if (caller->server && !caller->over && !task) {
-        caller_fail(caller, 200, RPC_INTERNAL_ERROR, not_stored, STR_NONE);
+        caller_fail(caller, 503, RPC_INTERNAL_ERROR, not_stored, STR_NONE);
     } else if (caller->server && !caller->over) { /* before anything is done */
         tasks_respond(caller, task);
         if (task->server->front)
@@ -248,7 +249,8 @@ static void resumed_loaded(void *data, struct task *view, nod_status status)
         if (view)
             tasks_respond(caller, view);
         else if (unsure) /* if the call is a task, it must not go on as a request */
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR, not_read, STR_NONE);
+            caller_fail(caller, resume_http(caller->server, status), RPC_INTERNAL_ERROR, not_read,
+                        STR_NONE);
     }
     resumed->done(caller, view || unsure);
     task_forget(view);

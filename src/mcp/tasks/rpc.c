@@ -9,6 +9,7 @@
  */
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "mcp/era2026/caller.h"
 #include "mcp/shared/delivery.h"
 #include "mcp/tasks/tasks.h"
 
@@ -127,8 +128,8 @@ static void wait_loaded(void *data, struct task *task, nod_status status)
     else if (status == NOD_E_NOT_FOUND)
         task_wait_fail(wait, 200, RPC_INVALID_PARAMS, task_unknown, STR_NONE);
     else
-        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR, status == NOD_E_LIMIT ? no_room : store_away,
-                       STR_NONE);
+        task_wait_fail(wait, status == NOD_E_LIMIT ? 503 : resume_http(wait->work.server, status),
+                       RPC_INTERNAL_ERROR, status == NOD_E_LIMIT ? no_room : store_away, STR_NONE);
 }
 
 static void wait_begin(struct task_wait *wait)
@@ -226,7 +227,7 @@ static void cancel_stored(void *data, nod_status status)
     if (!wait->work.server) {
         task_wait_free(wait);
     } else if (status == NOD_E_STORE) {
-        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR, store_away, STR_NONE);
+        task_wait_fail(wait, 503, RPC_INTERNAL_ERROR, store_away, STR_NONE);
     } else {
         task_write_done(wait->work.server, wait->request_id);
         task_wait_end(wait, 200);

@@ -77,7 +77,7 @@ static void fed_one(struct task_wait *wait)
     if (!server) {
         task_wait_free(wait);
     } else if (wait->failed == NOD_E_STORE) {
-        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR,
+        task_wait_fail(wait, 503, RPC_INTERNAL_ERROR,
                        STR(STORE_AWAY "; send the answers again later."), STR_NONE);
     } else if (wait->unheard) {
         task_wait_fail(wait, 200, RPC_INVALID_PARAMS, str_of(wait->unheard), STR_NONE);

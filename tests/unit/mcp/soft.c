@@ -630,6 +630,25 @@ static void a_handle_of_2026_without_room_is_told_to_come_later(void **state)
     await_result(&talk);
 }
 
+static void a_handle_of_2026_is_told_503_while_the_store_is_away(void **state)
+{
+    char call[64], arguments[128];
+    struct talk talk;
+
+    (void)state;
+    post_2026(&talk, "form", "{\"n\":1}");
+    talk_await(&talk, "\"callId\":\"");
+    talk_cut(&talk, "\"callId\":\"", "\"", call, sizeof(call));
+    talk_close(&talk);
+    world.ops.list = no_list;
+    snprintf(arguments, sizeof(arguments), "{\"callId\":\"%s\"}", call);
+    post_2026(&talk, "waitForPerson", arguments);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "HTTP/1.1 503 "));
+    assert_true(talk_has(&talk, "Nothing was handed out"));
+    talk_close(&talk);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 SUBJECT(soft)
@@ -642,6 +661,7 @@ SUBJECT(soft)
         T(a_handle_without_room_is_told_to_come_later),
         T(a_request_that_comes_back_without_room_is_told_to_come_later),
         T(a_handle_of_2026_without_room_is_told_to_come_later),
+        T(a_handle_of_2026_is_told_503_while_the_store_is_away),
         T(the_end_of_a_call_that_was_found_waits_until_the_store_is_back),
         T(a_request_that_cannot_look_is_to_be_sent_again),
         cmocka_unit_test_setup_teardown(whoever_waits_for_a_call_that_a_stop_ends_is_told_so,

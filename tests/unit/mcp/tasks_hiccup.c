@@ -384,12 +384,47 @@ static void line12_a_store_that_cannot_be_read_does_not_say_that_a_call_is_no_ta
     world_restart(&world);
     survivor.get = get_fails;
     failures = 1;
-    retry_state("{\"age\":" AGE("7") "}", 200, "try again later");
+    retry_state("{\"age\":" AGE("7") "}", 503, "try again later");
     assert_int_equal(failures, 0);
     retry_state("{\"age\":" AGE("7") "}", 200, "\"resultType\":\"task\"");
     cut(text, "\"taskId\":\"", "\"", other, sizeof(other));
     assert_string_equal(id, other);
     assert_int_equal(world.deeds, 1);
+}
+
+/* Sent, and the pauses between the tries of the store pass. */
+static void told_503(const char *method, const char *task, const char *further)
+{
+    struct talk talk;
+    char params[512];
+
+    snprintf(params, sizeof(params), "\"taskId\":\"%s\"%s", task, further);
+    post(&talk, &(struct exchange){ method, task, params });
+    let_pass(8);
+    talk_await_end(&talk);
+    if (!talk_has(&talk, "HTTP/1.1 503 ") || !talk_has(&talk, "Retry-After: ") ||
+        !talk_has(&talk, "\"code\":-32603"))
+        fail_msg("%s: %.*s", method, (int)talk.got.len, talk.got.at);
+    talk_close(&talk);
+}
+
+static void whoever_asks_for_a_task_is_told_503_while_the_store_is_away(void **state)
+{
+    static const char answer[] = ",\"inputResponses\":{\"#1\":" AGE("7") "}";
+
+    (void)state;
+    begin("form", NULL, id);
+    get(id, ASKS);
+    world_restart(&world);
+    survivor.get = get_fails;
+    failures = 3;
+    told_503("tasks/get", id, "");
+    told_503("tasks/update", id, answer);
+    told_503("tasks/cancel", id, "");
+    assert_int_equal(failures, 0);
+    world.store_away = "claim"; /* the task can be read */
+    told_503("tasks/update", id, answer);
+    world.store_away = NULL;
 }
 
 static void line12_an_answer_is_not_taken_for_an_offer_that_came_after_it(void **state)
@@ -583,6 +618,7 @@ SUBJECT(tasks_hiccup)
         FAILING(line12_that_the_time_is_over_is_told_after_it_is_stored),
         FAILING(line12_a_late_answer_is_ignored),
         FAILING(line12_a_store_that_cannot_be_read_does_not_say_that_a_call_is_no_task),
+        FAILING(whoever_asks_for_a_task_is_told_503_while_the_store_is_away),
         FAILING(line12_an_answer_is_not_taken_for_an_offer_that_came_after_it),
         FAILING(line12_a_task_that_was_left_is_not_failed_by_the_clock),
         FAILING(line02_a_node_without_the_tool_fails_no_task_of_another),

@@ -168,9 +168,9 @@ static void a_task_for_which_there_is_no_room_goes_on_later(void **state)
     size_t usual = world.engine->opts.limits.calls;
     world.engine->opts.limits.calls = 0;
     for (int i = 0; i < 2; i++)
-        of_task("tasks/get", id, NULL, 200, "no room for the task now");
-    update(id, "{\"#1\":" AGE("7") "}", 200, "no room for the task now");
-    of_task("tasks/cancel", id, NULL, 200, "no room for the task now");
+        of_task("tasks/get", id, NULL, 503, "no room for the task now");
+    update(id, "{\"#1\":" AGE("7") "}", 503, "no room for the task now");
+    of_task("tasks/cancel", id, NULL, 503, "no room for the task now");
     world.engine->opts.limits.calls = usual;
     get(id, ASKS);
     update(id, "{\"#1\":" AGE("7") "}", 200, ACK);
@@ -248,7 +248,7 @@ static void a_task_that_cannot_be_stored_is_not_given_out(void **state)
 {
     (void)state;
     survivor.put = put_fails;
-    expect(&(struct exchange){ "tools/call", "hold", "\"name\":\"hold\",\"arguments\":{}" }, 200,
+    expect(&(struct exchange){ "tools/call", "hold", "\"name\":\"hold\",\"arguments\":{}" }, 503,
            "The task could not be stored");
     has_not("taskId");
     WORLD_AWAIT(&world, engine_calls(world.engine) == 0);
@@ -257,7 +257,7 @@ static void a_task_that_cannot_be_stored_is_not_given_out(void **state)
         &(struct exchange){
             "tools/call", "deed",
             "\"name\":\"deed\",\"arguments\":{},\"inputResponses\":{\"age\":" AGE("7") "}" },
-        200, "The task could not be stored");
+        503, "The task could not be stored");
     WORLD_AWAIT(&world, engine_calls(world.engine) == 0);
     assert_int_equal(world.deeds, 0);
 }
