@@ -7,8 +7,6 @@
  */
 #include "cli/host.h"
 
-#include <stdlib.h>
-
 #include "base/log.h"
 #include "base/mem.h"
 #include "provider/handler.h"
@@ -41,93 +39,15 @@ static void before_wait(void *data)
 
 /* --- making a server --- */
 
-static bool opts_fit(const struct nod_server_opts *opts)
-{
-    const char *wrong = NULL;
-    enum consent_from consent;
-
-    if (!opts->name || !*opts->name)
-        wrong = "a server needs a .name";
-    else if (!opts->version || !*opts->version)
-        wrong = "a server needs a .version";
-    else if (opts->ask_ttl_ms < 0)
-        wrong = "ask_ttl_ms is negative";
-    else if (opts->workers < 0 || opts->workers > WORKERS_MAX)
-        wrong = "workers is negative, or more than 256";
-    else if (opts->heartbeat_ms < 0)
-        wrong = "heartbeat_ms is negative";
-    else if (opts->task_ttl_ms < 0)
-        wrong = "task_ttl_ms is negative";
-    else if (opts->session_idle_ms < 0)
-        wrong = "session_idle_ms is negative";
-    else if (opts->node_ttl_ms < 0)
-        wrong = "node_ttl_ms is negative";
-    else if (opts->keep_ms < 0)
-        wrong = "keep_ms is negative";
-    else if (opts->soft_deadline_ms < 0)
-        wrong = "soft_deadline_ms is negative";
-    else if (opts->next_surface_ms < 0)
-        wrong = "next_surface_ms is negative";
-    else if (opts->consent && *opts->consent && !consent_named(str_of(opts->consent), &consent))
-        wrong = "consent is neither \"roles\" nor \"inbox\" nor \"any\"";
-    else
-        wrong = engine_journal_wrong(opts->journal_entries, opts->journal_bytes);
-    _Static_assert(WORKERS_MAX == 256, "as the message says");
-    if (wrong)
-        LOG_ERROR("the server's options are not valid", LOG_CSTR("why", wrong));
-    return !wrong;
-}
-
-static const char *keep(nod_server *server, const char *text)
-{
-    return text ? arena_str(&server->arena, text_clean(&server->arena, str_of(text))).at : NULL;
-}
-
-static const char *const *keep_list(nod_server *server, const char *const *list)
-{
-    size_t count = 0;
-
-    while (list && list[count])
-        count++;
-    if (!count)
-        return NULL;
-    const char **copy = arena_zalloc(&server->arena, (count + 1) * sizeof(*copy));
-    for (size_t i = 0; copy && i < count; i++)
-        copy[i] = keep(server, list[i]);
-    return copy;
-}
-
-static bool keep_opts(nod_server *server, const struct nod_server_opts *opts)
-{
-    server->opts = *opts;
-    server->opts.name = keep(server, opts->name);
-    server->opts.version = keep(server, opts->version);
-    server->opts.title = keep(server, opts->title);
-    server->opts.instructions = keep(server, opts->instructions);
-    server->opts.store = keep(server, opts->store);
-    server->opts.boolean_confirm_clients = keep_list(server, opts->boolean_confirm_clients);
-    server->opts.surfaces = keep_list(server, opts->surfaces);
-    server->opts.remember = keep_list(server, opts->remember);
-    _Static_assert(HOST_TEXT_MAX == 1 << 20, "as the message says");
-    server->opts.consent = keep(server, opts->consent);
-    if (server->arena.exhausted)
-        LOG_ERROR("the server's options are not valid",
-                  LOG_CSTR("why", "their texts have more than 1 MiB in all"));
-    return !server->arena.exhausted;
-}
-
 nod_server *nod_server_create(const struct nod_server_opts *given)
 {
-    struct nod_server_opts opts;
-    nod_server *server;
+    nod_server *server = MEM_NEW(struct nod_server);
+    const struct nod_server_opts *opts = &server->settings.opts;
 
-    OPTS_READ(opts, given);
-    if (!opts_fit(&opts))
-        return NULL;
-    server = MEM_NEW(struct nod_server);
     list_init(&server->page_checks);
     arena_init(&server->arena, HOST_TEXT_MAX);
-    if (!keep_opts(server, &opts)) {
+    if (!settings_begin(&server->settings, given, &server->arena)) {
+        LOG_ERROR("the server's options are not valid", LOG_CSTR("why", server->settings.wrong));
         arena_finish(&server->arena);
         mem_free(server);
         return NULL;
@@ -141,25 +61,19 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
                                              .store = server->store,
                                              .defer = defer_on_loop,
                                              .defer_ctx = server->loop,
-                                             .ask_ttl_ms = opts.ask_ttl_ms,
-                                             .one_ask_per_scope = opts.one_ask_per_scope });
-    engine_bound_journals(server->engine, opts.journal_entries, opts.journal_bytes);
-    engine_confirm_destructive(server->engine, opts.confirm_destructive);
+                                             .ask_ttl_ms = opts->ask_ttl_ms,
+                                             .one_ask_per_scope = opts->one_ask_per_scope });
+    engine_bound_journals(server->engine, opts->journal_entries, opts->journal_bytes);
+    engine_confirm_destructive(server->engine, opts->confirm_destructive);
+    remember_use(server->engine, opts->remember);
     server->catalog = catalog_create();
-    const char *check = getenv("NOD_REPLAY_CHECK");
     server->local =
         local_create(&(struct local_opts){ .server = server,
                                            .catalog = server->catalog,
                                            .loop = server->loop,
-                                           .workers = (size_t)opts.workers,
-                                           .replay_check = check && strcmp(check, "1") == 0 });
+                                           .workers = (size_t)opts->workers,
+                                           .replay_check = server->settings.replay_check });
     loop_before_wait(server->loop, before_wait, server);
-    const char *wrong = remember_use(server->engine, server->opts.remember, NULL);
-    if (wrong) {
-        LOG_ERROR("the server's options are not valid", LOG_CSTR("why", wrong));
-        nod_server_destroy(server);
-        return NULL;
-    }
     return server;
 }
 

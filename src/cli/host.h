@@ -8,6 +8,7 @@
 #ifndef NOD_CLI_HOST_H
 #define NOD_CLI_HOST_H
 
+#include "cli/settings.h"
 #include "core/catalog.h"
 #include "core/engine.h"
 #include "front/front.h"
@@ -31,7 +32,7 @@ enum {
 };
 
 struct nod_server {
-    struct nod_server_opts opts; /* its texts are in the arena */
+    struct settings settings; /* its texts are in the arena */
     struct arena arena;
     struct loop *loop;
     struct store *store;
@@ -46,7 +47,6 @@ struct nod_server {
     struct metrics_port *metrics;          /* likewise, of --metrics */
     struct webhooks *webhooks;             /* likewise, if there are any */
     struct tokens *tokens;
-    const char *token_file; /* where they are from */
     /* Where it keeps what only handlers see: see cli/private_store. `store` and a copy of `ring`,
      * or of its own; both go with the store. */
     struct store *private_store;
@@ -57,10 +57,6 @@ struct nod_server {
     /* The program's; texts are in the arena. */
     struct nod_oauth_opts services[ACCOUNTS_SERVICES_MAX];
     size_t service_count;
-    struct mcp_soft_rule *soft_rules; /* in the arena */
-    bool view_consent;                /* see mcp_opts */
-    const char **no_view_consent;     /* in the arena; NULL: none was read */
-    size_t soft_rule_count;
     struct list page_checks;       /* of nod_page_check, under way: page_check.c */
     struct timer tick;             /* for the engine's next deadline */
     bool serving;                  /* host_run has begun */
@@ -69,25 +65,22 @@ struct nod_server {
     int64_t hurry_until; /* it was told to stop twice; 0: it was not */
     struct timer hurry;
     bool no_such_surface; /* why it could not serve */
-    bool surfaces_given;  /* by --surfaces, and not by the program */
 };
-
-struct options;
 
 /* --- cli/serve: false, logged, if it cannot serve --- */
 
 /* Opens the store that the command line or the program names. Once, before serving. */
-bool host_open_store(nod_server *server, const struct options *options);
+bool host_open_store(nod_server *server);
 /* Makes the front door, with the routes of /mcp. It does not listen yet: between these two a module
  * adds its routes to server->front, and its surface to server->engine. */
-bool host_open_http(nod_server *server, const struct options *options);
-bool host_listen(nod_server *server, const struct options *options);
+bool host_open_http(nod_server *server);
+bool host_listen(nod_server *server);
 /* Instead of both: one client, on stdin and stdout. */
 bool host_serve_stdio(nod_server *server);
 /* Makes the front door that the options want, without routes and listeners. */
-bool host_make_front(nod_server *server, const struct options *options);
+bool host_make_front(nod_server *server);
 /* Figures at --metrics, when the front door is there, if there is one. */
-bool host_open_metrics(nod_server *server, const struct options *options);
+bool host_open_metrics(nod_server *server);
 /* Until the server was told to stop and what ran has ended. */
 void host_run(nod_server *server);
 
@@ -107,34 +100,33 @@ void host_close_private(nod_server *server);
 
 /* Of a server on HTTP, whose front door is there and does not listen yet. False: it cannot serve.
  */
-bool host_open_inbox(nod_server *server, const struct options *options);
+bool host_open_inbox(nod_server *server);
 /* Of a server on stdio: opens it where the options say. If that cannot be, the log says so, and the
  * server goes on without. False: it cannot serve. */
-bool host_open_inbox_beside_stdio(nod_server *server, const struct options *options);
+bool host_open_inbox_beside_stdio(nod_server *server);
 /* The server listens: tells the log how the inbox is opened. */
 void host_announce_inbox(nod_server *server);
 
 /* --- cli/webhooks: false, logged, if they cannot be used --- */
 
 /* After the store was opened, before the server listens. */
-bool host_open_webhooks(nod_server *server, const struct options *options);
+bool host_open_webhooks(nod_server *server);
 
 /* --- cli/oauth: false, logged, if a service cannot be used --- */
 
 /* After the store was opened, before the server listens. */
-bool host_open_oauth(nod_server *server, const struct options *options);
+bool host_open_oauth(nod_server *server);
 
 /* --- cli/remember: what approvals may be remembered for, in the operator's words --- */
 
-/* Uses the rules of two lists, each ending with NULL (or NULL): those of the program, and then
- * those of the command line, where the last word on a tool counts. NULL: they are fine. Otherwise
- * what is wrong, in words, and nothing was changed. */
-const char *remember_use(struct engine *engine, const char *const *first, const char *const *then);
+bool remember_fits(struct str rule);
+/* Uses the rules of a list, which fit. The last word on a tool counts. */
+void remember_use(struct engine *engine, const char *const *rules);
 
 /* --- cli/tool_names: options that name a tool which this server does not have --- */
 
 /* Warns of each, with the names that there are. */
-void tool_names_check(const nod_server *server, const struct options *options);
+void tool_names_check(const nod_server *server);
 
 /* --- cli/shutdown --- */
 

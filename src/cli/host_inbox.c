@@ -12,7 +12,6 @@
  */
 #include "base/log.h"
 #include "cli/host.h"
-#include "cli/options.h"
 #include "front/origin.h"
 
 enum { INBOX_URL_MAX = 4096 }; /* bytes of the address of the inbox */
@@ -20,7 +19,7 @@ enum { INBOX_URL_MAX = 4096 }; /* bytes of the address of the inbox */
 /* With portable states, what was answered on a page is known at one server only: there are none. */
 static bool open_pages(nod_server *server)
 {
-    if (server->opts.portable_states)
+    if (server->settings.opts.portable_states)
         return true;
     server->hosted = hosted_create(&(struct hosted_opts){
         .engine = server->engine,
@@ -28,16 +27,16 @@ static bool open_pages(nod_server *server)
         .front = server->front,
         .accounts = server->accounts,
         .ring = server->ring ? keyring_copy(server->ring) : NULL,
-        .name = str_of(server->opts.name),
-        .title = str_of(server->opts.title),
+        .name = str_of(server->settings.opts.name),
+        .title = str_of(server->settings.opts.title),
     });
     return server->hosted != NULL;
 }
 
 /* Modules of the inbox add their routes and their surface here. */
-static bool open_modules(nod_server *server, const struct options *options)
+static bool open_modules(nod_server *server)
 {
-    const struct nod_server_opts *opts = &server->opts;
+    const struct nod_server_opts *opts = &server->settings.opts;
 
     if (!front_sign_in(server->front, &server->signin_times))
         return false;
@@ -49,25 +48,25 @@ static bool open_modules(nod_server *server, const struct options *options)
                                                        .name = str_of(opts->name),
                                                        .title = str_of(opts->title),
                                                        .version = str_of(opts->version),
-                                                       .demo = options->demo,
-                                                       .on_stdio = !options->listen_count });
+                                                       .demo = server->settings.demo,
+                                                       .on_stdio = !server->settings.http });
     return server->inbox && open_pages(server);
 }
 
 /* False, logged: somebody on the way could read along. */
-static bool all_private(const struct options *options, const struct options_listen *listen,
-                        size_t count)
+static bool is_private(const struct settings *settings, const char *address)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!listen[i].host.len || origin_is_loopback(listen[i].host) || options->tls_cert ||
-            (options->public_url && str_starts(str_of(options->public_url), STR("https://"))))
-            continue;
-        LOG_WARN("the inbox is off: other machines reach this address, and without TLS others can "
-                 "read along; give --tls-cert, or the https address of a proxy as --public-url",
-                 LOG_STR("host", listen[i].host));
-        return false;
-    }
-    return true;
+    struct str host;
+    int port;
+
+    settings_address(str_of(address), &host, &port);
+    if (origin_is_loopback(host) || settings->tls_cert ||
+        (settings->public_url && str_starts(str_of(settings->public_url), STR("https://"))))
+        return true;
+    LOG_WARN("the inbox is off: other machines reach this address, and without TLS others can "
+             "read along; give --tls-cert, or the https address of a proxy as --public-url",
+             LOG_STR("host", host));
+    return false;
 }
 
 #define ASK_PEOPLE "the operator can have a person asked in the inbox"
@@ -84,31 +83,34 @@ static const char is_not_private[] =
     ASK_PEOPLE ", which needs TLS here (--tls-cert, or the https address of a proxy as "
                "--public-url)" OR_MODEL;
 
-bool host_open_inbox(nod_server *server, const struct options *options)
+bool host_open_inbox(nod_server *server)
 {
-    if (options->no_inbox)
+    if (server->settings.no_inbox)
         return without_inbox(server, ASK_PEOPLE " (without --no-inbox)" OR_MODEL);
-    if (!all_private(options, options->listen, options->listen_count))
-        return without_inbox(server, is_not_private);
+    for (const char *const *at = server->settings.http; *at; at++)
+        if (!is_private(&server->settings, *at))
+            return without_inbox(server, is_not_private);
     engine_say_instead_of_model(server->engine, ASK_PEOPLE " (--surfaces names it)" OR_MODEL);
-    return open_modules(server, options);
+    return open_modules(server);
 }
 
-bool host_open_inbox_beside_stdio(nod_server *server, const struct options *options)
+bool host_open_inbox_beside_stdio(nod_server *server)
 {
-    struct str host = options->inbox.host.len ? options->inbox.host : STR("127.0.0.1");
+    struct str host;
+    int port;
 
-    if (!options->inbox.given)
+    if (!server->settings.inbox)
         return without_inbox(server, ASK_PEOPLE " (--inbox)" OR_MODEL);
-    if (!all_private(options, &options->inbox, 1))
+    if (!is_private(&server->settings, server->settings.inbox))
         return without_inbox(server, is_not_private);
-    if (!host_make_front(server, options))
+    if (!host_make_front(server))
         return false;
+    settings_address(str_of(server->settings.inbox), &host, &port);
     front_about(server->front, STR("This is the inbox of an MCP server; its page is at /."));
-    nod_status status = front_listen(server->front, host, options->inbox.port);
+    nod_status status = front_listen(server->front, host, port);
     if (status != NOD_OK) {
         LOG_WARN("the inbox cannot be opened at this address; the server goes on without it",
-                 LOG_STR("host", host), LOG_INT("port", options->inbox.port),
+                 LOG_STR("host", host), LOG_INT("port", port),
                  LOG_CSTR("why", status == NOD_E_STALE ? "the address is taken by another program"
                                                        : nod_status_name(status)));
         front_destroy(server->front);
@@ -117,7 +119,7 @@ bool host_open_inbox_beside_stdio(nod_server *server, const struct options *opti
                              ASK_PEOPLE " (--inbox, with an address that is free)" OR_MODEL);
     }
     engine_say_instead_of_model(server->engine, ASK_PEOPLE " (--surfaces names it)" OR_MODEL);
-    if (!open_modules(server, options))
+    if (!open_modules(server))
         return false;
     host_announce_inbox(server);
     return true;

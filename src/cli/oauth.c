@@ -19,8 +19,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/host.h"
-#include "cli/options.h"
-#include "cli/settings.h"
+#include "cli/settings_file.h"
 #include "core/need.h"
 #include "accounts/accounts.h"
 #include "provider/handler.h"
@@ -339,7 +338,7 @@ static struct str title_of(const void *accounts, struct str service)
     return accounts_title(accounts, service);
 }
 
-bool host_open_oauth(nod_server *server, const struct options *options)
+bool host_open_oauth(nod_server *server)
 {
     struct description *d = MEM_NEW(struct description);
     bool fine = true;
@@ -347,12 +346,12 @@ bool host_open_oauth(nod_server *server, const struct options *options)
     server->accounts = accounts_create(&(struct accounts_opts){ .loop = server->loop,
                                                        .store = server->private_store,
                                                        .ring = server->private_ring,
-                                                       .ca_file = getenv("SSL_CERT_FILE") });
+                                                       .ca_file = server->settings.ca_file });
     arena_init(&d->arena, SERVICE_TEXT_MAX);
     d->accounts = server->accounts;
     local_use_titles(server->local, title_of, server->accounts);
-    if (options->oauth)
-        fine = read_file(d, options->oauth);
+    if (server->settings.oauth)
+        fine = read_file(d, server->settings.oauth);
     for (size_t i = 0; fine && i < server->service_count; i++)
         fine = add_own(d, &server->services[i]);
     arena_finish(&d->arena);

@@ -9,10 +9,6 @@
  */
 #include "cli/host.h"
 
-#include <stdio.h>
-
-#include "cli/options.h"
-
 static bool word_read(struct str word, struct grant_rule *rule)
 {
     static const struct {
@@ -29,7 +25,7 @@ static bool word_read(struct str word, struct grant_rule *rule)
             return true;
         }
     }
-    if (rule->allows & NOD_REMEMBER_TIME || !options_duration(word, &rule->for_ms))
+    if (rule->allows & NOD_REMEMBER_TIME || !settings_duration(word, &rule->for_ms))
         return false; /* one time only: it is what the person is offered */
     rule->allows |= NOD_REMEMBER_TIME;
     return true;
@@ -58,23 +54,19 @@ static bool rule_read(struct str text, struct grant_rule *rule)
     return rule->allows & (NOD_REMEMBER_SESSION | NOD_REMEMBER_PRINCIPAL | NOD_REMEMBER_TIME);
 }
 
-const char *remember_use(struct engine *engine, const char *const *first, const char *const *then)
+bool remember_fits(struct str rule)
 {
-    const char *const *lists[] = { first, then };
-    struct grant_rule rules[GRANT_RULES_MAX];
-    size_t count = 0;
-    static _Thread_local char why[320];
+    struct grant_rule read;
 
-    for (size_t i = 0; i < 2; i++)
-        for (const char *const *at = lists[i]; at && *at; at++)
-            if (count == GRANT_RULES_MAX || !rule_read(str_of(*at), &rules[count++])) {
-                snprintf(why, sizeof(why),
-                         "--remember takes TOOL=WHAT or WHAT, where WHAT is none, or at least one "
-                         "of session, principal and a time such as 8h, and arguments or tool, with "
-                         "commas: delete_account=session,8h,tool; it was given \"%.60s\"",
-                         *at);
-                return why;
-            }
-    engine_remember(engine, rules, count);
-    return NULL;
+    return rule_read(rule, &read);
+}
+
+void remember_use(struct engine *engine, const char *const *rules)
+{
+    struct grant_rule read[GRANT_RULES_MAX];
+    size_t count = 0;
+
+    for (; rules && *rules && count < GRANT_RULES_MAX; rules++)
+        rule_read(str_of(*rules), &read[count++]);
+    engine_remember(engine, read, count);
 }

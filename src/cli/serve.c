@@ -20,15 +20,9 @@
 #include "base/log.h"
 #include "base/similar.h"
 #include "cli/host.h"
-#include "cli/options.h"
 #include "cli/operator_keys.h"
 #include "cli/storage.h"
 #include "surface/model.h"
-
-static size_t first_of(size_t given, size_t programs, size_t usual)
-{
-    return given ? given : programs ? programs : usual;
-}
 
 /* --- the store --- */
 
@@ -50,7 +44,7 @@ static bool portable_fits(nod_server *server)
 {
     const char *wrong = NULL;
 
-    if (!server->opts.portable_states)
+    if (!server->settings.opts.portable_states)
         return true;
     if (!server->ring)
         wrong = "--portable-states (.portable_states): portable states need a secret that all "
@@ -76,91 +70,74 @@ static bool portable_fits(nod_server *server)
     return true;
 }
 
-/* The command line comes before what the program has set. */
-static void choose_surfaces(nod_server *server, const struct options *options)
+bool host_open_store(nod_server *server)
 {
-    const char **names = arena_zalloc(&server->arena, 2 * sizeof(*names));
+    const struct settings *settings = &server->settings;
+    const struct nod_server_opts *opts = &settings->opts;
 
-    if (options->surfaces && names) {
-        names[0] = options->surfaces;
-        server->opts.surfaces = names;
-        server->surfaces_given = true;
-    }
-    if (options->next_surface_ms)
-        server->opts.next_surface_ms = options->next_surface_ms;
-    if (options->consent)
-        server->opts.consent = options->consent;
-    server->opts.no_model |= options->no_model;
-    server->opts.model_may_consent |= options->model_may_consent;
-    server->view_consent = options->view_consent;
-    server->no_view_consent = arena_zalloc(&server->arena, sizeof(options->no_view_consent));
-    if (server->no_view_consent)
-        memcpy(server->no_view_consent, options->no_view_consent, sizeof(options->no_view_consent));
-    if (options->soft_deadline_ms)
-        server->opts.soft_deadline_ms = options->soft_deadline_ms;
-    server->soft_rules =
-        arena_zalloc(&server->arena, (options->soft_count + 1) * sizeof(*server->soft_rules));
-    for (size_t i = 0; server->soft_rules && i < options->soft_count; i++)
-        server->soft_rules[server->soft_rule_count++] =
-            (struct mcp_soft_rule){ .name = arena_str(&server->arena, options->soft[i].name),
-                                    .tool = options->soft[i].tool,
-                                    .ms = options->soft[i].ms };
-}
-
-bool host_open_store(nod_server *server, const struct options *options)
-{
     shutdown_watch(server);
-    if (options->listen_count || options->inbox.given)
+    if (settings->http || settings->inbox)
         reload_watch(server);
     else
         reload_let_go(true);
-    engine_bound_journals(server->engine, options->journal_entries, options->journal_bytes);
+    /* The bytes that go with a number of entries, unless they were given along with it. */
+    bool with_entries = settings_given(settings, "--journal-entries") &&
+                        !settings_given(settings, "--journal-bytes");
+    engine_bound_journals(server->engine, opts->journal_entries,
+                          with_entries ? 0 : opts->journal_bytes);
+    remember_use(server->engine, opts->remember);
+    engine_allow_fields(server->engine, settings->allow_fields);
+    engine_confirm_destructive(server->engine, opts->confirm_destructive);
+    engine_bound_asks(server->engine, opts->pending_asks, opts->pending_asks_per_principal);
+    engine_ask_ttl(server->engine, opts->ask_ttl_ms);
     if (!operator_keyring(&server->ring))
         return false;
     if (server->ring)
         local_use_keyring(server->local, keyring_copy(server->ring));
-    size_t in_all = first_of(options->pending_asks, server->opts.pending_asks, ENGINE_PENDING_ASKS);
-    size_t each =
-        first_of(options->pending_asks_per_principal, server->opts.pending_asks_per_principal,
-                 ENGINE_PENDING_ASKS_PER_PRINCIPAL);
-    size_t kept = first_of(options->kept_mib, server->opts.kept_mib, ENGINE_KEPT_MIB);
     /* Without tokens there is one principal, which may have everything. */
-    size_t kept_each =
-        first_of(options->kept_mib_per_principal, server->opts.kept_mib_per_principal,
-                 options->token_file ? ENGINE_KEPT_MIB_PER_PRINCIPAL : kept);
+    size_t kept_each = opts->kept_mib_per_principal ? opts->kept_mib_per_principal
+                       : settings->token_file       ? ENGINE_KEPT_MIB_PER_PRINCIPAL
+                                                    : opts->kept_mib;
     struct store *store = storage_open(&(struct storage_opts){
-        .address = options->store ? options->store : server->opts.store,
-        .ephemeral = options->ephemeral,
+        .address = opts->store,
+        .ephemeral = settings->ephemeral,
         .loop = server->loop,
         .ring = server->ring,
-        .keep_ms = options->keep_ms ? options->keep_ms : server->opts.keep_ms,
-        .pending_asks = in_all,
-        .pending_asks_per_principal = each,
-        .kept_bytes = (uint64_t)kept << 20,
+        .keep_ms = opts->keep_ms,
+        .pending_asks = opts->pending_asks,
+        .pending_asks_per_principal = opts->pending_asks_per_principal,
+        .kept_bytes = (uint64_t)opts->kept_mib << 20,
         .kept_bytes_per_principal = (uint64_t)kept_each << 20,
     });
     if (!store)
         return false;
-    engine_bound_asks(server->engine, in_all, each);
-    if (options->ask_ttl_ms)
-        engine_ask_ttl(server->engine, options->ask_ttl_ms);
     engine_use_store(server->engine, store);
     server->store->ops->destroy(server->store); /* it was still empty */
     server->store = store;
-    server->opts.portable_states |= options->portable_states;
-    choose_surfaces(server, options);
     return portable_fits(server) && host_open_private(server);
 }
 
 /* --- the protocol --- */
 
-static void make_mcp(nod_server *server, const size_t *given)
+/* What the rules of --soft-deadline say. */
+static const struct mcp_soft_rule *read_soft_rules(nod_server *server, size_t *count)
 {
-    const struct nod_server_opts *opts = &server->opts;
-    static const size_t none[OPTIONS_SHARES];
+    const char *const *texts = server->settings.soft_deadlines;
+    struct mcp_soft_rule *rules = arena_zalloc(&server->arena, SETTINGS_NAMES_MAX * sizeof(*rules));
 
-    if (!given)
-        given = none;
+    for (*count = 0; rules && texts && texts[*count]; ++*count) {
+        struct mcp_soft_rule *rule = &rules[*count];
+        settings_soft_deadline(str_of(texts[*count]), &rule->tool, &rule->name, &rule->ms);
+    }
+    return rules;
+}
+
+static void make_mcp(nod_server *server)
+{
+    const struct settings *settings = &server->settings;
+    const struct nod_server_opts *opts = &settings->opts;
+    size_t soft_rule_count;
+    const struct mcp_soft_rule *soft_rules = read_soft_rules(server, &soft_rule_count);
 
     server->mcp = mcp_server_create(&(struct mcp_opts){
         .loop = server->loop,
@@ -176,17 +153,15 @@ static void make_mcp(nod_server *server, const size_t *given)
         .task_ttl_ms = opts->task_ttl_ms,
         .node_ttl_ms = opts->node_ttl_ms,
         .soft_ms = opts->soft_deadline_ms,
-        .soft_rules = server->soft_rules,
-        .view_consent = server->view_consent,
-        .no_view_consent = server->no_view_consent,
-        .soft_rule_count = server->soft_rule_count,
-        .per_principal = {
-            [MCP_SHARE_SESSIONS] = first_of(given[OPTIONS_SESSIONS], opts->sessions_per_principal, 0),
-            [MCP_SHARE_CALLS] = first_of(given[OPTIONS_CALLS], opts->calls_per_principal, 0),
-            [MCP_SHARE_LISTENERS] = first_of(given[OPTIONS_LISTENERS], opts->listeners_per_principal, 0),
-            [MCP_SHARE_SUBSCRIPTIONS] = first_of(given[OPTIONS_SUBSCRIPTIONS], opts->subscriptions_per_principal, 0),
-            [MCP_SHARE_TASKS] = first_of(given[OPTIONS_TASKS], opts->tasks_per_principal, 0),
-        },
+        .soft_rules = soft_rules,
+        .soft_rule_count = soft_rule_count,
+        .view_consent = settings->view_consent,
+        .no_view_consent = settings->no_view_consent,
+        .per_principal = { [MCP_SHARE_SESSIONS] = opts->sessions_per_principal,
+                           [MCP_SHARE_CALLS] = opts->calls_per_principal,
+                           [MCP_SHARE_LISTENERS] = opts->listeners_per_principal,
+                           [MCP_SHARE_SUBSCRIPTIONS] = opts->subscriptions_per_principal,
+                           [MCP_SHARE_TASKS] = opts->tasks_per_principal },
         .portable_states = opts->portable_states,
         .keyring = server->ring ? keyring_copy(server->ring) : NULL,
     });
@@ -220,7 +195,9 @@ static bool no_such_surface(nod_server *server, struct str name)
                                  similar.meant ? "; did you mean " : "",
                                  similar.meant ? similar.meant : "", similar.meant ? "?" : "")),
         LOG_STR("surface", name), LOG_STR("known", known),
-        LOG_CSTR("named_by", server->surfaces_given ? "--surfaces" : ".surfaces of the program"));
+        LOG_CSTR("named_by", settings_given(&server->settings, "--surfaces")
+                                 ? "--surfaces"
+                                 : ".surfaces of the program"));
     return false;
 }
 
@@ -229,8 +206,8 @@ static bool consent_fits(nod_server *server)
 {
     enum consent_from from = CONSENT_ROLES;
 
-    if (server->opts.consent && *server->opts.consent)
-        consent_named(str_of(server->opts.consent), &from);
+    if (server->settings.opts.consent)
+        consent_named(str_of(server->settings.opts.consent), &from);
     engine_consent(server->engine, from);
     if (from == CONSENT_ANY)
         LOG_WARN("any client may consent to its own calls, whatever its roles: --consent any");
@@ -254,22 +231,22 @@ static bool use_surfaces(nod_server *server)
     static const char *const client_only[] = { "client", NULL };
     struct str unknown;
 
-    engine_next_turn(server->engine, server->opts.next_surface_ms);
+    engine_next_turn(server->engine, server->settings.opts.next_surface_ms);
     if (server->inbox)
         mcp_use_pages(server->mcp, server->front);
-    engine_model_may_consent(server->engine, server->opts.model_may_consent);
-    if (!server->opts.no_model && !mcp_use_model(server->mcp, surface_model()))
+    engine_model_may_consent(server->engine, server->settings.opts.model_may_consent);
+    if (!server->settings.opts.no_model && !mcp_use_model(server->mcp, surface_model()))
         return false;
     /* What was answered elsewhere is known at one server only. */
-    if (server->opts.portable_states && !server->opts.surfaces)
-        server->opts.surfaces = client_only;
-    if (!engine_use_surfaces(server->engine, server->opts.surfaces, &unknown))
+    if (server->settings.opts.portable_states && !server->settings.opts.surfaces)
+        server->settings.opts.surfaces = client_only;
+    if (!engine_use_surfaces(server->engine, server->settings.opts.surfaces, &unknown))
         return no_such_surface(server, unknown);
     bool elsewhere = engine_asks_elsewhere(server->engine, NULL);
     for (size_t i = 0; i < catalog_count(server->catalog, TARGET_TOOL, false); i++)
         elsewhere |= engine_asks_elsewhere(server->engine,
                                            catalog_at(server->catalog, TARGET_TOOL, false, i));
-    if (server->opts.portable_states && elsewhere)
+    if (server->settings.opts.portable_states && elsewhere)
         return surfaces_wrong("with portable states a call goes on at servers that know nothing of "
                               "what was answered elsewhere: name the client only, or let the "
                               "servers share a store");
@@ -303,7 +280,7 @@ bool host_serve_stdio(nod_server *server)
         LOG_ERROR("standard input or output is closed");
         return false;
     }
-    make_mcp(server, NULL);
+    make_mcp(server);
     if (!use_surfaces(server))
         return false;
     nod_status status = mcp_stdio_start(server->mcp, in, out, shutdown_begin, server);
@@ -319,7 +296,6 @@ static bool load_tokens(nod_server *server, const char *path)
 {
     struct str problem = STR_NONE;
 
-    server->token_file = path;
     server->tokens = tokens_load(path, &server->arena, &problem);
     if (!server->tokens)
         LOG_ERROR("the token file cannot be used", LOG_CSTR("file", path), LOG_STR("why", problem));
@@ -340,12 +316,14 @@ static void await_store(nod_server *server)
         loop_turn(server->loop, HOST_TURN_MS);
 }
 
-bool host_make_front(nod_server *server, const struct options *options)
+bool host_make_front(nod_server *server)
 {
+    const struct settings *settings = &server->settings;
+
     if (geteuid() == 0)
         LOG_WARN("this server runs as root: its tools may do everything on this machine, and so "
                  "may whoever gets it to; run it as a user of its own");
-    if (options->token_file && !load_tokens(server, options->token_file))
+    if (settings->token_file && !load_tokens(server, settings->token_file))
         return false;
     /* As many file descriptors as the system allows: each client needs one. */
     struct rlimit files;
@@ -359,22 +337,22 @@ bool host_make_front(nod_server *server, const struct options *options)
         .loop = server->loop,
         .engine = server->engine,
         .tokens = server->tokens,
-        .allowed_hosts = options->allow_hosts,
-        .allowed_origins = options->allow_origins,
-        .public_url = options->public_url,
-        .trusted_proxies = options->trusted_proxies,
-        .tls_cert = options->tls_cert,
-        .tls_key = options->tls_key,
+        .allowed_hosts = settings->allow_hosts,
+        .allowed_origins = settings->allow_origins,
+        .public_url = settings->public_url,
+        .trusted_proxies = settings->trusted_proxies,
+        .tls_cert = settings->tls_cert,
+        .tls_key = settings->tls_key,
     });
     return server->front != NULL;
 }
 
-bool host_open_http(nod_server *server, const struct options *options)
+bool host_open_http(nod_server *server)
 {
-    if (!host_make_front(server, options))
+    if (!host_make_front(server))
         return false;
-    make_mcp(server, options->per_principal);
-    return mcp_http_start(server->mcp, server->front) == NOD_OK && host_open_inbox(server, options);
+    make_mcp(server);
+    return mcp_http_start(server->mcp, server->front) == NOD_OK && host_open_inbox(server);
 }
 
 static void say_url(const char *event, const char *scheme, struct str host, int port,
@@ -391,44 +369,44 @@ static void say_url(const char *event, const char *scheme, struct str host, int 
     LOG_INFO(event, LOG_CSTR("url", url));
 }
 
-static struct str listen_host(const struct options_listen *listen)
-{
-    return listen->host.len ? listen->host : STR("127.0.0.1");
-}
-
 /* Nobody is told an address before the server listens on all of them. */
-static bool listen_all(nod_server *server, const struct options *options)
+static bool listen_all(nod_server *server)
 {
-    for (size_t i = 0; i < options->listen_count; i++) {
-        const struct options_listen *listen = &options->listen[i];
-        if (front_listen(server->front, listen_host(listen), listen->port) != NOD_OK)
+    const char *scheme = front_has_tls(server->front) ? "https" : "http";
+    struct str host;
+    int port;
+
+    for (const char *const *at = server->settings.http; *at; at++)
+        if (!settings_address(str_of(*at), &host, &port) ||
+            front_listen(server->front, host, port) != NOD_OK)
             return false; /* logged */
-    }
-    for (size_t i = 0; i < options->listen_count; i++)
-        say_url("listening", front_has_tls(server->front) ? "https" : "http",
-                listen_host(&options->listen[i]), front_port(server->front, i), "/mcp");
+    for (size_t i = 0; server->settings.http[i]; i++)
+        if (settings_address(str_of(server->settings.http[i]), &host, &port))
+            say_url("listening", scheme, host, front_port(server->front, i), "/mcp");
     return true;
 }
 
-bool host_listen(nod_server *server, const struct options *options)
+bool host_listen(nod_server *server)
 {
-    if (!use_surfaces(server) || !listen_all(server, options))
+    if (!use_surfaces(server) || !listen_all(server))
         return false;
     host_announce_inbox(server);
     return true;
 }
 
-bool host_open_metrics(nod_server *server, const struct options *options)
+bool host_open_metrics(nod_server *server)
 {
-    struct str host = listen_host(&options->metrics);
+    struct str host;
+    int port;
 
-    if (!options->metrics.given)
+    if (!server->settings.metrics)
         return true;
+    settings_address(str_of(server->settings.metrics), &host, &port);
     server->metrics = metrics_listen(&(struct metrics_opts){ .loop = server->loop,
                                                              .engine = server->engine,
                                                              .front = server->front,
                                                              .host = host,
-                                                             .port = options->metrics.port });
+                                                             .port = port });
     if (!server->metrics)
         return false;
     say_url("metrics", "http", host, metrics_port_number(server->metrics), "/metrics");

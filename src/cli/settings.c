@@ -1,273 +1,519 @@
 /*
- * cli/settings: see settings.h.
+ * cli/settings: reads the program's struct, the environment and the command line through the table
+ * of settings, and writes the help from it.
  *
- * inih asks for one line at a time (next_line) and tells of each key (on_key) before it asks for
- * the next. So the line that a key is from is the one that was given last, and next_line looks at
- * it first: it decides what kind of line it is, and hands on only what inih cannot misread.
+ * Nothing is guessed: an option that is not in the table is an error, and so is a value outside of
+ * its bounds, whoever has set it. `--name value` and `--name=value` mean the same.
  */
 #include "cli/settings.h"
 
-#include <errno.h>
-#include <ini.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 
-#include "base/mem.h"
-#include "json/utf8.h"
+#include "base/similar.h"
+#include "provider/handler.h"
 
-struct reading {
-    const struct settings_reader *reader;
-    const char *file;
-    char *problem;
-    struct str rest; /* of the text */
-    int line;
-    bool failed;
-    bool inside; /* a section has begun */
-    int section_line;
-    char section[SETTINGS_NAME_MAX + 1];
-    const char *const *keys;
-    uint64_t given;               /* bits: these keys of the section were given */
-    int lines[SETTINGS_KEYS_MAX]; /* where */
-    char (*sections)[SETTINGS_NAME_MAX + 1];
-    size_t section_count;
+enum {
+    HELP_LEFT = 25,      /* columns before what is said of an option */
+    HELP_WIDTH = 80,     /* of a line */
+    HELP_ROW_MAX = 2048, /* bytes of what is said of one setting */
 };
 
-_Static_assert(SETTINGS_KEYS_MAX <= 64, "a bit for each");
+static void *place_of(const struct settings *settings, const struct setting *row)
+{
+    return (char *)settings + row->at;
+}
 
-static bool wrong_at(struct reading *r, int line, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static bool wrong(struct settings *settings, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-/* The first problem stays. */
-static bool wrong_at(struct reading *r, int line, const char *format, ...)
+/* Always false. */
+static bool wrong(struct settings *settings, const char *format, ...)
 {
     va_list args;
-    int used;
 
-    if (r->failed)
-        return false;
-    r->failed = true;
-    used = snprintf(r->problem, SETTINGS_PROBLEM_MAX, "%s:%d: ", r->file, line);
-    if (used < 0 || used >= SETTINGS_PROBLEM_MAX)
-        return false;
     va_start(args, format);
-    vsnprintf(r->problem + used, SETTINGS_PROBLEM_MAX - (size_t)used, format, args);
+    vsnprintf(settings->wrong, sizeof(settings->wrong), format, args);
     va_end(args);
     return false;
 }
 
-/* --- the lines, before inih sees them --- */
+/* --- what is said of a row --- */
 
-/* Control characters (but for tabs), and what is not UTF-8. */
-static bool is_text(struct str line)
+void setting_takes(const struct setting *row, bool option, struct buf *out)
 {
-    const char *at = line.at, *end = line.at + line.len;
+    long long least = row->least, most = row->most;
 
-    while (at < end) {
-        unsigned char c = (unsigned char)*at;
-        if (c >= 0x80) {
-            size_t n = utf8_sequence(at, end);
-            if (!n)
-                return false;
-            at += n;
-        } else if ((c < 0x20 && c != '\t') || c == 0x7f) {
-            return false;
-        } else {
-            at++;
+    switch (row->type) {
+    case SETTING_COUNT:
+    case SETTING_INT:
+        buf_fmt(out, "a number of %s, from %lld to %lld", row->takes, least, most);
+        break;
+    case SETTING_TIME:
+        if (!option) {
+            buf_fmt(out, "a number of milliseconds, from %lld to %lld", least, most);
+            break;
         }
+        buf_add(out, STR("a time such as 90s, 30m, 24h or 7d, from 1s to "));
+        settings_time(most, out);
+        break;
+    case SETTING_WORD:
+        for (const char *const *word = row->words; *word; word++)
+            buf_fmt(out, "%s%s", word == row->words ? "" : word[1] ? ", " : " or ", *word);
+        break;
+    default:
+        buf_add(out, str_of(row->takes ? row->takes : "a text"));
     }
+}
+
+void setting_value(const struct setting *row, bool markdown, struct buf *out)
+{
+    const char *between = markdown ? "\\|" : "|";
+
+    if (row->type != SETTING_WORD)
+        buf_add(out, str_of(row->value));
+    else
+        for (const char *const *word = row->words; *word; word++)
+            buf_fmt(out, "%s%s", word == row->words ? "" : between, *word);
+}
+
+void setting_facts(const struct setting *row, bool markdown, struct buf *out)
+{
+    if (row->usually)
+        buf_fmt(out, "; default %s", row->usually);
+    else if (row->usual && row->type != SETTING_TIME)
+        buf_fmt(out, "; default %lld", (long long)row->usual);
+    if (row->usual && row->type == SETTING_TIME) {
+        buf_add(out, STR("; default "));
+        settings_time(row->usual, out);
+    }
+    if (row->type == SETTING_COUNT && (row->least != 1 || row->most != SETTINGS_COUNT_MAX))
+        buf_fmt(out, "; from %lld to %lld", (long long)row->least, (long long)row->most);
+    if (row->repeat != REPEAT_LAST)
+        buf_fmt(out, "; repeatable, up to %lld", (long long)row->most);
+    if (row->reloads)
+        buf_add(out, STR("; read again on SIGHUP"));
+    if (row->needs && markdown)
+        buf_fmt(out, "; needs %s", row->needs);
+}
+
+/* --- one value --- */
+
+static bool in_bounds(const struct setting *row, int64_t n)
+{
+    return n >= row->least && n <= row->most;
+}
+
+static bool text_fits(const struct setting *row, struct str text)
+{
+    if (row->type != SETTING_WORD)
+        return text.len && (!row->fits || row->fits(text));
+    const char *const *word = row->words;
+    while (*word && !str_eq(str_of(*word), text))
+        word++;
+    return *word;
+}
+
+static size_t list_count(const char *const *list)
+{
+    size_t count = 0;
+
+    while (list && list[count])
+        count++;
+    return count;
+}
+
+static const char *keep(struct settings *settings, struct str text)
+{
+    return arena_str(settings->arena, text).at;
+}
+
+/* One more text of a list. The first one of the command line begins a list that has room for all.
+ */
+static bool add_text(struct settings *settings, const struct setting *row, struct str text)
+{
+    const char **list, *const **place = place_of(settings, row);
+    bool *given = &settings->given[row - settings_table];
+    bool goes_on = row->repeat == REPEAT_ADDS || (row->repeat == REPEAT_REPLACES && *given);
+    size_t count = goes_on ? list_count(*place) : 0;
+
+    if (count >= (size_t)row->most)
+        return wrong(settings, "%s may be given at most %lld times", row->option,
+                     (long long)row->most);
+    list = *given && goes_on
+               ? (const char **)*place
+               : arena_zalloc(settings->arena, ((size_t)row->most + 1) * sizeof(*list));
+    if (!list) /* the arena says so in the end */
+        return true;
+    if (list != *place && count)
+        memcpy(list, *place, count * sizeof(*list));
+    list[count] = keep(settings, text);
+    *place = list;
     return true;
 }
 
-static bool end_section(struct reading *r)
+/* False: it does not fit, and `wrong` says why if that is not for its type, its bounds or its
+ * words. */
+static bool take(struct settings *settings, const struct setting *row, const char *value)
 {
-    const char *why = "it cannot be used";
-    size_t which = SETTINGS_KEYS_MAX;
+    void *place = place_of(settings, row);
+    struct str text = str_of(value);
+    int64_t n = 0;
 
-    if (!r->inside || !r->reader->end || r->reader->end(r->reader->data, &which, &why))
+    switch (row->type) {
+    case SETTING_FLAG:
+        *(bool *)place = true;
         return true;
-    bool known = which < SETTINGS_KEYS_MAX && r->given & UINT64_C(1) << which;
-    return wrong_at(r, known ? r->lines[which] : r->section_line, "[%s]: %s", r->section, why);
-}
-
-static bool begin_section(struct reading *r, struct str line)
-{
-    const char *why = "there is no such section";
-    struct str name = str_n(line.at + 1, line.len - 1);
-
-    if (line.at[line.len - 1] != ']')
-        return wrong_at(r, r->line, "a section is [NAME], with nothing behind it");
-    name.len--;
-    if (!name.len || name.len > SETTINGS_NAME_MAX || memchr(name.at, ']', name.len) ||
-        memchr(name.at, '[', name.len) || str_trim(name).len != name.len)
-        return wrong_at(r, r->line,
-                        "a section has a name of 1 to %d characters, and no spaces around it",
-                        SETTINGS_NAME_MAX);
-    if (!end_section(r))
-        return false;
-    for (size_t i = 0; i < r->section_count; i++)
-        if (str_eq(str_of(r->sections[i]), name))
-            return wrong_at(r, r->line, "[" STR_FMT "] is there twice", STR_ARG(name));
-    if (r->section_count == SETTINGS_SECTIONS_MAX)
-        return wrong_at(r, r->line, "there are more than %d sections", SETTINGS_SECTIONS_MAX);
-    snprintf(r->section, sizeof(r->section), STR_FMT, STR_ARG(name));
-    memcpy(r->sections[r->section_count++], r->section, sizeof(r->section));
-    r->inside = true;
-    r->section_line = r->line;
-    r->given = 0;
-    r->keys = r->reader->section(r->reader->data, name, &why);
-    return r->keys || wrong_at(r, r->line, "[%s]: %s", r->section, why);
-}
-
-static bool is_comment(char first)
-{
-    return first == ';' || first == '#';
-}
-
-/* "key = value", as inih will take it apart. */
-static bool check_key(struct reading *r, struct str line)
-{
-    struct str name, value;
-
-    if (!str_cut(line, '=', &name, &value))
-        return wrong_at(r, r->line, "this is neither [NAME], nor key = value, nor a comment");
-    name = str_trim(name);
-    value = str_trim(value);
-    if (!name.len || name.len > SETTINGS_NAME_MAX || memchr(name.at, ':', name.len))
-        return wrong_at(r, r->line, "the name of a key has 1 to %d characters, and no colon",
-                        SETTINGS_NAME_MAX);
-    if (!r->inside)
-        return wrong_at(r, r->line, STR_FMT " stands before the first section", STR_ARG(name));
-    if (!value.len)
-        return wrong_at(r, r->line, STR_FMT " has no value", STR_ARG(name));
-    for (size_t i = 0; i + 1 < value.len; i++)
-        if (str_is_blank_(value.at[i]) && is_comment(value.at[i + 1]))
-            return wrong_at(r, r->line, "a comment has a line of its own");
-    return !is_comment(value.at[0]) || wrong_at(r, r->line, "a comment has a line of its own");
-}
-
-/* inih's: like fgets. Comments and empty lines are given as empty ones. */
-static char *next_line(char *out, int room, void *data)
-{
-    struct reading *r = data;
-
-    if (r->failed || !r->rest.len || room < 2)
-        return NULL;
-    struct str line;
-    if (!str_cut(r->rest, '\n', &line, &r->rest))
-        r->rest = STR_NONE;
-    r->line++;
-    if (line.len && line.at[line.len - 1] == '\r')
-        line.len--;
-    if (!is_text(line)) {
-        wrong_at(r, r->line, "this line has bytes that are not text (UTF-8)");
-        return NULL;
+    case SETTING_TEXT:
+    case SETTING_WORD:
+        *(const char **)place = keep(settings, text);
+        return text_fits(row, text);
+    case SETTING_LIST:
+        return text_fits(row, text) && add_text(settings, row, text);
+    case SETTING_TIME:
+        return settings_duration(text, place) && in_bounds(row, *(int64_t *)place);
+    case SETTING_COUNT:
+    case SETTING_INT:
+        if (!text.len || text.at[0] < '0' || text.at[0] > '9' || !str_to_i64(text, &n) ||
+            !in_bounds(row, n))
+            return false;
+        if (row->type == SETTING_INT)
+            *(int *)place = (int)n;
+        else
+            *(size_t *)place = (size_t)n;
+        return true;
     }
-    line = str_trim(line); /* inih takes a line that begins with a space for more of the last one */
-    if (!line.len || is_comment(line.at[0]))
-        line = STR_NONE;
-    else if (line.at[0] == '[' ? !begin_section(r, line) : !check_key(r, line))
-        return NULL;
-    if (line.len + 2 > (size_t)room) {
-        wrong_at(r, r->line, "this line is longer than %d bytes", room - 2);
-        return NULL;
+    return false;
+}
+
+/* --- the program's struct, and the environment --- */
+
+static bool member_wrong(struct settings *settings, const struct setting *row, const char *given)
+{
+    struct buf takes;
+
+    buf_init(&takes, SETTINGS_WRONG_MAX);
+    setting_takes(row, false, &takes);
+    wrong(settings, "%s takes " STR_FMT "; it was given \"%.60s\"", row->member,
+          STR_ARG(buf_str(&takes)), given);
+    buf_finish(&takes);
+    return false;
+}
+
+/* A number of the struct, where 0 stands for the default. */
+static bool member_number(struct settings *settings, const struct setting *row)
+{
+    void *place = place_of(settings, row);
+    bool is_time = row->type == SETTING_TIME, is_int = row->type == SETTING_INT;
+    int64_t n = is_time ? *(int64_t *)place : is_int ? *(int *)place : 0;
+    char given[32];
+
+    if (!is_time && !is_int) /* what no int64_t holds is too large in any case */
+        n = *(size_t *)place > INT64_MAX ? INT64_MAX : (int64_t) * (size_t *)place;
+    if (n && !in_bounds(row, n)) {
+        snprintf(given, sizeof(given), "%lld", (long long)n);
+        return member_wrong(settings, row, given);
     }
-    if (line.len)
-        memcpy(out, line.at, line.len);
-    out[line.len] = '\n';
-    out[line.len + 1] = '\0';
-    return out;
+    if (!n)
+        n = row->usual;
+    if (is_time)
+        *(int64_t *)place = n;
+    else if (is_int)
+        *(int *)place = (int)n;
+    else
+        *(size_t *)place = (size_t)n;
+    return true;
 }
 
-/* --- the keys, as inih has read them --- */
-
-static bool unknown_key(struct reading *r, const char *name)
+static const char *keep_clean(struct settings *settings, const char *text)
 {
-    char known[SETTINGS_PROBLEM_MAX / 2];
-    size_t used = 0;
-
-    const char *why = r->reader->unknown ? r->reader->unknown(r->reader->data, name) : NULL;
-
-    if (why)
-        return wrong_at(r, r->line, "[%s]: %s", r->section, why);
-    known[0] = '\0';
-    for (size_t i = 0; r->keys[i] && used < sizeof(known); i++)
-        used +=
-            (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", r->keys[i]);
-    return wrong_at(r, r->line, "[%s]: %s is not a key that is known here; those are %s",
-                    r->section, name, known);
+    return text ? keep(settings, text_clean(settings->arena, str_of(text))) : NULL;
 }
 
-static int on_key(void *data, const char *section, const char *name, const char *value)
+static bool member_list(struct settings *settings, const struct setting *row)
 {
-    struct reading *r = data;
-    const char *why = "it does not fit";
-    size_t which = 0;
+    const char *const **place = place_of(settings, row), *const *list = *place;
+    size_t count = list_count(list);
 
-    if (r->failed || strcmp(section, r->section) != 0)
-        return 0;
-    while (r->keys[which] && strcmp(r->keys[which], name) != 0)
-        which++;
-    if (!r->keys[which] || which >= SETTINGS_KEYS_MAX)
-        return unknown_key(r, name);
-    if (r->given & UINT64_C(1) << which)
-        return wrong_at(r, r->line, "%s is there twice in [%s]", name, r->section);
-    r->given |= UINT64_C(1) << which;
-    r->lines[which] = r->line;
-    if (r->reader->key(r->reader->data, which, str_of(value), &why))
-        return 1;
-    return wrong_at(r, r->line, "%s: %s", name, why);
-}
-
-/* --- reading --- */
-
-bool settings_read(const char *file, struct str text, const struct settings_reader *reader,
-                   char problem[SETTINGS_PROBLEM_MAX])
-{
-    struct reading r = { .reader = reader, .file = file, .problem = problem, .rest = text };
-
-    problem[0] = '\0';
-    if (text.len > SETTINGS_FILE_MAX) {
-        snprintf(problem, SETTINGS_PROBLEM_MAX, "%s: the file is larger than %d bytes", file,
-                 SETTINGS_FILE_MAX);
-        return false;
+    *place = NULL;
+    if (count > (size_t)row->most)
+        return wrong(settings, "%s has more than %lld texts", row->member, (long long)row->most);
+    const char **copy = count ? arena_zalloc(settings->arena, (count + 1) * sizeof(*copy)) : NULL;
+    for (size_t i = 0; copy && i < count; i++) {
+        copy[i] = keep_clean(settings, list[i]);
+        if (row->fits && !row->fits(str_of(list[i])))
+            return member_wrong(settings, row, list[i]);
     }
-    if (str_starts(r.rest, STR("\xef\xbb\xbf"))) /* some editors begin with a mark of UTF-8 */
-        r.rest = str_skip(r.rest, 3);
-    r.sections = mem_zalloc((SETTINGS_NAME_MAX + 1) * (size_t)SETTINGS_SECTIONS_MAX);
-#ifdef NOD_INI_MAX_LINE /* the library has it as a variable; elsewhere it was decided when built   \
-                         */
-    int line_before = ini_max_line;
-    ini_max_line = SETTINGS_LINE_MAX;
-#endif
-    int status = ini_parse_stream(next_line, &r, on_key, &r);
-#ifdef NOD_INI_MAX_LINE
-    ini_max_line = line_before;
-#endif
-    if (status != 0 && !r.failed)
-        wrong_at(&r, status > 0 ? status : r.line, "this line cannot be read");
-    if (!r.failed)
-        end_section(&r);
-    mem_free(r.sections);
-    return !r.failed;
+    *place = copy;
+    return true;
 }
 
-bool settings_read_file(const char *file, const struct settings_reader *reader,
-                        char problem[SETTINGS_PROBLEM_MAX])
+static bool read_member(struct settings *settings, const struct setting *row)
 {
-    FILE *stream = fopen(file, "re");
-    int error = errno;
-    char *text = mem_alloc((size_t)SETTINGS_FILE_MAX + 1);
-    size_t len = stream ? fread(text, 1, (size_t)SETTINGS_FILE_MAX + 1, stream) : 0;
-    bool fine = stream && !ferror(stream);
+    const char **text = place_of(settings, row);
 
-    if (stream)
-        error = errno;
-    if (!fine)
-        snprintf(problem, SETTINGS_PROBLEM_MAX, "%s: the file cannot be read: %s", file,
-                 strerror(error));
-    if (stream)
-        fclose(stream);
-    fine = fine && settings_read(file, str_n(text, len), reader, problem);
-    mem_free(text);
-    return fine;
+    switch (row->type) {
+    case SETTING_FLAG:
+        return true;
+    case SETTING_LIST:
+        return member_list(settings, row);
+    case SETTING_TEXT:
+    case SETTING_WORD:
+        *text = keep_clean(settings, *text);
+        if (row->type == SETTING_WORD && *text && !**text)
+            *text = NULL;
+        return !*text || (row->type == SETTING_TEXT && !row->fits) ||
+               text_fits(row, str_of(*text)) || member_wrong(settings, row, *text);
+    default:
+        return member_number(settings, row);
+    }
+}
+
+/* A secret is not copied: it stays where it is. */
+static void read_variable(struct settings *settings, const struct setting *row)
+{
+    const char *value = getenv(row->env);
+
+    if (row->type == SETTING_FLAG)
+        *(bool *)place_of(settings, row) = value && strcmp(value, "1") == 0;
+    else if (value && *value)
+        *(const char **)place_of(settings, row) = value;
+}
+
+static bool fits_the_arena(struct settings *settings)
+{
+    return !settings->arena->exhausted ||
+           wrong(settings, "their texts have more than %zu KiB in all", settings->arena->cap >> 10);
+}
+
+bool settings_begin(struct settings *settings, const struct nod_server_opts *opts,
+                    struct arena *arena)
+{
+    *settings = (struct settings){ .arena = arena };
+    OPTS_READ(settings->opts, opts);
+    if (!settings->opts.name || !*settings->opts.name)
+        return wrong(settings, "a server needs a .name");
+    if (!settings->opts.version || !*settings->opts.version)
+        return wrong(settings, "a server needs a .version");
+    for (const struct setting *row = settings_table; row < settings_table + settings_count; row++) {
+        if (row->env)
+            read_variable(settings, row);
+        if (row->member && !read_member(settings, row))
+            return false;
+    }
+    return fits_the_arena(settings);
+}
+
+/* --- the command line --- */
+
+static const struct setting *find(struct str option)
+{
+    for (size_t i = 0; i < settings_count; i++)
+        if (settings_table[i].option && str_eq(str_of(settings_table[i].option), option))
+            return &settings_table[i];
+    return NULL;
+}
+
+/* The next row with the same option, or NULL. */
+static const struct setting *also(const struct setting *row)
+{
+    const struct setting *next = row + 1;
+
+    return next < settings_table + settings_count && next->option &&
+                   str_eq(str_of(next->option), str_of(row->option))
+               ? next
+               : NULL;
+}
+
+bool settings_given(const struct settings *settings, const char *option)
+{
+    const struct setting *row = find(str_of(option));
+
+    return row && settings->given[row - settings_table];
+}
+
+/* What is said of a word that is no option. */
+static bool unknown(struct settings *settings, const char *arg, struct str name)
+{
+    struct similar similar = { .to = name };
+    bool help = str_eq(name, STR("-?")) || str_eq(name, STR("help"));
+
+    for (size_t i = 0; i < settings_count; i++)
+        if (settings_table[i].option)
+            similar_try(&similar, settings_table[i].option);
+    similar_try(&similar, "--help");
+    similar_try(&similar, "--version");
+    if (help)
+        similar.meant = "--help";
+    if (similar.meant)
+        return wrong(settings, "%.100s is not an option; did you mean %s?", arg, similar.meant);
+    return wrong(settings,
+                 arg[0] == '-' ? "%.100s is not an option"
+                               : "%.100s is not an option, and a server takes nothing else",
+                 arg);
+}
+
+/* The value is missing (NULL), or does not fit. */
+static bool value_wrong(struct settings *settings, const struct setting *row, const char *given)
+{
+    const char *option = row->option;
+    struct buf takes;
+
+    buf_init(&takes, SETTINGS_WRONG_MAX);
+    setting_takes(row, true, &takes);
+    while ((row = also(row))) {
+        buf_add(&takes, STR(", or "));
+        setting_takes(row, true, &takes);
+    }
+    if (given)
+        wrong(settings, "%s takes " STR_FMT "; it was given \"%.60s\"", option,
+              STR_ARG(buf_str(&takes)), given);
+    else
+        wrong(settings, "%s needs a value: " STR_FMT, option, STR_ARG(buf_str(&takes)));
+    buf_finish(&takes);
+    return false;
+}
+
+static bool take_option(struct settings *settings, const struct setting *row, const char *value)
+{
+    const struct setting *first = row;
+
+    for (; row; row = also(row)) {
+        if (take(settings, row, value)) {
+            settings->given[row - settings_table] = true;
+            return true;
+        }
+        if (settings->wrong[0])
+            return false;
+    }
+    return value_wrong(settings, first, value);
+}
+
+/* Is one of these options there, whoever has set it? They are flags, texts and lists. */
+static bool has_one_of(const struct settings *settings, struct str options)
+{
+    struct str word;
+
+    for (bool more = true; more;) {
+        more = str_cut(options, ' ', &word, &options);
+        const struct setting *row = find(word);
+        const void *place = row ? place_of(settings, row) : NULL;
+        if (row &&
+            (row->type == SETTING_FLAG ? *(const bool *)place : *(void *const *)place != NULL))
+            return true;
+    }
+    return false;
+}
+
+static bool go_together(struct settings *settings)
+{
+    if (settings->inbox && settings->http)
+        return wrong(settings, "--inbox is for a server on standard input and output; with --http "
+                               "the inbox is at / already");
+    if (settings->inbox && settings->no_inbox)
+        return wrong(settings, "--inbox and --no-inbox do not go together");
+    for (const struct setting *row = settings_table; row < settings_table + settings_count; row++)
+        if (settings->given[row - settings_table] && row->needs &&
+            !has_one_of(settings, str_of(row->needs)))
+            return wrong(settings, "%s needs %s", row->option, row->needs);
+    return fits_the_arena(settings);
+}
+
+enum settings_do settings_argv(struct settings *settings, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        struct str name, value;
+        bool joined = str_cut(str_of(argv[i]), '=', &name, &value), fine;
+
+        if ((str_eq(name, STR("--help")) || str_eq(name, STR("-h"))) && !joined)
+            return SETTINGS_HELP;
+        if (str_eq(name, STR("--version")) && !joined)
+            return SETTINGS_VERSION;
+        const struct setting *row = find(name);
+        bool flag = row && row->type == SETTING_FLAG;
+        if (!row)
+            fine = unknown(settings, argv[i], name);
+        else if (flag && joined)
+            fine = wrong(settings, "%s takes no value", row->option);
+        else if (!flag && !joined && i + 1 >= argc)
+            fine = value_wrong(settings, row, NULL);
+        else
+            fine = take_option(settings, row, flag ? "" : joined ? value.at : argv[++i]);
+        if (!fine)
+            return SETTINGS_WRONG;
+    }
+    return go_together(settings) ? SETTINGS_RUN : SETTINGS_WRONG;
+}
+
+void settings_log(const struct settings *settings)
+{
+    struct log_opts opts = { .level = LOG_LEVEL_INFO, .fd = 2 };
+
+    if (settings->log)
+        log_level_parse(str_of(settings->log), &opts.level);
+    if (settings->log_format && strcmp(settings->log_format, "json") == 0)
+        opts.format = LOG_FORMAT_JSON;
+    log_setup(&opts);
+}
+
+/* --- the help --- */
+
+/* Words, as many to a line as fit. */
+static void print_wrapped(FILE *out, struct str text, int column)
+{
+    struct str word;
+
+    for (bool more = text.len; more;) {
+        more = str_cut(text, ' ', &word, &text);
+        int len = 0;
+        for (size_t i = 0; i < word.len; i++)
+            len += word.at[i] != '`';
+        if (column + len + 1 > HELP_WIDTH) {
+            fprintf(out, "\n%*s", HELP_LEFT - 1, "");
+            column = HELP_LEFT - 1;
+        }
+        fputc(' ', out);
+        for (size_t i = 0; i < word.len; i++)
+            if (word.at[i] != '`')
+                fputc(word.at[i], out);
+        column += len + 1;
+    }
+    fputc('\n', out);
+}
+
+static void print_row(FILE *out, const struct setting *row)
+{
+    struct buf text;
+
+    buf_init(&text, HELP_ROW_MAX);
+    setting_value(row, false, &text);
+    int column = fprintf(out, "  %s%s" STR_FMT, row->option, buf_str(&text).len ? " " : "",
+                         STR_ARG(buf_str(&text)));
+    if (column >= HELP_LEFT)
+        column = HELP_WIDTH; /* what is said begins in the next line */
+    else
+        column += fprintf(out, "%*s", HELP_LEFT - 1 - column, "");
+    buf_clear(&text);
+    buf_add(&text, str_of(row->help));
+    setting_facts(row, false, &text);
+    print_wrapped(out, buf_str(&text), column);
+    buf_finish(&text);
+}
+
+void settings_help(FILE *out)
+{
+    fputs("Without options: MCP on standard input and output, as a client starts it.\n", out);
+    for (size_t group = 0; group < GROUPS; group++) {
+        bool any = false;
+        for (const struct setting *row = settings_table; row < settings_table + settings_count;
+             row++) {
+            if (row->group != group || !row->option)
+                continue;
+            if (!any)
+                fprintf(out, "\n%s:\n", settings_groups[group]);
+            any = true;
+            print_row(out, row);
+        }
+    }
+    fputs("\n  --help, --version\n", out);
 }

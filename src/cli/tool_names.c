@@ -10,7 +10,6 @@
 #include "cli/host.h"
 
 #include "base/log.h"
-#include "cli/options.h"
 
 enum { TOOL_NAMES_MAX = 2048 }; /* bytes of the names that a warning lists; the rest is left out */
 
@@ -49,23 +48,21 @@ static bool names_one(const struct catalog *catalog, struct str text, char end)
     return false;
 }
 
-static void check_rules(const nod_server *server, const char *option, const char *const *rules)
+void tool_names_check(const nod_server *server)
 {
-    for (; rules && *rules; rules++) {
-        struct str rule = str_of(*rules), tool, rest;
-        if (str_cut(rule, '=', &tool, &rest) && !catalog_has(server->catalog, tool))
-            warn(server, option, rule);
-    }
-}
+    const struct settings *settings = &server->settings;
+    struct str tool, rest;
+    int64_t ms;
+    bool is_tool;
 
-void tool_names_check(const nod_server *server, const struct options *options)
-{
-    check_rules(server, ".remember", server->opts.remember);
-    check_rules(server, "--remember", options->remember);
-    for (size_t i = 0; i < options->soft_count; i++)
-        if (options->soft[i].tool && !catalog_has(server->catalog, options->soft[i].name))
-            warn(server, "--soft-deadline", options->soft[i].name);
-    for (const char *const *at = options->allow_fields; *at; at++)
+    for (const char *const *at = settings->opts.remember; at && *at; at++)
+        if (str_cut(str_of(*at), '=', &tool, &rest) && !catalog_has(server->catalog, tool))
+            warn(server, "--remember", str_of(*at));
+    for (const char *const *at = settings->soft_deadlines; at && *at; at++)
+        if (settings_soft_deadline(str_of(*at), &is_tool, &tool, &ms) && is_tool &&
+            !catalog_has(server->catalog, tool))
+            warn(server, "--soft-deadline", tool);
+    for (const char *const *at = settings->allow_fields; at && *at; at++)
         if (!names_one(server->catalog, str_of(*at), '.'))
             warn(server, "--allow-field", str_of(*at));
 }

@@ -5,11 +5,9 @@
  * the machine can read.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/log.h"
 #include "cli/host.h"
-#include "cli/options.h"
 
 enum { SECRET_FILE_MAX = 4096 }; /* bytes of the file of secrets */
 
@@ -34,11 +32,11 @@ static bool read_file(const char *path, char *text, size_t *len)
     return fine;
 }
 
-static bool read_keys(struct signing_keys *keys, const char *path)
+static bool read_keys(struct signing_keys *keys, const struct settings *settings)
 {
-    const char *set = getenv(variable), *where = path ? path : variable, *why;
+    const char *path = settings->webhook_secret, *where = path ? path : variable, *why;
     char text[SECRET_FILE_MAX + 1];
-    struct str secrets = str_of(set);
+    struct str secrets = str_of(settings->webhook_secret_value);
     size_t len = 0;
 
     if (path && !read_file(path, text, &len))
@@ -52,19 +50,20 @@ static bool read_keys(struct signing_keys *keys, const char *path)
     return signing_keys_read(keys, secrets, &why) || refuse(where, why);
 }
 
-bool host_open_webhooks(nod_server *server, const struct options *options)
+bool host_open_webhooks(nod_server *server)
 {
+    const struct settings *settings = &server->settings;
     struct webhook_opts opts = { .loop = server->loop,
                                  .engine = server->engine,
                                  .front = server->inbox ? server->front : NULL,
-                                 .urls = options->webhooks,
-                                 .allow = options->webhook_allow,
-                                 .ca_file = getenv("SSL_CERT_FILE"),
-                                 .content = options->webhook_content };
+                                 .urls = settings->webhooks,
+                                 .allow = settings->webhook_allow,
+                                 .ca_file = settings->ca_file,
+                                 .content = settings->webhook_content };
 
-    if (!options->webhooks[0])
+    if (!settings->webhooks)
         return true;
-    if (!read_keys(&opts.keys, options->webhook_secret))
+    if (!read_keys(&opts.keys, settings))
         return false;
     server->webhooks = webhooks_create(&opts);
     signing_keys_forget(&opts.keys);

@@ -30,10 +30,7 @@
 #include "mcp/shared/work.h"
 
 enum {
-    MCP_HEARTBEAT_MS = 15000,      /* between signs of life on a stream that waits */
-    MCP_SESSION_IDLE_MS = 3600000, /* a session without a sign of life ends after this */
-    MCP_PAGE_SIZE = 100,           /* rows of a page of a list */
-    MCP_SWEEP_MS = 1000,           /* how often idle sessions and old streams are ended */
+    MCP_SWEEP_MS = 1000, /* how often idle sessions and old streams are ended */
 };
 
 enum { SERVER_TEXTS_MAX = 1 << 20 };

@@ -29,6 +29,14 @@ enum mcp_share {
 };
 
 enum {
+    MCP_HEARTBEAT_MS = 15000,               /* between signs of life on a stream that waits */
+    MCP_SESSION_IDLE_MS = 3600000,          /* a session without a sign of life ends after this */
+    MCP_PAGE_SIZE = 100,                    /* rows of a page of a list */
+    MCP_SESSIONS_PER_PRINCIPAL_MAX = 2000,  /* sessions of one principal, if there are tokens */
+    MCP_CALLS_PER_PRINCIPAL_MAX = 2000,     /* its requests in flight, if there are tokens */
+    MCP_LISTENERS_PER_PRINCIPAL_MAX = 1000, /* GET streams and subscriptions/listen */
+    MCP_SUBSCRIPTIONS_PER_PRINCIPAL_MAX = 10000, /* to resources */
+    TASKS_PER_PRINCIPAL_MAX = 1000,              /* tasks of one principal */
     MCP_COMPLETION_MS = 10000, /* how long a provider may take to suggest something */
     MCP_STATE_JOURNAL_MAX =
         512 << 10, /* bytes of a journal and its questions in a portable state */

@@ -13,7 +13,6 @@
 
 #include "base/log.h"
 #include "cli/host.h"
-#include "cli/options.h"
 #include "core/run.h"
 
 enum { SESSIONS_MAX = 4096 };
@@ -107,11 +106,11 @@ static void stays_ended(struct provider *provider, struct str call_id,
              LOG_CSTR("as", outcome->status ? outcome->code : "OK"));
 }
 
-static int serve(nod_server *server, const struct options *options)
+static int serve(nod_server *server)
 {
-    if (!host_open_store(server, options))
+    if (!host_open_store(server))
         return 1;
-    if (!host_open_http(server, options) || !host_listen(server, options))
+    if (!host_open_http(server) || !host_listen(server))
         return 1;
     host_run(server);
     return 0;
@@ -130,19 +129,18 @@ int main(int argc, char **argv)
                                     .descriptor = { TOOL, sizeof(TOOL) - 1 },
                                     .asks = true,
                                     .stays = true };
-    struct options options;
     nod_server *server = nod_server_new(.name = "home", .version = NOD_VERSION);
 
     if (server == NULL)
         return 1;
-    if (options_read(&options, argc, argv) != OPTIONS_RUN) {
-        fprintf(stderr, "%s\n", options.problem);
+    if (settings_argv(&server->settings, argc, argv) != SETTINGS_RUN) {
+        fprintf(stderr, "%s\n", server->settings.wrong);
         nod_server_destroy(server);
         return 2;
     }
-    log_setup(&options.log);
+    settings_log(&server->settings);
     bool fine = getenv("HOME_WITHOUT") || catalog_add(server->catalog, &target) == NOD_OK;
-    int code = fine ? serve(server, &options) : 1;
+    int code = fine ? serve(server) : 1;
     nod_server_destroy(server);
     return code;
 }

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "cli/host.h"
-#include "cli/options.h"
 #include "core/run.h"
 #include "json/write.h"
 
@@ -198,13 +197,12 @@ static bool outer_add(nod_server *server, int i)
     return catalog_add(server->catalog, target) == NOD_OK;
 }
 
-static int serve(nod_server *server, const struct options *options)
+static int serve(nod_server *server)
 {
-    if (!host_open_store(server, options))
+    if (!host_open_store(server))
         return 1;
-    bool serving = options->listen_count
-                       ? host_open_http(server, options) && host_listen(server, options)
-                       : host_serve_stdio(server);
+    bool serving = server->settings.http ? host_open_http(server) && host_listen(server)
+                                         : host_serve_stdio(server);
     if (serving)
         host_run(server);
     return serving ? 0 : 1;
@@ -212,21 +210,20 @@ static int serve(nod_server *server, const struct options *options)
 
 int main(int argc, char **argv)
 {
-    struct options options;
     nod_server *server = nod_server_new(.name = "inner", .version = NOD_VERSION);
 
     if (server == NULL)
         return 1;
-    if (options_read(&options, argc, argv) != OPTIONS_RUN) {
-        fprintf(stderr, "%s\n", options.problem);
+    if (settings_argv(&server->settings, argc, argv) != SETTINGS_RUN) {
+        fprintf(stderr, "%s\n", server->settings.wrong);
         nod_server_destroy(server);
         return 2;
     }
-    log_setup(&options.log);
+    settings_log(&server->settings);
     bool fine = nod_tools(server, tools) == NOD_OK;
     for (int i = 0; fine && i < OUTERS; i++)
         fine = outer_add(server, i);
-    int code = fine ? serve(server, &options) : 1;
+    int code = fine ? serve(server) : 1;
     nod_server_destroy(server);
     return code;
 }

@@ -58,9 +58,9 @@ test('the limit of the server can be raised on the command line, and one that is
 test('limits that cannot be are refused at the start', async () => {
   const env = { MCP_ELICITATION_SECRET: SECRET };
   for (const [args, said, exit] of [
-    [['--journal-entries', '4097'], /: --journal-entries: journal_entries is more than 4096/, 2],
-    [['--journal-bytes', '4194305'], /journal_bytes is more than 4194304/, 2],
-    [['--journal-bytes', '100'], /journal_bytes is less than 4096/, 2],
+    [['--journal-entries', '4097'], /: --journal-entries takes a number of questions and steps, from 1 to 4096; it was given "4097"/, 2],
+    [['--journal-bytes', '4194305'], /--journal-bytes takes a number of bytes, from 4096 to 4194304/, 2],
+    [['--journal-bytes', '100'], /--journal-bytes takes a number of bytes, from 4096 to 4194304; it was given "100"/, 2],
     [['--portable-states', '--journal-bytes', '600000'], /a portable state carries what a call has learned/, 1],
   ]) {
     const { code, stderr } = await runOnce('probe', ['--http', '127.0.0.1:0', ...args], env);

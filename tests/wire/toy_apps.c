@@ -10,7 +10,6 @@
 
 #include "base/mem.h"
 #include "cli/host.h"
-#include "cli/options.h"
 #include "core/run.h"
 
 enum { APPS_MOST = 15000, RENEW_EVERY_MS = 1 };
@@ -212,10 +211,9 @@ static void end(void)
     mem_free(all);
 }
 
-static int serve(const struct options *options)
+static int serve(void)
 {
-    if (!host_open_store(server, options) || !host_open_http(server, options) ||
-        !host_listen(server, options))
+    if (!host_open_store(server) || !host_open_http(server) || !host_listen(server))
         return 1;
     host_run(server);
     return 0;
@@ -223,18 +221,16 @@ static int serve(const struct options *options)
 
 int main(int argc, char **argv)
 {
-    struct options options;
-
     server = nod_server_new(.name = "apps", .version = NOD_VERSION);
     if (server == NULL)
         return 1;
-    if (options_read(&options, argc, argv) != OPTIONS_RUN) {
-        fprintf(stderr, "%s\n", options.problem);
+    if (settings_argv(&server->settings, argc, argv) != SETTINGS_RUN) {
+        fprintf(stderr, "%s\n", server->settings.wrong);
         nod_server_destroy(server);
         return 2;
     }
-    log_setup(&options.log);
-    int code = begin() ? serve(&options) : 1;
+    settings_log(&server->settings);
+    int code = begin() ? serve() : 1;
     timer_stop(server->loop, &renewal);
     end();
     nod_server_destroy(server);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "cli/host.h"
-#include "cli/options.h"
 #include "front/front.h"
 #include "json/write.h"
 #include "net/sse.h"
@@ -182,19 +181,18 @@ static const struct route routes[] = {
 int main(int argc, char **argv)
 {
     nod_server *server = nod_server_new(.name = "toy", .version = NOD_VERSION);
-    struct options options;
     int code = 1;
 
-    if (server && options_read(&options, argc, argv) == OPTIONS_RUN) {
-        log_setup(&options.log);
+    if (server && settings_argv(&server->settings, argc, argv) == SETTINGS_RUN) {
+        settings_log(&server->settings);
         server->signin_times =
             (struct front_signin_opts){ .session_ms = from_environment("TOY_SESSION_MS"),
                                         .idle_ms = from_environment("TOY_IDLE_MS"),
                                         .link_ms = from_environment("TOY_LINK_MS") };
-        bool fine = host_open_store(server, &options) && host_open_http(server, &options);
+        bool fine = host_open_store(server) && host_open_http(server);
         for (size_t i = 0; fine && i < sizeof(routes) / sizeof(routes[0]); i++)
             fine = front_route(server->front, &routes[i]);
-        if (fine && host_listen(server, &options)) {
+        if (fine && host_listen(server)) {
             host_run(server);
             code = 0;
         }

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "cli/host.h"
-#include "cli/options.h"
 #include "toy_surface.h"
 
 static nod_status do_deed(nod_step_run *step, void *arg)
@@ -136,13 +135,12 @@ static const nod_tool tools[] = {
     { .name = "approval", .handler = approval },
 };
 
-static int serve(nod_server *server, const struct options *options)
+static int serve(nod_server *server)
 {
-    if (!host_open_store(server, options))
+    if (!host_open_store(server))
         return 1;
-    bool serving = options->listen_count
-                       ? host_open_http(server, options) && host_listen(server, options)
-                       : host_serve_stdio(server);
+    bool serving = server->settings.http ? host_open_http(server) && host_listen(server)
+                                         : host_serve_stdio(server);
     if (serving)
         host_run(server);
     return serving ? 0 : 1;
@@ -150,20 +148,19 @@ static int serve(nod_server *server, const struct options *options)
 
 int main(int argc, char **argv)
 {
-    struct options options;
     nod_server *server = nod_server_new(.name = "toys", .version = NOD_VERSION);
 
     if (server == NULL)
         return 1;
-    if (options_read(&options, argc, argv) != OPTIONS_RUN) {
-        fprintf(stderr, "%s\n", options.problem);
+    if (settings_argv(&server->settings, argc, argv) != SETTINGS_RUN) {
+        fprintf(stderr, "%s\n", server->settings.wrong);
         nod_server_destroy(server);
         return 2;
     }
-    log_setup(&options.log);
+    settings_log(&server->settings);
     bool fine =
         nod_tools(server, tools) == NOD_OK && toy_surface_open(server->loop, server->engine);
-    int code = fine ? serve(server, &options) : 1;
+    int code = fine ? serve(server) : 1;
     toy_surface_close(server->loop);
     nod_server_destroy(server);
     return code;

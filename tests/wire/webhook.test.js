@@ -369,5 +369,5 @@ test('what cannot be used is said at start', async (t) => {
     await bad(['--webhook', url, '--webhook', `http://${inside}/hidden`, '--webhook-allow', '127.0.0.1:8'], { NOD_WEBHOOK_SECRET: secret }, 1,
       new RegExp(`number=2 .*not a public address.*--webhook-allow ${allow.replace(/[[\].]/g, '\\$&')}`));
   await bad(['--webhook', url, '--webhook', url], { NOD_WEBHOOK_SECRET: secret }, 1, /given twice/);
-  await bad(['--webhook-content'], {}, 2, /--webhook-content goes with --webhook only/);
+  await bad(['--webhook-content'], {}, 2, /--webhook-content needs --webhook/);
 });

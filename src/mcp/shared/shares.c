@@ -14,13 +14,8 @@
 #include "mcp/shared/server_inside.h"
 
 enum {
-    TASKS_PER_PRINCIPAL_MAX = 1000,         /* tasks of one principal */
-    MCP_SESSIONS_PER_PRINCIPAL_MAX = 2000,  /* sessions of one principal, if there are tokens */
-    MCP_CALLS_PER_PRINCIPAL_MAX = 2000,     /* its requests in flight, if there are tokens */
-    MCP_LISTENERS_PER_PRINCIPAL_MAX = 1000, /* GET streams and subscriptions/listen */
-    MCP_SUBSCRIPTIONS_PER_PRINCIPAL_MAX = 10000, /* to resources */
-    MCP_URLS_PER_PRINCIPAL_MAX = 1000,           /* URL elicitations whose end nod can report */
-    MCP_HOLDERS_MAX = 100000,                    /* principals that have any of these */
+    MCP_URLS_PER_PRINCIPAL_MAX = 1000, /* URL elicitations whose end nod can report */
+    MCP_HOLDERS_MAX = 100000,          /* principals that have any of these */
 };
 
 struct shares {

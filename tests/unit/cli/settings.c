@@ -1,205 +1,445 @@
-/* tests/unit/cli/settings: settings files are read strictly, and an error names its line. */
+/* tests/unit/cli/settings: the table of settings, and the command line that is read through it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "cli/settings.h"
 #include "../runner.h"
 
-static const char *const keys[] = { "issuer", "scopes", "client_id", NULL };
+static struct settings settings;
+static struct arena arena;
 
-static struct {
-    char seen[4096]; /* "[section]key=value;" one after the other */
-    char problem[SETTINGS_PROBLEM_MAX];
-} all;
-
-static const char *const *on_section(void *data, struct str name, const char **why)
+static enum settings_do read_line_as(const struct nod_server_opts *opts, const char *const *argv)
 {
-    (void)data;
-    if (str_eq(name, STR("nobody"))) {
-        *why = "nobody has such a section";
-        return NULL;
-    }
-    snprintf(all.seen + strlen(all.seen), sizeof(all.seen) - strlen(all.seen), "[" STR_FMT "]",
-             STR_ARG(name));
-    return keys;
+    int argc = 0;
+
+    while (argv[argc])
+        argc++;
+    arena_reset(&arena);
+    assert_true(settings_begin(&settings, opts, &arena));
+    return settings_argv(&settings, argc, (char **)argv);
 }
 
-static bool on_key(void *data, size_t which, struct str value, const char **why)
+static enum settings_do read_line(const char *const *argv)
 {
-    (void)data;
-    if (str_eq(value, STR("bad"))) {
-        *why = "it is bad";
-        return false;
-    }
-    snprintf(all.seen + strlen(all.seen), sizeof(all.seen) - strlen(all.seen), "%s=" STR_FMT ";",
-             keys[which], STR_ARG(value));
-    return true;
+    return read_line_as(&(struct nod_server_opts){ .size = sizeof(struct nod_server_opts),
+                                                   .name = "x",
+                                                   .version = "1" },
+                        argv);
 }
 
-static bool on_end(void *data, size_t *which, const char **why)
+#define READ(...) read_line((const char *const[]){ "server", __VA_ARGS__, NULL })
+
+static void nothing_means_standard_input_and_output(void **state)
 {
-    (void)data;
-    *why = "it has no issuer";
-    if (strstr(all.seen, "[unlike]")) {
-        *why = "the scopes are not like the issuer";
-        *which = 1; /* scopes */
-        return false;
-    }
-    return !strstr(all.seen, "[bare]") || strstr(all.seen, "issuer");
+    (void)state;
+    assert_int_equal(read_line((const char *const[]){ "server", NULL }), SETTINGS_RUN);
+    assert_null(settings.http);
+    assert_null(settings.log);
 }
 
-static const char *on_unknown(void *data, const char *name)
+static void an_address_is_read_in_every_form(void **state)
 {
-    (void)data;
-    return strcmp(name, "secret") == 0 ? "the secret is elsewhere" : NULL;
-}
-
-static bool read_text(struct str text)
-{
-    const struct settings_reader reader = {
-        .section = on_section, .key = on_key, .end = on_end, .unknown = on_unknown
+    static const struct {
+        const char *text, *host;
+        int port;
+    } cases[] = {
+        { "8080", "127.0.0.1", 8080 },
+        { ":8080", "127.0.0.1", 8080 },
+        { "0", "127.0.0.1", 0 },
+        { "127.0.0.1:1", "127.0.0.1", 1 },
+        { "example.com:65535", "example.com", 65535 },
+        { "[::1]:443", "::1", 443 },
+        { "unix:/run/nod.sock", "unix:/run/nod.sock", 0 },
     };
+    struct str host;
+    int port;
+    (void)state;
 
-    all.seen[0] = '\0';
-    return settings_read("f", text, &reader, all.problem);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(READ("--http", cases[i].text), SETTINGS_RUN);
+        assert_string_equal(settings.http[0], cases[i].text);
+        assert_null(settings.http[1]);
+        assert_true(settings_address(str_of(settings.http[0]), &host, &port));
+        assert_true(str_eq(host, str_of(cases[i].host)));
+        assert_int_equal(port, cases[i].port);
+    }
 }
 
-#define READS(text, expected)                                                                      \
-    do {                                                                                           \
-        bool read = read_text(STR(text));                                                          \
-        assert_string_equal(all.problem, "");                                                      \
-        assert_true(read);                                                                         \
-        assert_string_equal(all.seen, expected);                                                   \
-    } while (0)
-#define REFUSES(text, expected)                                                                    \
-    do {                                                                                           \
-        assert_false(read_text(STR(text)));                                                        \
-        assert_string_equal(all.problem, expected);                                                \
-    } while (0)
-
-static void sections_and_keys_are_given_in_their_order(void **state)
+static void several_addresses_are_listened_on_up_to_a_bound(void **state)
 {
+    const char *argv[2 * SETTINGS_LISTEN_MAX + 4] = { "server" };
+    size_t n = 1;
+
     (void)state;
-    READS("", "");
-    READS("; nothing\n# at all\n\n", "");
-    READS("[a]\nissuer = x\nscopes=y z\n[b]\n  client_id\t=  q  \r\n",
-          "[a]issuer=x;scopes=y z;[b]client_id=q;");
-    READS("\xef\xbb\xbf[a]\nissuer = x", "[a]issuer=x;");
-    READS("[a]\nissuer = https://x.example/a?b=c;d#e\n", "[a]issuer=https://x.example/a?b=c;d#e;");
-    READS("[a]\nissuer = \xc3\xa9\n", "[a]issuer=\xc3\xa9;");
-    READS("[a]\n[b]\n", "[a][b]"); /* nothing in them, and told all the same */
+    assert_int_equal(READ("--http", "1", "--http=unix:x", "--http", "[::1]:3"), SETTINGS_RUN);
+    assert_string_equal(settings.http[1], "unix:x");
+    assert_string_equal(settings.http[2], "[::1]:3");
+    assert_null(settings.http[3]);
+    for (int i = 0; i < SETTINGS_LISTEN_MAX; i++) {
+        argv[n++] = "--http";
+        argv[n++] = "0";
+    }
+    assert_int_equal(read_line(argv), SETTINGS_RUN);
+    argv[n++] = "--http";
+    argv[n++] = "0";
+    assert_int_equal(read_line(argv), SETTINGS_WRONG);
 }
 
-static void what_is_not_known_is_refused_with_its_line(void **state)
+static void a_time_and_the_bounds_are_read_strictly(void **state)
 {
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } times[] = { { "90s", 90000 }, { "30m", 1800000 }, { "24h", 86400000 }, { "7d", 604800000 } };
+    static const char *const bad_times[] = { "",   "h",    "24", "24 h",  "-1h",
+                                             "0s", "1.5h", "1w", "4000d", "99999999999999999999s" };
+    static const char *const bad_counts[] = { "", "0", "-1", "1k", "+1", "99999999999" };
     (void)state;
-    REFUSES(
-        "[a]\nissuer = x\n\ncolour = red\n",
-        "f:4: [a]: colour is not a key that is known here; those are issuer, scopes, client_id");
-    REFUSES("[a]\nsecret = x\n", "f:2: [a]: the secret is elsewhere");
-    REFUSES("[unlike]\nissuer = i\nscopes = s\nclient_id = c\n",
-            "f:3: [unlike]: the scopes are not like the issuer");
-    REFUSES("[unlike]\nissuer = i\n", "f:1: [unlike]: the scopes are not like the issuer");
-    REFUSES("; one\n[nobody]\n", "f:2: [nobody]: nobody has such a section");
-    REFUSES("[a]\nissuer = bad\n", "f:2: issuer: it is bad");
-    REFUSES(
-        "[a]\nIssuer = x\n",
-        "f:2: [a]: Issuer is not a key that is known here; those are issuer, scopes, client_id");
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        assert_int_equal(READ("--keep", times[i].text), SETTINGS_RUN);
+        assert_int_equal(settings.opts.keep_ms, times[i].ms);
+    }
+    for (size_t i = 0; i < sizeof(bad_times) / sizeof(bad_times[0]); i++)
+        assert_int_equal(READ("--keep", bad_times[i]), SETTINGS_WRONG);
+    assert_int_equal(READ("--pending=7", "--pending-per-principal", "3"), SETTINGS_RUN);
+    assert_int_equal(settings.opts.pending_asks, 7);
+    assert_int_equal(settings.opts.pending_asks_per_principal, 3);
+    assert_int_equal(READ("--kept-mib=8", "--kept-mib-per-principal", "2"), SETTINGS_RUN);
+    assert_int_equal(settings.opts.kept_mib, 8);
+    assert_int_equal(settings.opts.kept_mib_per_principal, 2);
+    assert_int_equal(READ("--http=:1", "--calls-per-principal", "5"), SETTINGS_RUN);
+    assert_int_equal(settings.opts.calls_per_principal, 5);
+    assert_int_equal(settings.opts.sessions_per_principal, 2000);
+    for (size_t i = 0; i < sizeof(bad_counts) / sizeof(bad_counts[0]); i++) {
+        assert_int_equal(READ("--pending", bad_counts[i]), SETTINGS_WRONG);
+        assert_int_equal(READ("--pending-per-principal", bad_counts[i]), SETTINGS_WRONG);
+    }
 }
 
-static void what_stands_twice_or_nowhere_is_refused(void **state)
+static void an_address_that_is_none_is_refused(void **state)
 {
+    static const char *const cases[] = { "",        ":",    "x",       "localhost", "localhost:",
+                                         "h:65536", "h:-1", "h:+1",    "h: 1",      "h:99999999999",
+                                         "::1:80",  "[]:1", "[::1:80", "h:1x",      "unix:" };
     (void)state;
-    REFUSES("[a]\nissuer = x\nissuer = y\n", "f:3: issuer is there twice in [a]");
-    REFUSES("[a]\n[b]\n[a]\n", "f:3: [a] is there twice");
-    REFUSES("issuer = x\n", "f:1: issuer stands before the first section");
-    REFUSES("[bare]\nscopes = x\n[next]\n", "f:1: [bare]: it has no issuer");
-    REFUSES("\n[bare]\nscopes = x\n", "f:2: [bare]: it has no issuer");
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (READ("--http", cases[i]) != SETTINGS_WRONG)
+            fail_msg("%s was taken", cases[i]);
 }
 
-static void what_inih_would_let_pass_is_refused(void **state)
+static void values_come_behind_a_blank_or_an_equals_sign(void **state)
 {
     (void)state;
-    REFUSES("[a] b\n", "f:1: a section is [NAME], with nothing behind it");
-    REFUSES("[a\n", "f:1: a section is [NAME], with nothing behind it");
-    REFUSES("[]\n", "f:1: a section has a name of 1 to 48 characters, and no spaces around it");
-    REFUSES("[ a ]\n", "f:1: a section has a name of 1 to 48 characters, and no spaces around it");
-    REFUSES("[\n", "f:1: a section is [NAME], with nothing behind it");
-    REFUSES("[a]b]\n", "f:1: a section has a name of 1 to 48 characters, and no spaces around it");
-    REFUSES("[a]\nissuer\n", "f:2: this is neither [NAME], nor key = value, nor a comment");
-    REFUSES("[a]\nissuer: x\n", "f:2: this is neither [NAME], nor key = value, nor a comment");
-    REFUSES("[a]\nissuer: x = y\n", "f:2: the name of a key has 1 to 48 characters, and no colon");
-    REFUSES("[a]\n= x\n", "f:2: the name of a key has 1 to 48 characters, and no colon");
-    REFUSES("[a]\nissuer =\n", "f:2: issuer has no value");
-    REFUSES("[a]\nissuer = x\n  more\n",
-            "f:3: this is neither [NAME], nor key = value, nor a comment");
-    REFUSES("[a]\nissuer = x ; why\n", "f:2: a comment has a line of its own");
-    REFUSES("[a]\nissuer = ;x\n", "f:2: a comment has a line of its own");
-    REFUSES("[a]\nissuer = x # why\n", "f:2: a comment has a line of its own");
-    REFUSES("[a]\nissuer = #x\n", "f:2: a comment has a line of its own");
-    REFUSES("[a]\nissuer = x\0y\n", "f:2: this line has bytes that are not text (UTF-8)");
-    REFUSES("[a]\nissuer = \xff\n", "f:2: this line has bytes that are not text (UTF-8)");
-    REFUSES("[a]\nissuer = x\x01\n", "f:2: this line has bytes that are not text (UTF-8)");
+    assert_int_equal(READ("--http=:1", "--token-file=a=b", "--allow-host", "x", "--allow-host=y",
+                          "--allow-origin", "https://z", "--log=debug", "--log-format", "json"),
+                     SETTINGS_RUN);
+    assert_string_equal(settings.token_file, "a=b");
+    assert_string_equal(settings.allow_hosts[0], "x");
+    assert_string_equal(settings.allow_hosts[1], "y");
+    assert_null(settings.allow_hosts[2]);
+    assert_string_equal(settings.allow_origins[0], "https://z");
+    assert_string_equal(settings.log, "debug");
+    assert_string_equal(settings.log_format, "json");
 }
 
-static void every_size_has_its_bound(void **state)
+static void what_is_wrong_is_named(void **state)
 {
-    char text[SETTINGS_LINE_MAX + 64], name[SETTINGS_NAME_MAX + 8];
-
     (void)state;
-    memset(name, 'n', sizeof(name));
-    snprintf(text, sizeof(text), "[%.*s]\n", SETTINGS_NAME_MAX, name);
-    assert_true(read_text(str_of(text)));
-    snprintf(text, sizeof(text), "[%.*s]\n", SETTINGS_NAME_MAX + 1, name);
-    assert_false(read_text(str_of(text)));
-
-    int head = snprintf(text, sizeof(text), "[a]\nissuer = ");
-    memset(text + head, 'x', sizeof(text) - (size_t)head);
-    assert_true(read_text(str_n(text, 1000)));
-    assert_int_equal(strlen(all.seen), 1000 - (size_t)head + strlen("[a]issuer=;"));
-    assert_false(read_text(str_n(text, sizeof(text))));
-    assert_non_null(strstr(all.problem, "f:2: this line is longer than "));
-
-    char *many = malloc(SETTINGS_FILE_MAX + 1);
-    size_t used = 0;
-    memset(many, '\n', SETTINGS_FILE_MAX + 1);
-    assert_true(read_text(str_n(many, SETTINGS_FILE_MAX)));
-    assert_false(read_text(str_n(many, SETTINGS_FILE_MAX + 1)));
-    assert_string_equal(all.problem, "f: the file is larger than 262144 bytes");
-    for (int i = 0; i <= SETTINGS_SECTIONS_MAX; i++)
-        used += (size_t)snprintf(many + used, SETTINGS_FILE_MAX - used, "[s%d]\n", i);
-    assert_false(read_text(str_n(many, used)));
-    assert_string_equal(all.problem, "f:257: there are more than 256 sections");
-    free(many);
+    assert_int_equal(READ("--htpp", "1"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong, "--htpp is not an option; did you mean --http?");
+    assert_int_equal(READ("--zzzz"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong, "--zzzz is not an option");
+    assert_int_equal(READ("-h"), SETTINGS_HELP);
+    assert_int_equal(READ("serve"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong, "serve is not an option, and a server takes nothing else");
+    assert_int_equal(READ("--http"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong,
+                        "--http needs a value: HOST:PORT, a PORT alone (0 to 65535), or unix:PATH");
+    assert_int_equal(READ("--http", "99999"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong,
+                        "--http takes HOST:PORT, a PORT alone (0 to 65535), or unix:PATH; it was "
+                        "given \"99999\"");
+    assert_int_equal(READ("--log", "loud"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong,
+                        "--log takes error, warn, info or debug; it was given \"loud\"");
+    assert_int_equal(READ("--pending", "0"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong, "--pending takes a number of questions, from 1 to "
+                                        "1000000000; it was given \"0\"");
+    assert_int_equal(READ("--token-file", "x"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong, "--token-file needs --http or --inbox");
+    assert_int_equal(READ("--help=1"), SETTINGS_WRONG);
 }
 
-static void a_file_that_is_not_there_is_named(void **state)
+static void tls_takes_a_certificate_and_a_key(void **state)
 {
-    const struct settings_reader reader = { .section = on_section, .key = on_key };
-
     (void)state;
-    assert_false(settings_read_file("/nowhere/at/all.ini", &reader, all.problem));
-    assert_string_equal(all.problem,
-                        "/nowhere/at/all.ini: the file cannot be read: No such file or directory");
-    assert_false(settings_read_file("/", &reader, all.problem));
-    assert_string_equal(all.problem, "/: the file cannot be read: Is a directory");
+    assert_int_equal(READ("--http", "1", "--tls-cert", "c", "--tls-key=k"), SETTINGS_RUN);
+    assert_string_equal(settings.tls_cert, "c");
+    assert_string_equal(settings.tls_key, "k");
+    assert_int_equal(READ("--http", "1", "--tls-key", "k"), SETTINGS_WRONG);
+    assert_non_null(strstr(settings.wrong, "--tls-cert"));
+    assert_int_equal(READ("--tls-cert", "c"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong, "--tls-cert needs --http or --inbox");
+}
+
+static void the_public_url_and_proxies_are_kept(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("--http", "1", "--public-url", "https://a", "--trusted-proxy", "::1",
+                          "--trusted-proxy=10.0.0.0/8"),
+                     SETTINGS_RUN);
+    assert_string_equal(settings.public_url, "https://a");
+    assert_string_equal(settings.trusted_proxies[1], "10.0.0.0/8");
+    assert_null(settings.trusted_proxies[2]);
+    assert_int_equal(READ("--http", "1", "--public-url", "a"), SETTINGS_WRONG);
+    assert_int_equal(READ("--trusted-proxy", "::1"), SETTINGS_WRONG);
+    assert_int_equal(READ("--http", "1", "--trusted-proxy", "foo"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong,
+                        "--trusted-proxy takes an address, or a net such as 10.0.0.0/8, whose bits "
+                        "after the prefix are zero; it was given \"foo\"");
+}
+
+static void help_and_version_come_before_anything_behind_them(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("--help", "--nonsense"), SETTINGS_HELP);
+    assert_int_equal(READ("--log", "warn", "--version"), SETTINGS_VERSION);
+}
+
+static void names_are_bounded(void **state)
+{
+    const char *argv[2 * SETTINGS_NAMES_MAX + 6] = { "server", "--http", "1" };
+    size_t n = 3;
+    (void)state;
+
+    for (int i = 0; i < SETTINGS_NAMES_MAX; i++) {
+        argv[n++] = "--allow-host";
+        argv[n++] = "x";
+    }
+    assert_int_equal(read_line(argv), SETTINGS_RUN);
+    argv[n++] = "--allow-host";
+    argv[n++] = "x";
+    assert_int_equal(read_line(argv), SETTINGS_WRONG);
+}
+
+static void a_store_is_named_and_a_flag_takes_no_value(void **state)
+{
+    (void)state;
+
+    assert_int_equal(READ("--log", "info"), SETTINGS_RUN);
+    assert_null(settings.opts.store);
+    assert_int_equal(READ("--store", "sqlite:x.db", "--ephemeral"), SETTINGS_RUN);
+    assert_string_equal(settings.opts.store, "sqlite:x.db");
+    assert_true(settings.ephemeral);
+    assert_int_equal(READ("--ephemeral", "--store=memory:"), SETTINGS_RUN);
+    assert_string_equal(settings.opts.store, "memory:");
+    assert_int_equal(READ("--ephemeral=yes"), SETTINGS_WRONG);
+    assert_non_null(strstr(settings.wrong, "takes no value"));
+    assert_int_equal(READ("--store", "x.db"), SETTINGS_WRONG);
+    assert_non_null(strstr(settings.wrong, "sqlite:PATH"));
+    assert_int_equal(READ("--store"), SETTINGS_WRONG);
+}
+
+/* An option with a value that it takes and one that it does not; without either it is a flag. */
+static const struct {
+    const char *name, *good, *bad;
+} each[] = {
+    { "--http", "0", "99999" },
+    { "--metrics", "0", "nowhere" },
+    { "--no-inbox" },
+    { "--inbox", "unix:x", "nowhere" },
+    { "--demo" },
+    { "--token-file", "f", "" },
+    { "--public-url", "https://a", "a" },
+    { "--trusted-proxy", "::1", "10.0.0.1/8" },
+    { "--tls-cert", "f", "" },
+    { "--tls-key", "f", "" },
+    { "--allow-host", "h", "" },
+    { "--allow-origin", "https://a", "" },
+    { "--allow-field", "tool.field", "field" },
+    { "--remember", "session", "" },
+    { "--confirm-destructive" },
+    { "--no-model" },
+    { "--model-may-consent" },
+    { "--surfaces", "client>inbox", "" },
+    { "--next-surface", "30s", "30" },
+    { "--soft-deadline", "tool:a=2m", "tool:=2m" },
+    { "--consent", "roles", "nobody" },
+    { "--view-consent" },
+    { "--no-view-consent", "ada", "" },
+    { "--oauth", "f", "" },
+    { "--webhook", "https://a", "a" },
+    { "--webhook-secret", "f", "" },
+    { "--webhook-allow", "10.0.0.1:80", "10.0.0.1" },
+    { "--webhook-content" },
+    { "--store", "memory:", "x" },
+    { "--ephemeral" },
+    { "--portable-states" },
+    { "--ask-ttl", "7d", "7" },
+    { "--keep", "1h", "0h" },
+    { "--pending", "1", "0" },
+    { "--pending-per-principal", "1", "0" },
+    { "--kept-mib", "1", "0" },
+    { "--kept-mib-per-principal", "1", "x" },
+    { "--journal-entries", "100", "many" },
+    { "--journal-bytes", "4096", "4k" },
+    { "--sessions-per-principal", "1", "0" },
+    { "--calls-per-principal", "1", "0" },
+    { "--listeners-per-principal", "1", "0" },
+    { "--subscriptions-per-principal", "1", "0" },
+    { "--tasks-per-principal", "1", "0" },
+    { "--log", "debug", "loud" },
+    { "--log-format", "json", "xml" },
+};
+enum { EACH_COUNT = sizeof(each) / sizeof(each[0]) };
+
+/* The option together with what it needs, with this value; NULL: without one. */
+static enum settings_do read_one(const char *name, const char *value)
+{
+    bool is_inbox = strcmp(name, "--inbox") == 0;
+
+    return READ(is_inbox ? "--log=info" : "--http=0", "--tls-cert=c", "--webhook=https://a", name,
+                value);
+}
+
+static void every_option_takes_what_fits_and_nothing_else(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < EACH_COUNT; i++) {
+        bool flag = !each[i].good;
+        if (read_one(each[i].name, each[i].good) != SETTINGS_RUN)
+            fail_msg("%s %s: %s", each[i].name, flag ? "" : each[i].good, settings.wrong);
+        if (read_one(each[i].name, flag ? "yes" : each[i].bad) != SETTINGS_WRONG)
+            fail_msg("%s took \"%s\"", each[i].name, flag ? "yes" : each[i].bad);
+        if (!flag && !strstr(settings.wrong, each[i].bad))
+            fail_msg("%s does not say what it was given: %s", each[i].name, settings.wrong);
+        if (!flag && read_one(each[i].name, NULL) != SETTINGS_WRONG)
+            fail_msg("%s needs no value", each[i].name);
+    }
+}
+
+static void every_option_of_the_table_has_a_case_here(void **state)
+{
+    (void)state;
+    for (size_t row = 0; row < settings_count; row++) {
+        const char *option = settings_table[row].option;
+        bool known = !option;
+        for (size_t i = 0; i < EACH_COUNT && !known; i++)
+            known = strcmp(each[i].name, option) == 0;
+        if (!known)
+            fail_msg("%s: add a row to `each`", option);
+    }
+}
+
+static void what_a_call_may_do_and_where_it_asks_is_kept(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("--allow-field", "t.pin", "--allow-field=u.key", "--surfaces", "a,b>c",
+                          "--portable-states", "--ask-ttl=7d", "--journal-entries", "100",
+                          "--journal-bytes=8192"),
+                     SETTINGS_RUN);
+    assert_string_equal(settings.allow_fields[0], "t.pin");
+    assert_string_equal(settings.allow_fields[1], "u.key");
+    assert_null(settings.allow_fields[2]);
+    assert_string_equal(settings.opts.surfaces[0], "a,b>c");
+    assert_true(settings.opts.portable_states);
+    assert_int_equal(settings.opts.ask_ttl_ms, 604800000);
+    assert_int_equal(settings.opts.journal_entries, 100);
+    assert_int_equal(settings.opts.journal_bytes, 8192);
+}
+
+/* --- what overrides what --- */
+
+static const char *const two_rules[] = { "a=session", "none", NULL };
+static const char *const two_places[] = { "client", "inbox", NULL };
+static const struct nod_server_opts programs = { .size = sizeof(programs),
+                                                 .name = "x",
+                                                 .version = "1",
+                                                 .keep_ms = 5,
+                                                 .pending_asks = 7,
+                                                 .consent = "inbox",
+                                                 .remember = two_rules,
+                                                 .surfaces = two_places };
+
+static void what_the_program_has_set_stays_unless_the_command_line_says_otherwise(void **state)
+{
+    (void)state;
+    assert_int_equal(read_line_as(&programs, (const char *const[]){ "server", NULL }),
+                     SETTINGS_RUN);
+    assert_int_equal(settings.opts.keep_ms, 5);
+    assert_int_equal(settings.opts.pending_asks, 7);
+    assert_string_equal(settings.opts.consent, "inbox");
+    assert_int_equal(read_line_as(&programs, (const char *const[]){ "server", "--keep=1h",
+                                                                    "--consent", "any", NULL }),
+                     SETTINGS_RUN);
+    assert_int_equal(settings.opts.keep_ms, 3600000);
+    assert_int_equal(settings.opts.pending_asks, 7);
+    assert_string_equal(settings.opts.consent, "any");
+    assert_true(settings_given(&settings, "--keep"));
+    assert_false(settings_given(&settings, "--pending"));
+}
+
+static void what_nobody_has_set_is_as_the_table_says(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("--log=info"), SETTINGS_RUN);
+    for (size_t i = 0; i < settings_count; i++) {
+        const struct setting *row = &settings_table[i];
+        const void *place = (const char *)&settings + row->at;
+        if (row->type == SETTING_COUNT)
+            assert_int_equal(*(const size_t *)place, row->usual);
+        else if (row->type == SETTING_TIME)
+            assert_int_equal(*(const int64_t *)place, row->usual);
+    }
+}
+
+static void rules_come_after_those_of_the_program_and_places_instead_of_them(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        read_line_as(&programs,
+                     (const char *const[]){ "server", "--remember", "b=8h", "--remember=c=session",
+                                            "--surfaces=model", "--surfaces=client", NULL }),
+        SETTINGS_RUN);
+    assert_string_equal(settings.opts.remember[0], "a=session");
+    assert_string_equal(settings.opts.remember[1], "none");
+    assert_string_equal(settings.opts.remember[2], "b=8h");
+    assert_string_equal(settings.opts.remember[3], "c=session");
+    assert_null(settings.opts.remember[4]);
+    assert_string_equal(settings.opts.surfaces[0], "client"); /* the last one counts */
+    assert_null(settings.opts.surfaces[1]);
+    assert_string_equal(two_rules[1], "none");
 }
 
 SUBJECT(settings)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sections_and_keys_are_given_in_their_order),
-        cmocka_unit_test(what_is_not_known_is_refused_with_its_line),
-        cmocka_unit_test(what_stands_twice_or_nowhere_is_refused),
-        cmocka_unit_test(what_inih_would_let_pass_is_refused),
-        cmocka_unit_test(every_size_has_its_bound),
-        cmocka_unit_test(a_file_that_is_not_there_is_named),
+        cmocka_unit_test(nothing_means_standard_input_and_output),
+        cmocka_unit_test(an_address_is_read_in_every_form),
+        cmocka_unit_test(several_addresses_are_listened_on_up_to_a_bound),
+        cmocka_unit_test(a_time_and_the_bounds_are_read_strictly),
+        cmocka_unit_test(an_address_that_is_none_is_refused),
+        cmocka_unit_test(values_come_behind_a_blank_or_an_equals_sign),
+        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(the_public_url_and_proxies_are_kept),
+        cmocka_unit_test(tls_takes_a_certificate_and_a_key),
+        cmocka_unit_test(help_and_version_come_before_anything_behind_them),
+        cmocka_unit_test(names_are_bounded),
+        cmocka_unit_test(a_store_is_named_and_a_flag_takes_no_value),
+        cmocka_unit_test(every_option_takes_what_fits_and_nothing_else),
+        cmocka_unit_test(every_option_of_the_table_has_a_case_here),
+        cmocka_unit_test(what_a_call_may_do_and_where_it_asks_is_kept),
+        cmocka_unit_test(what_the_program_has_set_stays_unless_the_command_line_says_otherwise),
+        cmocka_unit_test(what_nobody_has_set_is_as_the_table_says),
+        cmocka_unit_test(rules_come_after_those_of_the_program_and_places_instead_of_them),
     };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    arena_init(&arena, 1 << 20);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    arena_finish(&arena);
+    return failed;
 }
