@@ -208,6 +208,42 @@ static void a_question_that_was_carried_away_comes_up_elsewhere_in_its_turn(void
     world_finish(&world);
 }
 
+static nod_status steps_then_asks(struct run *run, struct str *body)
+{
+    NOD_TRY(world_step(run, &world, "deed", false));
+    return asks(run, body);
+}
+
+/* It left while the tool worked, and comes back. */
+static void a_client_that_left_before_the_first_question_has_its_turn(void **state)
+{
+    (void)state;
+    prepare(in_turn, steps_then_asks);
+    struct world_caller *caller = world_caller_new(&world);
+    engine_call(world.engine, &(struct call_spec){ .target = &world.target,
+                                                   .principal = STR("ann"),
+                                                   .scope = STR("s1"),
+                                                   .handed = true,
+                                                   .caller = &caller->caller });
+    assert_int_equal(world.steps_done, 1);
+    world.blocking = true; /* its next run is under way for long */
+    world_settle(&world);
+    struct run *run = world.held;
+    struct str body = STR_NONE;
+    assert_non_null(run);
+    call_caller_left(caller->caller.call);
+    world.held = NULL;
+    world.blocking = false;
+    nod_status status = steps_then_asks(run, &body);
+    run_done(run, status, body);
+    world_settle(&world);
+    assert_int_equal(engine_pending(world.engine), 1);
+    assert_int_equal(world.second_count, 0);
+    world_advance(&world, TURN_MS);
+    assert_int_equal(world.second_count, 1);
+    world_finish(&world);
+}
+
 /* --- before its turn --- */
 
 static const char *const other_way[] = { "second>client", NULL };
@@ -547,6 +583,7 @@ SUBJECT(turns)
         cmocka_unit_test(the_operator_sets_the_time),
         cmocka_unit_test(another_node_comes_to_the_same_turn),
         cmocka_unit_test(a_question_that_was_carried_away_comes_up_elsewhere_in_its_turn),
+        cmocka_unit_test(a_client_that_left_before_the_first_question_has_its_turn),
         cmocka_unit_test(an_answer_before_the_turn_of_a_place_does_not_count),
         cmocka_unit_test(what_a_client_says_before_its_turn_does_not_count),
         cmocka_unit_test(who_follows_one_that_refuses_may_answer_at_once),
