@@ -15,8 +15,6 @@
  */
 #include "core/call_inside.h"
 
-#include <limits.h>
-
 #include "base/mem.h"
 
 /* --- leaving and unloading: docs/inside/core.md explains the words --- */
@@ -209,110 +207,4 @@ struct call *engine_find(const struct engine *engine, struct str call_id)
     struct call *call = engine_call_at(engine, call_id);
 
     return call && !call_is_resting(call) ? call : NULL;
-}
-
-/* --- ending a call that is not live here --- */
-
-enum { CANCELLED_MAX = 64 << 20 }; /* bytes of the outcome of a call that is not live here */
-
-struct cancelling {
-    struct engine_work work;
-    struct id call;
-    struct buf result; /* the outcome as the store keeps it */
-    void (*done)(void *data, nod_status status);
-    void *data;
-};
-
-static void cancelling_over(struct cancelling *cancelling, nod_status status)
-{
-    engine_work_end(&cancelling->work);
-    buf_finish(&cancelling->result);
-    if (cancelling->done)
-        cancelling->done(cancelling->data, status);
-    mem_free(cancelling);
-}
-
-static void cancelling_drop(struct engine_work *work)
-{
-    cancelling_over(OP_OF(work, struct cancelling, work), NOD_E_STORE);
-}
-
-static void cancelling_send(struct op *op)
-{
-    struct cancelling *cancelling = OP_OF(op, struct cancelling, work.op);
-    struct store *store = op->engine->store;
-
-    store->ops->cancel(store, id_str(&op->token), id_str(&cancelling->call),
-                       buf_str(&cancelling->result), op_completed, op);
-}
-
-static void cancelling_done(struct op *op, nod_status status, const struct store_reply *reply)
-{
-    struct cancelling *cancelling = OP_OF(op, struct cancelling, work.op);
-    struct engine *engine = op->engine;
-    struct outcome outcome;
-    struct arena arena;
-
-    (void)reply;
-    arena_init(&arena, CANCELLED_MAX * 4);
-    if (status == NOD_OK && !engine_find(engine, id_str(&cancelling->call)) &&
-        outcome_read(&arena, buf_str(&cancelling->result), &outcome) == NOD_OK)
-        home_ended(engine, id_str(&cancelling->call), NULL, &outcome);
-    arena_finish(&arena);
-    cancelling_over(cancelling, status);
-}
-
-void engine_end_stored(struct engine *engine, struct str call_id, const struct outcome *outcome,
-                       void (*done)(void *data, nod_status status), void *data)
-{
-    struct cancelling *cancelling = MEM_NEW(struct cancelling);
-    cancelling->call = id_of(call_id);
-    engine_work_begin(engine, &cancelling->work, cancelling_drop);
-    buf_init(&cancelling->result, CANCELLED_MAX);
-    outcome_write(&cancelling->result, outcome);
-    cancelling->done = done;
-    cancelling->data = data;
-    op_start(engine, &cancelling->work.op, cancelling_send, cancelling_done);
-    if (engine_survives(engine))
-        cancelling->work.op.most = INT_MAX; /* until then nobody can run it, or find it ended */
-}
-
-void engine_end_later(struct engine *engine, struct str call_id, struct str why,
-                      void (*done)(void *data, nod_status status), void *data)
-{
-    engine_end_stored(engine, call_id,
-                      &(struct outcome){ .status = NOD_E_CANCELLED,
-                                         .code = outcome_code(NOD_E_CANCELLED),
-                                         .message = why },
-                      done, data);
-}
-
-void engine_cancel(struct engine *engine, struct str call_id, struct str why,
-                   void (*done)(void *data, nod_status status), void *data)
-{
-    struct call *live = engine_call_at(engine, call_id);
-
-    if (!live) {
-        engine_end_later(engine, call_id, why, done, data);
-    } else {
-        call_end_tell(live, done, data);
-        call_cancel(live, why);
-    }
-}
-
-void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome,
-                void (*done)(void *data, nod_status status), void *data)
-{
-    struct call *live = engine_call_at(engine, call_id);
-
-    if (!live) {
-        engine_end_stored(engine, call_id, outcome, done, data);
-        return;
-    }
-    if (call_waiting(live) && !live->cancel_wanted) {
-        call_end_tell(live, done, data);
-        call_end_as(live, outcome);
-    } else if (done) {
-        done(data, NOD_PENDING);
-    }
 }

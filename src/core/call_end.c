@@ -380,8 +380,7 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
     else if (call_ending(call)->decided)
         log_failure(call, &call_ending(call)->outcome);
     if (status == NOD_E_STORE)
-        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->cancel_why, NULL,
-                         NULL);
+        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->cancel_why);
     call_deliver(call);
 }
 

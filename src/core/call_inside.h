@@ -159,6 +159,13 @@ static inline void inner_waits(struct call *call)
         inner_look(call);
 }
 
+/* The call, or one that waits for it here, which is being cancelled: from then on no answer counts.
+ */
+static inline struct call *call_being_cancelled(struct call *call)
+{
+    return call->cancel_wanted ? call : call->inner ? inner_outer_cancelled(call) : NULL;
+}
+
 /* Remembers what the client that made the call says of itself (client.c). NULL: nothing. */
 void call_made_by(struct call *call, const struct client *client);
 
@@ -199,10 +206,8 @@ void call_asks_settled(struct call *call);
 /* The call's last pending ask has ended, and the store gave us the call with this record. False: it
  * cannot go on here. */
 bool call_taken(struct call *call, const struct store_reply *reply, int64_t asked_ms);
-/* Nobody here works on the call: cancels it in the store, however long that takes. `done` may be
- * NULL. */
-void engine_end_later(struct engine *engine, struct str call_id, struct str why,
-                      void (*done)(void *data, nod_status status), void *data);
+/* Nobody here works on the call: cancels it in the store, however long that takes. */
+void engine_end_later(struct engine *engine, struct str call_id, struct str why);
 /* The call may have become runnable elsewhere: takes it. */
 void call_take(struct call *call);
 /* The same after a while, if it still waits then. */

@@ -2,9 +2,10 @@
  * core/claim_lookup: may this answer be given to this ask?
  *
  * The stage lookupPending. It finds the ask, live here or in the store, and looks in this order at
- * whose turn it is, who answers, whether the tool that asks is still there, whether the ask still
- * waits, which offer of it is answered, whose word counts for it, what else is said with the answer
- * (claim_note.c), and whether the tool is still what it was when the call began.
+ * whose turn it is, who answers, whether its call is being cancelled, whether the tool that asks is
+ * still there, whether the ask still waits, which offer of it is answered, whose word counts for
+ * it, what else is said with the answer (claim_note.c), and whether the tool is still what it was
+ * when the call began.
  *
  * Holds always: whoever may not answer an ask learns nothing of it, not even that it exists.
  */
@@ -138,10 +139,26 @@ static bool has_lost_target(struct claim *claim, const struct ask_record *record
     return (!ask || ask->call->target->removed) && target_is_gone(claim->engine, record);
 }
 
+/* The call was being cancelled, or a call that waits for it. The store knows by now how the ask has
+ * ended, or the next call on the way down is being cancelled. */
+static void cancel_known(void *data, nod_status status)
+{
+    struct claim *claim = data;
+
+    claim->result.pending = status == NOD_E_STORE;
+    if (status == NOD_E_STORE)
+        claim_reject(claim, status);
+    else
+        claim_lookup(&claim->flow, claim);
+}
+
 /* May this answerer answer this ask? */
 static void check_answerer(struct claim *claim, const struct ask_record *record)
 {
     const struct surface *surface = claim->answer.surface;
+    const struct ask *ask = claim_ask(claim);
+    struct call *cancelled = ask && !claim->answer.set ? call_being_cancelled(ask->call)
+                                                       : NULL; /* a set may be its own */
     bool page = record->kind == ASK_URL && record->wait_done && !record->page;
     bool ours = record->page && str_eq(record->principal, claim->answer.by);
 
@@ -156,7 +173,11 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     }
     claim->asker = id_of(record->call_id);
     claim->result.call_id = id_str(&claim->asker);
-    if (record->state == ASK_PENDING && has_lost_target(claim, record)) {
+    if (cancelled) {
+        if (claim->lent)
+            claim_own_content(claim);
+        call_end_tell(cancelled, cancel_known, claim);
+    } else if (record->state == ASK_PENDING && has_lost_target(claim, record)) {
         claim->gone = arena_str(&claim->arena, record->target);
         doubt_look(claim, record->call_id); /* its end says what was done */
     } else if (record->state != ASK_PENDING) {

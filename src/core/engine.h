@@ -381,9 +381,14 @@ void call_step_on(struct call *call);
  * before this returns. */
 void call_cancel(struct call *call, struct str why);
 
-/* The same by its id, wherever the call is. Nothing happens if it has ended or is unknown. `done`,
- * which may be NULL, is called when its end is stored, whatever it is. NOD_E_STALE, NOD_E_STORE:
- * see engine_end. */
+/* The same. `done`, which may be NULL, is called when its end is stored, whatever it is, and those
+ * of the calls that it waited for: no answer to their questions counts any more, on any node.
+ * NOD_E_STALE: see engine_end. NOD_E_STORE: as there, or the store is away. Then the cancel is sent
+ * on, as long as this node lives. */
+void call_cancel_then(struct call *call, struct str why,
+                      void (*done)(void *data, nod_status status), void *data);
+
+/* The same by its id, wherever the call is. Nothing happens if it has ended or is unknown. */
 void engine_cancel(struct engine *engine, struct str call_id, struct str why,
                    void (*done)(void *data, nod_status status), void *data);
 

@@ -116,6 +116,15 @@ struct call *inner_top(const struct call *call)
     return (struct call *)call;
 }
 
+struct call *inner_outer_cancelled(const struct call *call)
+{
+    struct call *outer = call_outer(call);
+
+    while (outer && !outer->cancel_wanted)
+        outer = call_outer(outer);
+    return outer;
+}
+
 static struct call *inner_of(const struct ask *ask)
 {
     struct call *inner =

@@ -277,6 +277,8 @@ bool inner_top_id(struct str caller_record, struct id *out);
 struct str inner_said(const struct call *call, struct arena *arena);
 /* Of an inner call: see call_top. */
 struct call *inner_top(const struct call *call);
+/* A call that waits for it here and is being cancelled, or NULL. */
+struct call *inner_outer_cancelled(const struct call *call);
 /* One of its asks waits for a call. */
 bool call_has_inner(const struct call *call);
 /* An ask that waits for a call, and is to be listed before it is stored; NULL: there is none. */

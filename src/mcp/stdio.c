@@ -71,7 +71,7 @@ static void take_message(struct stdio *stdio, const struct rpc_message *message)
         if (str_eq(message->method, STR("notifications/cancelled")) &&
             era2026_cancelled(server, message->params))
             break;
-        era2025_notification(session, message);
+        era2025_notification(session, message, NULL, NULL);
         break;
     case RPC_RESULT:
     case RPC_ERROR:

@@ -408,7 +408,7 @@ void client_acts(void)
     case 9:
         if (call->has_handle && one_in(4)) {
             TRACE("client: cancels call %zu at %s", call->number, node->name);
-            engine_cancel(node->engine, str_of(call->id), STR("enough"), NULL, NULL);
+            engine_cancel(node->engine, str_of(call->id), STR("enough"), ledger_cancelled, call);
         }
         break;
     }

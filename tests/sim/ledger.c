@@ -14,6 +14,8 @@
  *   offer has had some. Two submissions of a round never mix.
  * - An effect under one key is always done with the same content; not again once its result is
  *   stored; with at_most_once not again at all; and for a call without a handle not by recovery.
+ * - Once a cancel is accepted, no question of its call can be answered, nor of the calls that it
+ *   waited for.
  * - A call whose handle a client holds comes to its end, and is known as long as the handle lives.
  * - A call that waits for a call is told its end once, and that which the store has. An inner call
  *   is opened once, and obeys all of this. It ends when nobody waits for its end any more.
@@ -646,6 +648,34 @@ void ledger_told_stored(struct sim_call *call, struct str result)
         broken("the store shows an end of call %zu that it did not have: " STR_FMT, call->number,
                STR_ARG(result));
     is_the_only_one(call, result);
+}
+
+static bool is_inside(const struct sim_call *call, const struct sim_call *of)
+{
+    while (call && call != of)
+        call = call->outer;
+    return call;
+}
+
+void ledger_cancelled(void *data, nod_status status)
+{
+    const struct sim_call *cancelled = data;
+
+    struct message *is = link_peek(str_of(cancelled->id));
+    bool known = is && !is->reply.call->forgotten; /* else nobody can say what it waited for */
+
+    message_free(is);
+    if (!known || (status != NOD_OK && status != NOD_E_STALE))
+        return;
+    TRACE("client: is told that call %zu is cancelled", cancelled->number);
+    for (size_t i = 0; i < sim.call_count; i++) {
+        const struct sim_call *call = &sim.calls[i];
+        for (size_t a = 0; is_inside(call, cancelled) && a < call->ask_count; a++)
+            if (call->asks[a].state == ASK_PENDING)
+                broken("the cancel of call %zu was accepted, and question %zu.%s can be answered",
+                       cancelled->number, call->number, call->asks[a].key);
+    }
+    figures.cancels_told++;
 }
 
 void ledger_not_found(const struct sim_call *call)

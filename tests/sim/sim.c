@@ -96,7 +96,7 @@ static void print_figures(double took)
            "%llu retries with answers, %llu crashes of handlers, %llu calls that ended by them,\n"
            "%llu calls that calls waited for, %llu ends that were told to them, %llu live runs, "
            "%llu questions whose ends they were told, %llu runs of calls that stay otherwise, %llu "
-           "calls whose home was gone\n",
+           "calls whose home was gone, %llu cancels that were accepted\n",
            (unsigned long long)figures.worlds, took, (unsigned long long)figures.calls,
            (unsigned long long)figures.ended_ok, (unsigned long long)figures.ended_otherwise,
            (unsigned long long)figures.cancelled, (unsigned long long)figures.ended_elsewhere,
@@ -108,7 +108,8 @@ static void print_figures(double took)
            (unsigned long long)figures.handlers_crashed, (unsigned long long)figures.ended_crashed,
            (unsigned long long)figures.inner_calls, (unsigned long long)figures.inner_ends,
            (unsigned long long)figures.live_runs, (unsigned long long)figures.live_told,
-           (unsigned long long)figures.staying_runs, (unsigned long long)figures.unknown);
+           (unsigned long long)figures.staying_runs, (unsigned long long)figures.unknown,
+           (unsigned long long)figures.cancels_told);
 }
 
 /* Dice that never reach a thing say nothing about it. */
@@ -118,7 +119,8 @@ static bool all_was_reached(void)
            (figures.repeated_effects || figures.worlds < RARE_WORLDS) && figures.answers &&
            figures.rounds && figures.crashes && figures.takeovers && figures.recovered &&
            figures.brought && figures.handlers_crashed && figures.ended_crashed &&
-           figures.inner_ends && figures.live_told && figures.staying_runs && figures.unknown;
+           figures.inner_ends && figures.live_told && figures.staying_runs && figures.unknown &&
+           figures.cancels_told;
 }
 
 int main(void)

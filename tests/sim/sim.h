@@ -201,6 +201,8 @@ void ledger_answered(const struct submission *submission, const struct shown *sh
                      const struct answer_result *result);
 /* It is no longer up where people could have answered it, and they are told how it ended. */
 void ledger_withdrawn(struct str ask_id, const struct winner *winner);
+/* A client is told that its cancel is accepted; data is the call. */
+void ledger_cancelled(void *data, nod_status status);
 void ledger_not_found(const struct sim_call *call);
 void ledger_at_the_end(void);
 /* An inner call goes on, and nobody waits for its end any more; or NULL. */
@@ -414,7 +416,7 @@ struct sim_figures {
     uint64_t worlds, calls, ended_ok, ended_otherwise, cancelled, ended_elsewhere;
     uint64_t effects, repeated_effects, answers, rounds, crashes, takeovers, recovered, forgotten;
     uint64_t answers_elsewhere, rested, brought, handlers_crashed, ended_crashed;
-    uint64_t inner_calls, inner_ends, live_runs, live_told, staying_runs, unknown;
+    uint64_t inner_calls, inner_ends, live_runs, live_told, staying_runs, unknown, cancels_told;
 };
 extern struct sim_figures figures;
 

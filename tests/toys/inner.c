@@ -139,6 +139,104 @@ static void a_cancelled_call_cancels_what_it_waits_for(void **state)
     finish();
 }
 
+static const char *const nested[] = { "inner", "outer", "around" };
+enum { NESTED = sizeof(nested) / sizeof(nested[0]) };
+
+static void refused_as_withdrawn(const char *ask_id, int runs)
+{
+    world_answer(&world, ask_id, ASK_ACCEPTED, "{\"n\":1}", "ann", 1);
+    assert_int_equal(world.last.status, NOD_E_STALE);
+    assert_int_equal(world.last.state, ASK_WITHDRAWN);
+    assert_int_equal(does.runs, runs);
+}
+
+static void an_answer_after_a_cancel_does_not_count(void **state)
+{
+    char ask_id[ID_LEN + 1];
+
+    (void)state;
+    for (size_t i = 0; i < NESTED; i++) {
+        begin(asks);
+        tool("around");
+        struct world_caller *caller = call(nested[i]);
+        memcpy(ask_id, world_up(&world)->id, sizeof(ask_id));
+        int runs = does.runs;
+        call_cancel(caller->caller.call, STR("enough"));
+        refused_as_withdrawn(ask_id, runs); /* before the store has said anything */
+        assert_string_equal(caller->code, "CANCELLED");
+        assert_int_equal(ups(), 0);
+        finish();
+    }
+}
+
+static void cancel_accepted(void *data, nod_status status)
+{
+    assert_int_equal(status, NOD_OK);
+    *(bool *)data = true;
+}
+
+/* Live here, or only in the store. */
+static void once_a_cancel_is_accepted_nothing_inside_can_be_answered(void **state)
+{
+    char ask_id[ID_LEN + 1];
+
+    (void)state;
+    for (size_t i = 0; i < NESTED; i++)
+        for (int live = 0; live < 2; live++) {
+            bool accepted = false;
+            begin_with(asks, true);
+            tool("around");
+            call_of(nested[i], true, true);
+            memcpy(ask_id, world_up(&world)->id, sizeof(ask_id));
+            int runs = does.runs;
+            if (!live) {
+                engine_destroy(world.engine);
+                world_engine(&world);
+                engine_again();
+            }
+            engine_cancel(world.engine, str_of(call_name), STR("enough"), cancel_accepted,
+                          &accepted);
+            while (!accepted)
+                assert_true(world_turn(&world));
+            refused_as_withdrawn(ask_id, runs);
+            finish();
+        }
+}
+
+static void cancel_heard(void *data, nod_status status)
+{
+    *(nod_status *)data = status;
+}
+
+static void a_cancel_that_the_store_does_not_take_is_not_accepted_and_goes_on(void **state)
+{
+    (void)state;
+    for (int live = 0; live < 2; live++) {
+        nod_status told = NOD_OK;
+        begin_with(asks, true);
+        call_of("outer", true, true);
+        if (!live) {
+            engine_destroy(world.engine);
+            world_engine(&world);
+            engine_again();
+        }
+        world.fail_verb = "cancel";
+        world.fail_how = MEMORY_FAIL_BEFORE;
+        world.fail_times = 1000;
+        engine_cancel(world.engine, str_of(call_name), STR("enough"), cancel_heard, &told);
+        world_advance(&world, 4000);
+        assert_int_equal(told, NOD_OK);
+        world_advance(&world, 2000);
+        assert_int_equal(told, NOD_E_STORE);
+        world.fail_times = 0;
+        world_advance(&world, 4000);
+        load(call_name);
+        assert_int_equal(loaded.call.state, CALL_STORED_CANCELLED);
+        loaded_forget(&loaded);
+        finish();
+    }
+}
+
 static void a_call_that_was_waited_for_long_enough_is_cancelled(void **state)
 {
     (void)state;
@@ -537,6 +635,9 @@ SUBJECT(toy_inner)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_inner_call_ends_as_the_same_tool_called_directly),
         cmocka_unit_test(a_cancelled_call_cancels_what_it_waits_for),
+        cmocka_unit_test(an_answer_after_a_cancel_does_not_count),
+        cmocka_unit_test(once_a_cancel_is_accepted_nothing_inside_can_be_answered),
+        cmocka_unit_test(a_cancel_that_the_store_does_not_take_is_not_accepted_and_goes_on),
         cmocka_unit_test(a_call_that_was_waited_for_long_enough_is_cancelled),
         cmocka_unit_test(an_unknown_tool_is_an_outcome),
         cmocka_unit_test(a_tool_that_is_not_listed_to_the_caller_is_unknown),

@@ -8,8 +8,9 @@ import { Modern, accepted, deedsFile, retryOf, word } from './modern.js';
 import { Api, mute, openHouse } from './inbox.js';
 
 const SECRET = 'a secret that is surely long enough for this';
+const inMemory = async () => null;
 const houses = [
-  { name: 'memory', nodes: 1, create: async () => null },
+  { name: 'memory', nodes: 1, create: inMemory },
   { name: 'sqlite', nodes: 1, create: stores.find(({ name }) => name === 'sqlite').create },
   { name: 'two nodes of redis', nodes: 2, create: stores.find(({ name }) => name === 'redis').create },
 ];
@@ -141,6 +142,28 @@ for (const house of houses) {
     await accept(peer, ask.id, { word: 'late' });
     assert.equal(textOf((await (await callTool(peer, 'plain')).reply()).result), 'plain');
     assert.deepEqual(deeds.lines(), ['plain']);
+  });
+
+  test(`${house.name}, 2025: once a cancel is accepted, no answer to a question of its call counts, at any node`, async (t) => {
+    const { servers, deeds } = await open(t, house);
+    const shapes = [['word', (args) => args], ['outer', (args) => inside('word', args)], ['outer', (args) => inside('o1', inside('word', args))]];
+    for (const [tool, shape] of shapes)
+      for (const cancelling of servers)
+        for (const answering of servers)
+          for (let i = 0; i < 4; i++) {
+            const peer = await rawPeer(t, 'http', 'inner-server', { server: servers[0] });
+            const call = await callTool(peer, tool, shape({ tag: 'a' }));
+            const ask = await nextAsk(peer);
+            peer.url = cancelling.url;
+            assert.equal((await peer.send({ method: 'notifications/cancelled', params: { requestId: call.id } })).status, 202);
+            peer.url = answering.url;
+            const told = await accept(peer, ask.id, { word: 'late' });
+            const said = [tool, servers.indexOf(cancelling), servers.indexOf(answering), told.status].join(' ');
+            if (house.create !== inMemory) assert.equal(told.status, 409, said);
+            peer.url = servers[0].url;
+            await peer.next((m) => m.method === 'notifications/cancelled' && m.params.requestId === ask.id, 'the prompt is taken back');
+            assert.deepEqual(deeds.lines(), [], said);
+          }
   });
 
   test(`${house.name}: a task shows what its inner call asks, and takes the answer`, async (t) => {

@@ -240,16 +240,19 @@ struct str caller2025_record(const struct caller2025 *call, struct arena *arena)
     return caller_record_write(arena, &by);
 }
 
-void caller2025_cancel(struct caller2025 *call, struct str why)
+void caller2025_cancel(struct caller2025 *call, struct str why,
+                       void (*done)(void *data, nod_status status), void *data)
 {
-    call->quiet = true;
-    if (call->cancelled)
-        return;
-    call->cancelled = true;
-    if (call->attach || !call->caller.call)
+    struct call *its = call->attach ? NULL : call->caller.call;
+    bool again = call->cancelled;
+
+    call->quiet = call->cancelled = true;
+    if (its)
+        call_cancel_then(its, why, done, data);
+    else if (!again)
         caller2025_leave(call); /* the call is not this request's, or has ended: it can be found */
-    else
-        call_cancel(call->caller.call, why);
+    if (!its && done)
+        done(data, NOD_OK);
 }
 
 /* --- signs of life --- */

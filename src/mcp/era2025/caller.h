@@ -102,8 +102,10 @@ struct caller2025 *caller2025_of(const struct call *call);
  */
 void caller2025_taken_up(struct session *session, const struct mcp_stream *stream);
 
-/* The client, or the end of its session, cancels the call. No response is sent. */
-void caller2025_cancel(struct caller2025 *call, struct str why);
+/* The client, or the end of its session, cancels the call. No response is sent. `done`, which may
+ * be NULL, is called once, perhaps before this returns: see call_cancel_then. */
+void caller2025_cancel(struct caller2025 *call, struct str why,
+                       void (*done)(void *data, nod_status status), void *data);
 
 /* How long its questions wait and its end is kept: the session must live as long. */
 int64_t caller2025_needs(const struct mcp_server *server, const struct call *call);

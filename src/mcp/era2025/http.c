@@ -2,9 +2,9 @@
  * mcp/era2025/http: Streamable HTTP of the 2025 era.
  *
  * POST brings one message (in 2025-03-26 perhaps an array), GET opens or resumes a stream, DELETE
- * ends the session. A notification or a response is answered with 202. A request is answered with
- * JSON if there is nothing to send but its result, otherwise with server-sent events
- * (mcp/era2025/stream).
+ * ends the session. A notification or a response is answered with 202, when what it says is stored.
+ * A request is answered with JSON if there is nothing to send but its result, otherwise with
+ * server-sent events (mcp/era2025/stream).
  *
  * A session begins with initialize, and from then on the Mcp-Session-Id header names it. If the id
  * is unknown, has ended or belongs to another principal, the answer is 404, and the client begins
@@ -156,10 +156,53 @@ static void reply_not_stored(struct http_exchange *exchange)
                    "The answer could not be stored; send it again.");
 }
 
-/* One message of an array. Its response, if any, goes out on the stream. */
+/* What was acknowledged is never lost: 202 is sent when an answer, or a cancel, is stored. */
+struct accepting {
+    struct http_exchange *exchange; /* NULL: the client has gone */
+    bool survives;                  /* the store does: the client may have answered before */
+    size_t left;                    /* notifications on their way to the store */
+    bool away;                      /* the store did not take one of them */
+};
+
+static void accepting_gone(void *data)
+{
+    struct accepting *accepting = data;
+
+    accepting->exchange = NULL;
+}
+
+static struct accepting *accepting_new(struct mcp_server *server, struct http_exchange *exchange)
+{
+    struct accepting *accepting = MEM_NEW(struct accepting);
+
+    accepting->survives = server_survives(server);
+    accepting->exchange = exchange;
+    accepting->left = 1;
+    http_on_gone(exchange, accepting_gone, accepting);
+    return accepting;
+}
+
+static void notified(void *data, nod_status status)
+{
+    struct accepting *accepting = data;
+    struct http_exchange *exchange = accepting->exchange;
+
+    accepting->away |= status == NOD_E_STORE;
+    if (--accepting->left > 0)
+        return;
+    if (exchange && accepting->away)
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
+                       "The cancellation could not be stored; send it again.");
+    else if (exchange)
+        http_reply(exchange, 202, NULL, 0, STR_NONE);
+    mem_free(accepting);
+}
+
+/* One message of an array. Its response, if any, goes out on the stream; without one, `accepting`
+ * waits for what it says. */
 static void batch_message(struct session *session, role_set roles, struct mcp_stream *stream,
-                          nod_status status, const struct rpc_message *message,
-                          const struct rpc_fault *fault)
+                          struct accepting *accepting, nod_status status,
+                          const struct rpc_message *message, const struct rpc_fault *fault)
 {
     struct mcp_server *server = session->server;
     struct request request = { .server = server,
@@ -170,7 +213,9 @@ static void batch_message(struct session *session, role_set roles, struct mcp_st
                                .stream = stream };
 
     if (status == NOD_OK && message->kind == RPC_NOTIFICATION) {
-        era2025_notification(session, message);
+        if (accepting)
+            accepting->left++;
+        era2025_notification(session, message, accepting ? notified : NULL, accepting);
         return;
     }
     if (status == NOD_OK && message->kind != RPC_REQUEST)
@@ -230,15 +275,16 @@ static void batch_rest(struct session *session, role_set roles, struct http_exch
     }
     struct mcp_stream *stream =
         needs_stream(array) ? mcp_stream_held(session, exchange, true) : NULL;
+    struct accepting *accepting = stream ? NULL : accepting_new(server, exchange);
     if (stream)
         mcp_stream_await(stream); /* until all messages have been looked at */
     while (rpc_batch_next(&batch, &server->message, &message, &fault, &status))
         if (stream || status == NOD_OK || rpc_is_broken_error(&message, &fault))
-            batch_message(session, roles, stream, status, &message, &fault);
+            batch_message(session, roles, stream, accepting, status, &message, &fault);
     if (stream)
         mcp_stream_skip(stream);
     else
-        http_reply(exchange, 202, NULL, 0, STR_NONE);
+        notified(accepting, NOD_OK);
 }
 
 /*
@@ -378,19 +424,6 @@ static struct session *find_session(struct mcp_server *server, struct http_excha
     return session;
 }
 
-/* An answer that was acknowledged is never lost: 202 is sent when it is stored. */
-struct accepting {
-    struct http_exchange *exchange; /* NULL: the client has gone */
-    bool survives;                  /* the store does: the client may have answered before */
-};
-
-static void answerer_gone(void *data)
-{
-    struct accepting *accepting = data;
-
-    accepting->exchange = NULL;
-}
-
 static void answer_stored(void *data, const struct answer_result *result)
 {
     struct accepting *accepting = data;
@@ -423,16 +456,11 @@ static void post_message(struct mcp_server *server, struct http_exchange *exchan
         post_request(session, exchange, http, who, message);
         return;
     }
-    if (message->kind == RPC_NOTIFICATION) {
-        era2025_notification(session, message);
-        http_reply(exchange, 202, NULL, 0, STR_NONE);
-    } else { /* it is accepted when it is stored */
-        struct accepting *accepting = MEM_NEW(struct accepting);
-        accepting->survives = server_survives(server);
-        accepting->exchange = exchange;
-        http_on_gone(exchange, answerer_gone, accepting);
+    struct accepting *accepting = accepting_new(server, exchange);
+    if (message->kind == RPC_NOTIFICATION)
+        era2025_notification(session, message, notified, accepting);
+    else
         era2025_response(session, who.roles, message, answer_stored, accepting);
-    }
 }
 
 static void post_array(struct mcp_server *server, struct http_exchange *exchange,
@@ -585,7 +613,7 @@ static void handle_delete(struct mcp_server *server, struct http_exchange *excha
         struct deleting *deleting = MEM_NEW(struct deleting);
         deleting->accepting.exchange = exchange;
         deleting->session = session->id;
-        http_on_gone(exchange, answerer_gone, &deleting->accepting);
+        http_on_gone(exchange, accepting_gone, &deleting->accepting);
         session_calls_cancel(session, why, session_calls_cancelled, deleting);
     } else {
         http_reply(exchange, 204, NULL, 0, STR_NONE);

@@ -177,7 +177,8 @@ void era2025_request(struct request *request, struct str method)
 
 /* --- notifications --- */
 
-void era2025_notification(struct session *session, const struct rpc_message *message)
+void era2025_notification(struct session *session, const struct rpc_message *message,
+                          void (*done)(void *data, nod_status status), void *data)
 {
     if (str_eq(message->method, STR("notifications/cancelled"))) {
         /* A request in flight, by its exact id. If it is unknown, or has ended, the notification
@@ -189,13 +190,19 @@ void era2025_notification(struct session *session, const struct rpc_message *mes
 
         if (reason.len == 0)
             reason = STR("the client has cancelled the request");
-        if (call)
-            caller2025_cancel(call, reason);
-        else if (id.len && !held2025_cancel(session, id) && server_survives(session->server))
-            resume2025_cancel(session, id, reason);
+        if (call) {
+            caller2025_cancel(call, reason, done, data);
+            return;
+        }
+        if (id.len && !held2025_cancel(session, id) && server_survives(session->server)) {
+            resume2025_cancel(session, id, reason, done, data);
+            return;
+        }
     } else {
         LOG_DEBUG("notification", LOG_STR("method", message->method));
     }
+    if (done)
+        done(data, NOD_OK);
 }
 
 void era2025_response(struct session *session, role_set roles, const struct rpc_message *message,

@@ -18,7 +18,10 @@
 
 /* Writes the response into server->out, or starts a call (request->later). */
 void era2025_request(struct request *request, struct str method);
-void era2025_notification(struct session *session, const struct rpc_message *message);
+/* `done` (may be NULL) is called once, perhaps before this returns: what the notification says is
+ * done and stored, or not (NOD_E_STORE). */
+void era2025_notification(struct session *session, const struct rpc_message *message,
+                          void (*done)(void *data, nod_status status), void *data);
 /* A response to one of our own requests. `done` (may be NULL) is called once, perhaps before this
  * returns: the answer is stored or did not count, unless the status is NOD_E_STORE. */
 void era2025_response(struct session *session, role_set roles, const struct rpc_message *message,

@@ -370,10 +370,22 @@ struct cancelling {
     int looks;
     char *why;
     struct id call;
+    void (*done)(void *data, nod_status status); /* NULL: nobody waits, or it was told */
+    void *data;
 };
 
-static void cancelling_free(struct cancelling *cancelling)
+static void cancelling_tell(struct cancelling *cancelling, nod_status status)
 {
+    void (*done)(void *, nod_status) = cancelling->done;
+
+    cancelling->done = NULL;
+    if (done)
+        done(cancelling->data, status);
+}
+
+static void cancelling_free(struct cancelling *cancelling, nod_status status)
+{
+    cancelling_tell(cancelling, status);
     server_work_done(&cancelling->work);
     mem_free(cancelling->why);
     mem_free(cancelling);
@@ -384,7 +396,7 @@ static void cancelling_drop(struct server_work *work)
     struct cancelling *cancelling = (struct cancelling *)(void *)work;
 
     timer_stop(work->server->opts.loop, &cancelling->timer);
-    cancelling_free(cancelling);
+    cancelling_free(cancelling, NOD_E_STORE);
 }
 
 static void cancel_look(void *data);
@@ -397,10 +409,12 @@ static void cancel_handles(void *data, nod_status status, const struct handle *h
     struct mcp_server *server = cancelling->work.server;
 
     (void)handles;
-    if (server && status == NOD_OK && !count)
-        engine_cancel(server->opts.engine, id_str(&cancelling->call), str_of(cancelling->why), NULL,
-                      NULL);
-    cancelling_free(cancelling);
+    if (server && status == NOD_OK && !count) {
+        engine_cancel(server->opts.engine, id_str(&cancelling->call), str_of(cancelling->why),
+                      cancelling->done, cancelling->data);
+        cancelling->done = NULL;
+    }
+    cancelling_free(cancelling, server ? status : NOD_E_STORE);
 }
 
 static void cancel_looked(void *data, nod_status status, const struct store_reply *reply)
@@ -411,6 +425,7 @@ static void cancel_looked(void *data, nod_status status, const struct store_repl
     char key[HANDLE_KEY_LEN + 1];
 
     if (server && status == NOD_E_NOT_FOUND && ++cancelling->looks < CANCEL_LOOKS) {
+        cancelling_tell(cancelling, NOD_OK); /* nothing was asked; it may never come */
         cancelling->work.drop = cancelling_drop;
         timer_set(server->opts.loop, &cancelling->timer, CANCEL_LOOK_MS, cancel_look, cancelling);
         return;
@@ -419,7 +434,7 @@ static void cancel_looked(void *data, nod_status status, const struct store_repl
         handle_key(call->principal, call->target, call->args, call->id, key);
         handles_find(server, str_of(key), cancel_handles, cancelling);
     } else {
-        cancelling_free(cancelling);
+        cancelling_free(cancelling, server && status != NOD_E_STORE ? NOD_OK : NOD_E_STORE);
     }
 }
 
@@ -432,11 +447,14 @@ static void cancel_look(void *data)
     store->ops->load_call(store, id_str(&cancelling->call), cancel_looked, cancelling);
 }
 
-void resume2025_cancel(struct session *session, struct str request_id, struct str why)
+void resume2025_cancel(struct session *session, struct str request_id, struct str why,
+                       void (*done)(void *data, nod_status status), void *data)
 {
     struct cancelling *cancelling = MEM_NEW(struct cancelling);
 
     cancelling->why = str_dup(why);
+    cancelling->done = done;
+    cancelling->data = data;
     repeat2025_call(session, request_id, &cancelling->call);
     server_work_add(session->server, &cancelling->work);
     cancel_look(cancelling);

@@ -15,7 +15,10 @@ void resume2025_stream(struct session *session, struct http_exchange *exchange, 
 void resume2025_session(struct mcp_server *server, struct http_exchange *exchange,
                         const struct http_request *http, struct visitor who, struct str id);
 
-/* notifications/cancelled for a request that is not here. Looks for its call, for a short time. */
-void resume2025_cancel(struct session *session, struct str request_id, struct str why);
+/* notifications/cancelled for a request that is not here. Looks for its call, for a short time.
+ * `done`, which may be NULL, is called once: the call is cancelled, or the store does not know it
+ * (yet), or NOD_E_STORE. */
+void resume2025_cancel(struct session *session, struct str request_id, struct str why,
+                       void (*done)(void *data, nod_status status), void *data);
 
 #endif

@@ -154,7 +154,7 @@ void session_end(struct session *session, struct str why)
     for (struct list *at; (at = list_first(&session->call_list));) {
         list_remove(at);
         list_append(&session->cancelling, at);
-        caller2025_cancel(LIST_OF(at, struct caller2025, link), why);
+        caller2025_cancel(LIST_OF(at, struct caller2025, link), why, NULL, NULL);
     }
     held2025_end(session);
     session->ended = true;

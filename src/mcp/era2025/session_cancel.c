@@ -62,6 +62,18 @@ static void next_page(struct ending *ending);
 
 static void next_call(struct ending *ending);
 
+static void call_cancelled(void *data, nod_status status)
+{
+    struct ending *ending = data;
+
+    if (!ending->work.server || status == NOD_E_STORE) {
+        ending_over(ending, NOD_E_STORE);
+        return;
+    }
+    ending->at++;
+    next_call(ending);
+}
+
 static void handle_looked(void *data, nod_status status, const struct handle *handles, size_t count)
 {
     struct ending *ending = data;
@@ -73,9 +85,9 @@ static void handle_looked(void *data, nod_status status, const struct handle *ha
     }
     if (!count || handles[0].collected_ms)
         engine_cancel(server->opts.engine, id_str(&ending->calls[ending->at]), str_of(ending->why),
-                      NULL, NULL);
-    ending->at++;
-    next_call(ending);
+                      call_cancelled, ending);
+    else
+        call_cancelled(ending, NOD_OK);
 }
 
 static void call_looked(void *data, nod_status status, const struct store_reply *reply)
