@@ -1,7 +1,7 @@
 /*
  * cli/store_reseal: `nod store reseal`, the second half of replacing a secret.
  *
- * The secrets are those of the environment, as for a server (cli/operator_keys): the newest seals,
+ * The secrets are those of the environment, as for a server (host/operator_keys): the newest seals,
  * the previous ones open. It reports how many records it saw, how many it sealed with the newest
  * secret, and how many it could not open. If there are any of the last, the command fails: the
  * secret that sealed them should not be dropped.
@@ -11,8 +11,8 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/operator_keys.h"
-#include "cli/storage.h"
+#include "host/operator_keys.h"
+#include "host/storage.h"
 #include "store/reseal.h"
 
 static const char help[] =

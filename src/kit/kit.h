@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "cli/host.h"
+#include "host/host.h"
 #include "core/need.h"
 
 enum {

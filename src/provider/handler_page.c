@@ -7,7 +7,7 @@
  *
  * Tokens for pages of an author's own (nod_page_token) are sealed anew each time, so they are made
  * in a step. Handlers run on several threads, and a keyring belongs to one: it has a lock.
- * nod_page_check, which needs the store of a whole server, is in cli/page_check.c.
+ * nod_page_check, which needs the store of a whole server, is in host/page_check.c.
  */
 #include "crypto/digest.h"
 #include "crypto/page_token.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cli/host.h"
+#include "host/host.h"
 #include "core/run.h"
 
 enum { SESSIONS_MAX = 4096 };

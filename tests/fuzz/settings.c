@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "cli/settings_file.h"
+#include "host/settings_file.h"
 #include "target.h"
 
 static const char *const keys[] = { "a", "bb", "issuer", "client_id", NULL };

@@ -1,7 +1,7 @@
 // Who may include whom: reads the #include lines of src/ and fails on an arrow that is not in the table.
 //
-//     cli ─▶ mcp · surface · provider ─▶ front ─▶ core ─▶ json · crypto ─▶ base
-//                   └──────────┴───────────┴─▶ net · rpc ─▶ base
+//     cli · kit ─▶ host ─▶ mcp · surface · provider ─▶ front ─▶ core ─▶ json · crypto ─▶ base
+//                               └──────────┴───────────┴─▶ net · rpc ─▶ base
 //     surface ─▶ accounts ─▶ oauth ─▶ net
 //                    └─▶ core
 //     store ─▶ core's store.h and record.h, net, json, crypto, base
@@ -35,8 +35,9 @@ const MAY_INCLUDE = {
     "mcp/tasks": ["mcp/era2026", "mcp/later", "mcp/shared", "mcp/wire", "mcp/server.h", "front", "core", "net", "rpc", ...below], // an extension of that era
     surface: ["accounts", "front", "core", "net", "rpc", ...below],
     provider: ["front", "core", "net", "rpc", ...below],
-    kit: ["cli", "mcp", "provider", "store", "core", "net", ...below], // <nod/test.h>: a server, and both ends of it
-    cli: ["mcp", "surface", "provider", "accounts", "front", "store", "core", "net", "rpc", ...below],
+    kit: ["host", "mcp", "provider", "store", "core", "net", ...below], // <nod/test.h>: a server, and both ends of it
+    host: ["mcp", "surface", "provider", "accounts", "front", "store", "core", "net", "rpc", ...below], // a server put together: all of it
+    cli: ["host", "store", "core", "net", "rpc", ...below], // the program nod
 };
 
 // What is not ours, and where it is used. Other headers in angle brackets are the C library's.
@@ -47,7 +48,7 @@ const LIBRARIES = {
     "sqlite3.h": ["store"],
     "hiredis/": ["store"],
     "curl/": ["net"],
-    "ini.h": ["cli"],
+    "ini.h": ["host"],
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/settings.h"
+#include "host/settings.h"
 
 static void print_said(const struct setting *row)
 {

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/host.h"
+#include "host/host.h"
 
 enum { LOOK_MS = 10, LOOKS = 60000, WORK_MS = LOOK_MS * LOOKS };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/host.h"
+#include "host/host.h"
 #include "core/run.h"
 #include "json/write.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../toys/live.h"
-#include "cli/host.h"
+#include "host/host.h"
 
 enum { LIVE_KINDS = 2, LIVE_WORDS_MAX = 512 };
 

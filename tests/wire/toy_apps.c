@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/host.h"
+#include "host/host.h"
 #include "core/run.h"
 
 enum { APPS_MOST = 15000, RENEW_EVERY_MS = 1 };

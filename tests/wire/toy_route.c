@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/host.h"
+#include "host/host.h"
 #include "front/front.h"
 #include "json/write.h"
 #include "net/sse.h"

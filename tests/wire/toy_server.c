@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/host.h"
+#include "host/host.h"
 #include "toy_surface.h"
 
 static nod_status do_deed(nod_step_run *step, void *arg)

@@ -606,7 +606,7 @@ void world_stop(struct world *world)
     world->front = NULL;
     world->store->ops->destroy(world->store);
     engine_destroy(world->engine);
-    loop_turn(world->loop, 0); /* as in cli/shutdown.c: the tools go next */
+    loop_turn(world->loop, 0); /* as in host/shutdown.c: the tools go next */
     catalog_destroy(world->catalog);
     loop_destroy(world->loop);
 }

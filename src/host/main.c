@@ -1,5 +1,5 @@
 /*
- * cli/main: nod_main, the main function of every server.
+ * host/main: nod_main, the main function of every server.
  *
  * Exit codes: 0 if it was told to stop or its client went away, 1 if it could not serve, 2 if the
  * command line is wrong. The server is destroyed in every case.
@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "cli/host.h"
-#include "cli/storage.h"
+#include "host/host.h"
+#include "host/storage.h"
 
 enum { EXIT_FINE = 0, EXIT_CANNOT_SERVE = 1, EXIT_WRONG_USAGE = 2 };
 

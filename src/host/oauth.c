@@ -1,5 +1,5 @@
 /*
- * cli/oauth: the services where people have accounts, as the operator and the program describe
+ * host/oauth: the services where people have accounts, as the operator and the program describe
  * them.
  *
  *     [github]
@@ -18,8 +18,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "cli/host.h"
-#include "cli/settings_file.h"
+#include "host/host.h"
+#include "host/settings_file.h"
 #include "core/need.h"
 #include "accounts/accounts.h"
 #include "provider/handler.h"

@@ -1,5 +1,5 @@
 /*
- * cli/serve: a server begins to serve, over stdio or over HTTP.
+ * host/serve: a server begins to serve, over stdio or over HTTP.
  *
  * Over HTTP it does so in steps, so that a module can come in between:
  *
@@ -19,9 +19,9 @@
 
 #include "base/log.h"
 #include "base/similar.h"
-#include "cli/host.h"
-#include "cli/operator_keys.h"
-#include "cli/storage.h"
+#include "host/host.h"
+#include "host/operator_keys.h"
+#include "host/storage.h"
 #include "surface/model.h"
 
 /* --- the store --- */

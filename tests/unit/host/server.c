@@ -1,5 +1,5 @@
 /*
- * tests/unit/cli/server: nod_main as a separate process.
+ * tests/unit/host/server: nod_main as a separate process.
  *
  * The program starts itself again with "serve" as its first argument, and is then a server that the
  * tests talk to through pipes and signals.
@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include <nod/nod.h>
-#include "cli/host.h"
+#include "host/host.h"
 #include "../runner.h"
 
 enum { ROOM = 64 * 1024 };
@@ -153,7 +153,7 @@ static void sample_leaks(void)
 
 static void start(const char *const *args)
 {
-    const char *argv[17] = { "unit-cli", "server", "serve" };
+    const char *argv[17] = { "unit-host", "server", "serve" };
     int in[2], out[2], err[2];
 
     for (size_t i = 0; args && args[i]; i++)

@@ -1,12 +1,12 @@
 /*
- * cli/operator_keys: the secrets of the operator, from the environment, as keys.
+ * host/operator_keys: the secrets of the operator, from the environment, as keys.
  *
  * The first that is set of MCP_ELICITATION_SECRET, MCP_SESSION_SECRET and MCP_SERVER_SECRET seals
  * what clients carry (requestState) and the records in SQLite and Redis. MCP_PREVIOUS_SECRETS,
  * separated by commas, opens what was sealed before a secret was replaced.
  */
-#ifndef NOD_CLI_OPERATOR_KEYS_H
-#define NOD_CLI_OPERATOR_KEYS_H
+#ifndef NOD_HOST_OPERATOR_KEYS_H
+#define NOD_HOST_OPERATOR_KEYS_H
 
 #include "crypto/seal.h"
 

@@ -1,12 +1,12 @@
 /*
- * cli/settings_table: the table of settings, a row each.
+ * host/settings_table: the table of settings, a row each.
  *
  * Whoever adds a setting adds a row here and its place in struct settings (or in struct
  * nod_server_opts, if a program can set it), and uses it from there. Everything else follows from
  * the row: see settings.h.
  */
-#include "cli/host.h"
-#include "cli/settings.h"
+#include "host/host.h"
+#include "host/settings.h"
 #include "front/address.h"
 #include "mcp/later/pending.h"
 #include "mcp/tasks/tasks.h"

@@ -1,5 +1,5 @@
 /*
- * cli/remember: what approvals may be remembered for, in the operator's words.
+ * host/remember: what approvals may be remembered for, in the operator's words.
  *
  *     --remember delete_account=session,8h,tool
  *     --remember none
@@ -7,7 +7,7 @@
  * A rule is for one tool, or for all that have no rule of their own. It counts instead of what the
  * tool's author allows. The words are session, principal, a time, and arguments or tool.
  */
-#include "cli/host.h"
+#include "host/host.h"
 
 static bool word_read(struct str word, struct grant_rule *rule)
 {

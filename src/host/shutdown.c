@@ -1,5 +1,5 @@
 /*
- * cli/shutdown: the end of a server, from the signal to the last byte of its memory.
+ * host/shutdown: the end of a server, from the signal to the last byte of its memory.
  *
  *   1. SIGINT, SIGTERM, nod_stop, or the end of standard input. While the server starts that is
  *      noted, and done as soon as it serves, or before that; here a second signal ends the process
@@ -22,7 +22,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "cli/host.h"
+#include "host/host.h"
 #include "crypto/seal.h"
 
 /* --- being told to stop --- */

@@ -1,5 +1,5 @@
 /*
- * cli/reload: SIGHUP reads files again (the token file, the certificate and its key), and logs a
+ * host/reload: SIGHUP reads files again (the token file, the certificate and its key), and logs a
  * new link to the inbox where it is opened with one.
  *
  * A file that cannot be used changes nothing: what was read before stays, and the log says what is
@@ -13,7 +13,7 @@
 #include <signal.h>
 
 #include "base/log.h"
-#include "cli/host.h"
+#include "host/host.h"
 
 enum { RELOAD_PROBLEM_MAX = 4096 }; /* bytes of a message about a token file */
 

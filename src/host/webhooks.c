@@ -1,5 +1,5 @@
 /*
- * cli/webhooks: the webhooks of the command line.
+ * host/webhooks: the webhooks of the command line.
  *
  * Their secret is in a file or in the environment, never on the command line, which other users of
  * the machine can read.
@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "cli/host.h"
+#include "host/host.h"
 
 enum { SECRET_FILE_MAX = 4096 }; /* bytes of the file of secrets */
 

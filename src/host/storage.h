@@ -1,5 +1,5 @@
 /*
- * cli/storage: where a server keeps its calls, by address.
+ * host/storage: where a server keeps its calls, by address.
  *
  *     memory:                            in this process, until it ends
  *     sqlite:PATH                        in a file, by one server at a time
@@ -8,8 +8,8 @@
  *     rediss://...                       the same over TLS
  *     redis+unix:///PATH                 the same over a Unix socket; store/redis.h has the options
  */
-#ifndef NOD_CLI_STORAGE_H
-#define NOD_CLI_STORAGE_H
+#ifndef NOD_HOST_STORAGE_H
+#define NOD_HOST_STORAGE_H
 
 #include "core/store.h"
 #include "store/mark.h"

@@ -1,5 +1,5 @@
 /*
- * cli/settings_file: settings files, read strictly.
+ * host/settings_file: settings files, read strictly.
  *
  *     ; a comment has a line of its own, after ; or #
  *     [section]
@@ -13,8 +13,8 @@
  * Holds always: nothing is given out after the first error, and a value is given as it stands in
  * the file, without the spaces around it.
  */
-#ifndef NOD_CLI_SETTINGS_FILE_H
-#define NOD_CLI_SETTINGS_FILE_H
+#ifndef NOD_HOST_SETTINGS_FILE_H
+#define NOD_HOST_SETTINGS_FILE_H
 
 #include "base/str.h"
 

@@ -1,11 +1,11 @@
 /*
- * cli/host: makes a server, registers what its author adds, and takes messages from other threads.
+ * host/host: makes a server, registers what its author adds, and takes messages from other threads.
  *
  * The engine has no clock of its own: before the loop waits, the engine's next deadline becomes a
  * timer. The parts are made in the order in which they need each other. serve.c has how the server
  * begins to serve, shutdown.c how it ends.
  */
-#include "cli/host.h"
+#include "host/host.h"
 
 #include "base/log.h"
 #include "base/mem.h"

@@ -1,11 +1,11 @@
 /*
- * cli/settings_file: see settings_file.h.
+ * host/settings_file: see settings_file.h.
  *
  * inih asks for one line at a time (next_line) and tells of each key (on_key) before it asks for
  * the next. So the line that a key is from is the one that was given last, and next_line looks at
  * it first: it decides what kind of line it is, and hands on only what inih cannot misread.
  */
-#include "cli/settings_file.h"
+#include "host/settings_file.h"
 
 #include <errno.h>
 #include <ini.h>

@@ -1,19 +1,19 @@
 /*
- * cli/host: the parts of a nod_server.
+ * host/host: the parts of a nod_server.
  *
  * It owns the loop, the store, the engine, the catalog, the local provider and, while it serves,
  * the protocol. Everything runs on the thread that calls nod_main, except blocking handlers and the
  * threads of the SQLite store.
  */
-#ifndef NOD_CLI_HOST_H
-#define NOD_CLI_HOST_H
+#ifndef NOD_HOST_HOST_H
+#define NOD_HOST_HOST_H
 
-#include "cli/settings.h"
 #include "core/catalog.h"
 #include "core/engine.h"
 #include "front/front.h"
 #include "front/metrics.h"
 #include "front/tokens.h"
+#include "host/settings.h"
 #include "mcp/server.h"
 #include "net/loop.h"
 #include "accounts/accounts.h"
@@ -47,7 +47,7 @@ struct nod_server {
     struct metrics_port *metrics;          /* likewise, of --metrics */
     struct webhooks *webhooks;             /* likewise, if there are any */
     struct tokens *tokens;
-    /* Where it keeps what only handlers see: see cli/private_store. `store` and a copy of `ring`,
+    /* Where it keeps what only handlers see: see host/private_store. `store` and a copy of `ring`,
      * or of its own; both go with the store. */
     struct store *private_store;
     struct keyring *private_ring;
@@ -67,7 +67,7 @@ struct nod_server {
     bool no_such_surface; /* why it could not serve */
 };
 
-/* --- cli/serve: false, logged, if it cannot serve --- */
+/* --- host/serve: false, logged, if it cannot serve --- */
 
 /* Opens the store that the command line or the program names. Once, before serving. */
 bool host_open_store(nod_server *server);
@@ -84,19 +84,19 @@ bool host_open_metrics(nod_server *server);
 /* Until the server was told to stop and what ran has ended. */
 void host_run(nod_server *server);
 
-/* --- cli/page_check --- */
+/* --- host/page_check --- */
 
 /* Tells all that wait that nothing is known. After the store is gone. */
 void page_checks_drop(nod_server *server);
 
-/* --- cli/private_store --- */
+/* --- host/private_store --- */
 
 /* After the store and the keys are there. False, logged: it cannot serve. */
 bool host_open_private(nod_server *server);
 /* Before the server's own store is destroyed. */
 void host_close_private(nod_server *server);
 
-/* --- cli/host_inbox --- */
+/* --- host/inbox --- */
 
 /* Of a server on HTTP, whose front door is there and does not listen yet. False: it cannot serve.
  */
@@ -107,28 +107,28 @@ bool host_open_inbox_beside_stdio(nod_server *server);
 /* The server listens: tells the log how the inbox is opened. */
 void host_announce_inbox(nod_server *server);
 
-/* --- cli/webhooks: false, logged, if they cannot be used --- */
+/* --- host/webhooks: false, logged, if they cannot be used --- */
 
 /* After the store was opened, before the server listens. */
 bool host_open_webhooks(nod_server *server);
 
-/* --- cli/oauth: false, logged, if a service cannot be used --- */
+/* --- host/oauth: false, logged, if a service cannot be used --- */
 
 /* After the store was opened, before the server listens. */
 bool host_open_oauth(nod_server *server);
 
-/* --- cli/remember: what approvals may be remembered for, in the operator's words --- */
+/* --- host/remember: what approvals may be remembered for, in the operator's words --- */
 
 bool remember_fits(struct str rule);
 /* Uses the rules of a list, which fit. The last word on a tool counts. */
 void remember_use(struct engine *engine, const char *const *rules);
 
-/* --- cli/tool_names: options that name a tool which this server does not have --- */
+/* --- host/tool_names: options that name a tool which this server does not have --- */
 
 /* Warns of each, with the names that there are. */
 void tool_names_check(const nod_server *server);
 
-/* --- cli/shutdown --- */
+/* --- host/shutdown --- */
 
 /* From now on SIGINT and SIGTERM stop the server. While it starts they are noted (stop_early), and
  * it ends as soon as its store has opened or has not. */
@@ -138,7 +138,7 @@ void shutdown_begin(void *data);
 /* Frees the server as it is, as if its process had ended: nothing more is stored. For tests. */
 void shutdown_crash(nod_server *server);
 
-/* --- cli/reload --- */
+/* --- host/reload --- */
 
 /* From now on SIGHUP is noted, until it is known what it is for. */
 void reload_hold(void);

@@ -1,11 +1,11 @@
-/* tests/unit/cli/settings: the table of settings, and the command line that is read through it. */
+/* tests/unit/host/settings: the table of settings, and the command line that is read through it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cli/settings.h"
+#include "host/settings.h"
 #include "../runner.h"
 
 static struct settings settings;

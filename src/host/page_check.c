@@ -1,5 +1,5 @@
 /*
- * cli/page_check: nod_page_check, for pages of an author's own. Its sister nod_page_token, which
+ * host/page_check: nod_page_check, for pages of an author's own. Its sister nod_page_token, which
  * handlers call, is in provider/handler_page.c; this one is called on a server.
  *
  * A token that is used leaves a record in the store until it would have expired, so that it is used
@@ -10,7 +10,7 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
-#include "cli/host.h"
+#include "host/host.h"
 #include "crypto/digest.h"
 #include "crypto/page_token.h"
 

@@ -1,5 +1,5 @@
 /*
- * cli/host_inbox: the inbox of a server: whether it is on, what belongs to it, and how it is
+ * host/inbox: the inbox of a server: whether it is on, what belongs to it, and how it is
  * opened.
  *
  * A server on HTTP has it unless it was switched off; a server on stdio where --inbox says. It is
@@ -11,7 +11,7 @@
  * is none: people sign in with theirs.
  */
 #include "base/log.h"
-#include "cli/host.h"
+#include "host/host.h"
 #include "front/origin.h"
 
 enum { INBOX_URL_MAX = 4096 }; /* bytes of the address of the inbox */

@@ -1,11 +1,11 @@
 /*
- * cli/settings: reads the program's struct, the environment and the command line through the table
+ * host/settings: reads the program's struct, the environment and the command line through the table
  * of settings, and writes the help from it.
  *
  * Nothing is guessed: an option that is not in the table is an error, and so is a value outside of
  * its bounds, whoever has set it. `--name value` and `--name=value` mean the same.
  */
-#include "cli/settings.h"
+#include "host/settings.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

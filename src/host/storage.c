@@ -1,10 +1,10 @@
 /*
- * cli/storage: opens the store of an address.
+ * host/storage: opens the store of an address.
  *
  * One table has all kinds of stores. Whatever is opened, the log says what it does not keep, so
  * that nobody learns that from a loss.
  */
-#include "cli/storage.h"
+#include "host/storage.h"
 
 #include <stdio.h>
 #include <unistd.h>

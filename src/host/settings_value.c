@@ -1,7 +1,7 @@
 /*
- * cli/settings_value: times, addresses and rules, as the texts of settings say them.
+ * host/settings_value: times, addresses and rules, as the texts of settings say them.
  */
-#include "cli/settings.h"
+#include "host/settings.h"
 
 static const struct {
     char letter;

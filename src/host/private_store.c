@@ -1,12 +1,12 @@
 /*
- * cli/private_store: where a server keeps what only handlers see: secrets that people gave, and
+ * host/private_store: where a server keeps what only handlers see: secrets that people gave, and
  * tokens of connected accounts.
  *
  * With a secret of the operator's that is the server's own store, under the server's own keys.
  * Without one there would be nothing to seal with that outlives the process: then it is a store in
  * memory, under a key that is made here and told to nobody, and the log says so.
  */
-#include "cli/host.h"
+#include "host/host.h"
 #include "core/secret.h"
 #include "crypto/seal.h"
 #include "store/memory.h"

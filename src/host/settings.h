@@ -1,7 +1,7 @@
 /*
- * cli/settings: everything about a server that can be set, once.
+ * host/settings: everything about a server that can be set, once.
  *
- * A setting is one row of the table (cli/settings_table.c): its names, its type and bounds, its
+ * A setting is one row of the table (host/settings_table.c): its names, its type and bounds, its
  * default, its place in struct settings, what is said of it. The program's own struct, the
  * environment and the command line are read through the rows; --help and docs/cli.md are written
  * from them.
@@ -12,8 +12,8 @@
  *
  * Holds always: what is in struct settings is within the bounds of its row, or is not set.
  */
-#ifndef NOD_CLI_SETTINGS_H
-#define NOD_CLI_SETTINGS_H
+#ifndef NOD_HOST_SETTINGS_H
+#define NOD_HOST_SETTINGS_H
 
 #include <nod/nod.h>
 #include <stdio.h>
@@ -142,7 +142,7 @@ void setting_facts(const struct setting *row, bool markdown, struct buf *out);
  */
 void setting_takes(const struct setting *row, bool option, struct buf *out);
 
-/* --- cli/settings_value: what some of the texts say --- */
+/* --- host/settings_value: what some of the texts say --- */
 
 /* "90s", "30m", "24h", "7d". */
 bool settings_duration(struct str text, int64_t *ms);

@@ -1,7 +1,7 @@
 /*
- * cli/operator_keys: reads the secrets, and says what is wrong with them without showing them.
+ * host/operator_keys: reads the secrets, and says what is wrong with them without showing them.
  */
-#include "cli/operator_keys.h"
+#include "host/operator_keys.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /*
- * cli/tool_names: options that name a tool which this server does not have.
+ * host/tool_names: options that name a tool which this server does not have.
  *
  *     --remember TOOL=WHAT     --soft-deadline tool:TOOL=TIME     --allow-field TOOL.FIELD
  *
@@ -7,7 +7,7 @@
  * warning and no refusal, because a program may add a tool while it serves, and the path of an
  * approval (nod_approve, .tool_path) need not be a tool.
  */
-#include "cli/host.h"
+#include "host/host.h"
 
 #include "base/log.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/cli/settings_file: settings files are read strictly, and an error names its line. */
+/* tests/unit/host/settings_file: settings files are read strictly, and an error names its line. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/settings_file.h"
+#include "host/settings_file.h"
 #include "../runner.h"
 
 static const char *const keys[] = { "issuer", "scopes", "client_id", NULL };
