@@ -343,10 +343,11 @@ bool host_open_oauth(nod_server *server)
     struct description *d = MEM_NEW(struct description);
     bool fine = true;
 
-    server->accounts = accounts_create(&(struct accounts_opts){ .loop = server->loop,
-                                                       .store = server->private_store,
-                                                       .ring = server->private_ring,
-                                                       .ca_file = server->settings.ca_file });
+    server->accounts =
+        accounts_create(&(struct accounts_opts){ .loop = server->loop,
+                                                 .store = server->private_store,
+                                                 .ring = server->private_ring,
+                                                 .ca_file = server->settings.ca_file });
     arena_init(&d->arena, SERVICE_TEXT_MAX);
     d->accounts = server->accounts;
     local_use_titles(server->local, title_of, server->accounts);
