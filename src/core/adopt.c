@@ -68,6 +68,8 @@ void call_caller_left(struct call *call)
 
 void call_change_caller(struct call *call, struct caller *to)
 {
+    if (call_is_alone(call) && call->state == LIVE_TAKING && !call->brought)
+        call->rests = RESTS_FOUND; /* nobody was there to be told of the asks */
     call->caller->call = NULL;
     call->caller = to;
     call_brought_unheard(call);

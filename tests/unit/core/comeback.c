@@ -203,6 +203,47 @@ static void the_engine_goes_while_the_end_of_a_gone_call_is_on_its_way(void **st
     catalog_destroy(empty);
 }
 
+/* Its caller leaves while the store is away, and the client is back before the store has said how
+ * the call stands. */
+static void whoever_comes_while_a_call_is_looked_at_is_heard_or_asked(void **state)
+{
+    static struct visit visit;
+
+    (void)state;
+    for (int brings = 0; brings < 2; brings++) {
+        struct world_caller *first = world_caller_new(&world);
+        first->way = CALLER_HOLDS;
+        engine_call(world.engine, &(struct call_spec){ .target = &world.target,
+                                                       .principal = STR("ann"),
+                                                       .scope = STR("s2"),
+                                                       .caller = &first->caller });
+        name = id_of(call_id(first->caller.call));
+        world_settle(&world);
+        world.fail_verb = "take";
+        world.fail_how = MEMORY_FAIL_BEFORE;
+        world.fail_times = 1;
+        call_wake(first->caller.call);
+        world_settle(&world);
+        assert_int_equal(world.fail_times, 0);
+        call_caller_left(first->caller.call);
+        visit = (struct visit){
+            .caller = world_caller_new(&world),
+            .comer = { .ops = &visit_ops, .call = name, .principal = STR("ann"), .asks = true }
+        };
+        visit.caller->way = CALLER_LEAVES;
+        if (brings)
+            visit.caller->brings[0] = (struct world_brings){ .key = "#1",
+                                                             .action = ASK_ACCEPTED,
+                                                             .content = "{\"n\":1}" };
+        engine_return(world.engine, &visit.comer);
+        for (int i = 0; i < 5; i++)
+            world_advance(&world, 1000);
+        assert_int_equal(visit.as, BACK_WAITS);
+        assert_int_equal(visit.caller->finished, brings);
+        assert_int_equal(visit.caller->asked, !brings);
+    }
+}
+
 #define VISIT(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 SUBJECT(comeback)
@@ -210,6 +251,7 @@ SUBJECT(comeback)
     const struct CMUnitTest tests[] = {
         VISIT(who_comes_for_a_call_of_somebody_else_finds_none),
         VISIT(who_comes_for_a_call_that_waits_has_it),
+        VISIT(whoever_comes_while_a_call_is_looked_at_is_heard_or_asked),
         VISIT(who_looks_at_something_else_first_goes_on_later),
         VISIT(who_means_another_call_is_told_nothing),
         VISIT(for_who_has_left_nothing_is_done),
