@@ -293,8 +293,11 @@ static void call_beat(void *data)
     timer_set(server->opts.loop, &call->beat, server->opts.heartbeat_ms, call_beat, call);
     if (!call->stream->exchange && !call->stream->pipe)
         return;
+    /* A call may wait for another call, which works and asks nobody. */
+    bool asks = call->caller.call && call_ask_first(call->caller.call);
     if (call->token_len && !call->back)
-        send_progress(call, next_progress(call), 0, STR("Waiting for an answer."));
+        send_progress(call, next_progress(call), 0,
+                      asks ? STR("Waiting for an answer.") : STR("Working on it."));
     else
         mcp_stream_comment(call->stream);
 }

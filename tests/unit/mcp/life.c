@@ -170,6 +170,45 @@ static void heartbeats_are_comments_without_a_token(void **state)
     world_stop(&world);
 }
 
+static void calls_another(struct provider *provider, struct run *run)
+{
+    struct outcome outcome = { .body = STR("{}") };
+
+    (void)provider;
+    nod_status status = run_call(
+        run, &(struct run_call_spec){ .tool = json_get_str(run->args, STR("tool")) }, &outcome);
+    run_done(run, status, outcome.body);
+}
+
+#define CALL_FOR(tool)                                                                             \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"outer\","      \
+    "\"arguments\":{\"tool\":\"" tool "\"},\"_meta\":{\"progressToken\":\"p\"}}}"
+
+static void heartbeats_say_whether_anybody_is_asked(void **state)
+{
+    static const struct provider_ops ops = { .name = "calls", .start = calls_another };
+    static struct provider provider = { .ops = &ops };
+    struct wire_client client = { 0 };
+    struct talk talk;
+
+    (void)state;
+    world_start(&world, &(struct world_opts){ .heartbeat_ms = 20 });
+    world_add_tool(&world, "outer")->provider = &provider;
+    client_begin(&client, &world, "2025-11-25", "{\"elicitation\":{}}");
+    client_post(&client, &talk, CALL_FOR("hold"));
+    talk_await(&talk, "\"progress\":0.001");
+    assert_true(talk_has(&talk, "Working on it."));
+    assert_false(talk_has(&talk, "Waiting for an answer."));
+    world_let_go(&world);
+    talk_await_end(&talk);
+    talk_close(&talk);
+    client_begin(&client, &world, "2025-11-25", "{\"elicitation\":{}}");
+    client_post(&client, &talk, CALL_FOR("confirm"));
+    talk_await(&talk, "Waiting for an answer.");
+    talk_close(&talk);
+    world_stop(&world);
+}
+
 /* A stream that nobody listens to keeps what matters and drops what does not. */
 static void a_log_over_its_caps_drops_progress_first(void **state)
 {
@@ -321,6 +360,7 @@ SUBJECT(life)
         cmocka_unit_test(a_session_that_waits_alone_is_left_to_a_store_that_keeps_it),
         cmocka_unit_test(pages_follow_each_other_to_the_end),
         cmocka_unit_test(heartbeats_are_comments_without_a_token),
+        cmocka_unit_test(heartbeats_say_whether_anybody_is_asked),
         cmocka_unit_test(a_log_over_its_caps_drops_progress_first),
         cmocka_unit_test(what_is_told_while_a_question_is_stored_does_not_hide_the_question),
         cmocka_unit_test(a_stream_that_nobody_reads_has_an_end),
