@@ -55,12 +55,15 @@ export function messageOf({ message = '', arguments: given }) {
   }
 }
 
-// In one line: the message, and the arguments if it ended with them, because it may say nothing else of what it is about.
-export function gistOf(item, most) {
+// A question in one line: the message, and the arguments if it ended with them, because it may say nothing else of what it is about.
+const GIST_MOST = 1000;
+export function gistOf(item) {
   const text = messageOf(item);
-  const given = text.length < item.message?.length ? entries(item.arguments).map(([name, value]) => `${name}: ${write(value)}`).join(', ') : '';
-  return `${text} ${given}`.trim().slice(0, most);
+  const given = text.length < item.message?.length ? entries(item.arguments).map(([name, value]) => `${name}: ${typeof value === 'string' ? value : write(value)}`).join(', ') : '';
+  return `${text} ${given}`.trim().slice(0, GIST_MOST).replace(/[\ud800-\udbff]$/, '') || nameOf(item);
 }
+// Whose tool asks, for whom, and through what.
+export const labelOf = (item) => el('span.label', said(nameOf(item)), ' · ', said(item.principal), item.client && [' · ', said(item.client.name ?? 'a client')]);
 
 export const badge = (item) => el(`span.badge.${item.state}`, `${shape(item)} ${stateWord(item)}`);
 
@@ -78,7 +81,7 @@ function head(item) {
     el('div.title', said(nameOf(item), 'h2', { tabindex: -1, dir: 'auto' }),
       item.destructive && el('span.tag', { title: 'The tool says that what it does may not be undone' }, '▲ Destructive')),
     el('p.who', said(item.principal, 'b'), item.client && [' through ', said(item.client.name ?? 'a client')], ' · ', said(`${item.server ? `${item.server}.` : ''}${item.tool}`, 'code'), item.approves && [', for ', said(item.approves, 'code')],
-      ' · ', timeAgo(item.askedAt), isPending(item) && item.expiresAt && el('span.until', ' · ', timeLeft(item.expiresAt))));
+      ' · ', timeAgo(item.askedAt), isPending(item) && timeLeft(item)));
 }
 
 const section = (title, ...nodes) => el('section', el('h3', title), nodes);

@@ -104,22 +104,25 @@ export function lasting(ms) {
   return s < 2 * DAY ? `${whole(s, HOUR)} h ${whole(s % HOUR, MINUTE)} min` : `${whole(s, DAY)} days`;
 }
 
+// Time left is said only when it is less than an hour, and counted only in the last minute.
 function left(until) {
   const s = max(0, whole(until - now() + 999, 1000));
-  if (s >= 2 * DAY) return `${whole(s, DAY)} days left`;
-  const [hours, ...rest] = [whole(s, HOUR), whole(s, MINUTE) % 60, s % 60].map((n) => String(n).padStart(2, '0'));
-  return `${(s < HOUR ? rest : [hours, ...rest]).join(':').replace(/^0/, '')} left`;
+  return s >= HOUR ? '' : s < MINUTE ? `${s} s left` : `${whole(s, MINUTE)} min left`;
 }
 
+// Nearly over: the last tenth of its time, at least a minute and at most five.
+const isSoon = (until, from) => until - now() < min(300_000, max(60_000, (until - from) / 10));
+
 function tickOne(node) {
-  const at = Date.parse(node.dateTime), ends = node.className;
-  const text = ends ? left(at) : ago(at);
+  const at = Date.parse(node.dateTime), { from } = node.dataset;
+  const text = from ? left(at) : ago(at);
   if (node.textContent !== text) node.textContent = text;
-  if (ends) node.classList.toggle('soon', at - now() < 30000);
+  if (from) node.classList.toggle('soon', isSoon(at, Date.parse(from)));
   return node;
 }
 
 export const timeAgo = (text) => tickOne(el('time', { datetime: text, title: exact(text), 'data-tick': '' }));
-export const timeLeft = (text) => tickOne(el('time.left', { datetime: text, title: `until ${exact(text)}`, 'data-tick': '' }));
+// Of what was asked then and ends then: with a dot before it, and not there while there is more than enough.
+export const timeLeft = ({ expiresAt, askedAt = expiresAt }) => expiresAt && el('span.until', tickOne(el('time.left', { datetime: expiresAt, title: `until ${exact(expiresAt)}`, 'data-tick': '', 'data-from': askedAt })));
 // Once a second: everything on the page that says how long.
 export const tick = () => document.querySelectorAll('[data-tick]').forEach(tickOne);

@@ -82,7 +82,7 @@ function refused({ status, body }) {
 
 function draw(data, kind) {
   let busy = false;
-  const left = el('span', ' · ', timeLeft(data.expiresAt));
+  const left = timeLeft(data);
   const buttons = el('div.buttons', button('Decline', () => send('decline')), el('span.yes', submit));
   const clock = setInterval(() => {
     tick();

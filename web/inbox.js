@@ -3,9 +3,9 @@
 // The server sends the same page to everybody; whoever is signed in is given the list by the API, and the stream of changes
 // keeps it right. Questions are shown oldest first, new ones join at the end, and one that has ended
 // stays in its place for a while: nothing moves under the pointer.
-import { $, el, said, timeLeft, tick, count, plural, max, min } from './dom.js';
+import { $, el, said, timeAgo, timeLeft, tick, count, plural, max, min } from './dom.js';
 import { LOST_HALF, base, request, readAsk, answerAsk, askPath, whoAmI, hasKey, signInPath, signOut, toSignIn, watch } from './live.js';
-import { makeAsk, badge, outcomeText, isPending, nameOf, gistOf } from './ask.js';
+import { makeAsk, badge, outcomeText, isPending, nameOf, gistOf, labelOf } from './ask.js';
 import { sheets } from './pages.js';
 import { onCalm } from './calm.js';
 
@@ -37,16 +37,40 @@ function setting(name, value) {
 // --- the list ---
 
 function paintRow(row) {
-  const { item, link } = row;
-  link.replaceChildren(said(nameOf(item), 'b'), el('span.meta', said(item.principal), ' · ', !isPending(item) ? badge(item) : item.expiresAt ? timeLeft(item.expiresAt) : 'waiting'),
-    said(gistOf(item, 120), 'span.gist'));
-  link.classList.toggle('danger', item.destructive === true && isPending(item));
-  row.node.classList.toggle('over', !isPending(item));
+  const { item, link } = row, waits = isPending(item);
+  row.text = gistOf(item);
+  link.replaceChildren(said(row.text, 'b.gist', { dir: 'auto' }), el('span.meta', waits && item.destructive && el('span.risk', '▲ Destructive'), labelOf(item),
+    el('span.when', waits ? [timeAgo(item.askedAt), timeLeft(item)] : badge(item))));
+  row.node.classList.toggle('over', !waits);
+  fitSoon();
 }
+
+// Of a question that is too long for its two lines, what is the same in the row above or below gives way before what differs.
+const HEAD = 18, SHARED = 28; // characters of the beginning that stay; fewer that are shared stay all
+function sharedBy(a, b = '') {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  const [begun] = a.slice(0, at).match(/[\p{L}\p{N}\p{M}\p{Cs}]{0,20}$/u);
+  return at - begun.length; // the word that differs is whole, unless it is very long
+}
+function fit() {
+  const all = [...list.children].map(({ row }) => row);
+  const long = all.map((row, i) => [row, max(...[all[i - 1], all[i + 1]].map((other) => sharedBy(row.text, other?.text)))]).filter(([, shared]) => shared > SHARED);
+  const paint = (row, text) => row.link.firstChild.replaceWith(said(text, 'b.gist', { dir: 'auto' }));
+  for (const [row] of long) if (row.short) paint(row, row.text), (row.short = false);
+  const cut = long.filter(([{ link: { firstChild } }]) => firstChild.scrollHeight > firstChild.clientHeight + 2);
+  for (const [row, shared] of cut) paint(row, `${row.text.slice(0, row.text.lastIndexOf(' ', HEAD) + 1)}… ${row.text.slice(shared)}`), (row.short = true);
+}
+let fitting;
+function fitSoon() {
+  fitting ??= requestAnimationFrame(() => ((fitting = null), fit()));
+}
+new ResizeObserver(fitSoon).observe(list);
 
 function addRow(item, fresh) {
   const link = el('a', { href: base + askPath(item.id) });
   const row = { item, link, node: el('li', { class: fresh && 'fresh' }, link) };
+  row.node.row = row;
   rows.set(item.id, row);
   paintRow(row);
   list.append(row.node);

@@ -2,7 +2,7 @@
 import { el, button, select, said, folded, timeAgo, exact, lasting, plural } from './dom.js';
 import { num } from './json.js';
 import { request } from './live.js';
-import { badge, nameOf, gistOf, pastView, wasAnswered } from './ask.js';
+import { badge, gistOf, labelOf, pastView, wasAnswered } from './ask.js';
 
 // A list that is read in pieces, from `path`. search() -> what is asked for; row(item, say) -> its node; none() -> what is said
 // where there is nothing; top: what is above it.
@@ -55,8 +55,8 @@ export const sheets = {
     function row(item) {
       const { by, via, tookMs, at } = item.answer ?? {};
       const body = el('details.entry', { ontoggle: () => body.children.length < 2 && body.append(pastView(item, me.principal)) },
-        el('summary', badge(item), said(nameOf(item), 'b'), said(gistOf(item, 160), 'span.gist'),
-          el('span.meta', said(item.principal), wasAnswered(item) && [' · by ', you(by, me), via !== 'page' && ` (${via})`, tookMs && [' · ', el('span.took', `after ${lasting(num(tookMs))}`)]], ' · ', timeAgo(at ?? item.askedAt))));
+        el('summary', badge(item), said(gistOf(item), 'b.gist'), labelOf(item),
+          el('span.meta', wasAnswered(item) && ['by ', you(by, me), via !== 'page' && ` (${via})`, tookMs && [' · ', el('span.took', `after ${lasting(num(tookMs))}`)], ' · '], timeAgo(at ?? item.askedAt))));
       return el('li', body);
     }
     const soon = () => {
@@ -75,7 +75,7 @@ export const sheets = {
 
   grants: (me) => listed('Remembered approvals', {
     path: '/api/grants',
-    row: ({ id, tool, label, message, principal, by, createdAt, expiresAt, uses, sleeps }, say) => el('li.grant', el('div', said(tool, 'code'), ' ', said(label, 'b'), folded(message, 'p.gist', { limit: 200, lines: 3 }), sleeps && el('p.help', `It sleeps, and calls ask: ${sleeps}.`),
+    row: ({ id, tool, label, message, principal, by, createdAt, expiresAt, uses, sleeps }, say) => el('li.grant', el('div', said(tool, 'code'), ' ', said(label, 'b'), folded(message, 'p.about', { limit: 200, lines: 3 }), sleeps && el('p.help', `It sleeps, and calls ask: ${sleeps}.`),
       el('span.meta', principal !== me.principal && ['for ', said(principal), ' · '], 'given by ', you(by, me), ' ', timeAgo(createdAt), ' · ',
         expiresAt ? el('time', { datetime: expiresAt }, `ends ${exact(expiresAt)}`) : 'until revoked', num(uses) ? ` · used ${plural(num(uses), 'time')}` : ' · not used yet')),
     remover('Revoke', `/api/grants/${encodeURIComponent(id)}`, say, 'Revoked. The next call asks again.')),

@@ -12,7 +12,7 @@
 // Nothing is shown for a call that asks nothing. Nothing is loaded from anywhere.
 import { el, button, said, setNow, tick } from './dom.js';
 import { parse, write } from './json.js';
-import { makeAsk, gistOf, nameOf } from './ask.js';
+import { makeAsk, gistOf, labelOf, nameOf } from './ask.js';
 import { onCalm } from './calm.js';
 
 const VERSION = '2026-01-26'; // of MCP Apps
@@ -236,7 +236,7 @@ function draw() {
   if (before && before !== now) before.view.hidden();
   const list = waits.length > 1 && el('nav', { class: 'asks', 'aria-label': 'What is waiting' }, waits.map((nonce) => {
     const { item } = asks.get(nonce);
-    return button([said(nameOf(item), 'b'), said(gistOf(item, 80), 'span', { class: 'gist' })], () => ((chosen = nonce), draw()), { 'aria-current': String(nonce === chosen) });
+    return button([said(gistOf(item), 'b.gist'), labelOf(item)], () => ((chosen = nonce), draw()), { 'aria-current': String(nonce === chosen) });
   }));
   if (now?.view.node.parentNode === root) { // it stays where it is, with the focus that is in it
     root.querySelector('.asks')?.remove();

@@ -9,7 +9,7 @@ import { everyEnd, startHttp, HttpPeer, within, PATIENCE_MS } from '../wire/harn
 import { tokenFile } from '../wire/credentials.js';
 
 // Ada and root, and others who have never been asked anything: each test takes the next.
-const others = Array.from({ length: 60 }, (_, i) => ({ token: `token-of-person-${i}-0123456789`, name: `p${i}`, roles: 'ask answer' }));
+const others = Array.from({ length: 120 }, (_, i) => ({ token: `token-of-person-${i}-0123456789`, name: `p${i}`, roles: 'ask answer' }));
 export const CALLER = { token: 'caller-token-0123456789abcdef', name: 'carl', roles: 'ask' }; // answers nothing
 export const PEOPLE = [
   { token: 'ada-token-0123456789abcdef', name: 'ada', roles: 'ask answer' },

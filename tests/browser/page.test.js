@@ -4,6 +4,7 @@ import './answering.js';
 import './meant.js';
 import './haste.js';
 import './reading.js';
+import './row.js';
 import './living.js';
 import './elsewhere.js';
 import './doors.js';

@@ -96,6 +96,17 @@ static nod_status say(nod_call *call)
     return nod_reply_text(call, answer.action == NOD_ACCEPT ? "Said." : "Not said.");
 }
 
+/* Waits as long as it is told to. */
+static nod_status lasts(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = nod_arg_str(call, "text"),
+                       .ttl_ms = nod_arg_int(call, "ms"),
+                       .form = NOD_FORM(NOD_TEXT("word", .title = "A word"))));
+    return nod_reply_text(call, "Done.");
+}
+
 static nod_status transfer(nod_call *call)
 {
     nod_approval approval;
@@ -161,6 +172,7 @@ static const nod_tool tools[] = {
     { .name = "meet", .handler = meet, .title = "Meet", .additive = true },
     { .name = "tickets", .handler = tickets, .title = "Buy tickets", .additive = true },
     { .name = "say", .handler = say, .input_schema = ANYTHING, .additive = true },
+    { .name = "lasts", .handler = lasts, .input_schema = ANYTHING, .additive = true },
     { .name = "transfer",
       .handler = transfer,
       .title = "Transfer money",
