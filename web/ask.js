@@ -5,7 +5,7 @@
 // second press (form.js).
 import { el, button, select, said, folded, tell, timeAgo, timeLeft, clock, exact, lasting, max, now, unseen } from './dom.js';
 import { num, isObject, entries, parse, write } from './json.js';
-import { tree } from './tree.js';
+import { values } from './tree.js';
 import { makeForm, makeSure } from './form.js';
 import { hasty, isCalm, stir } from './calm.js';
 
@@ -99,7 +99,13 @@ function address(item) {
 const openPage = (item) => open(new URL(item.page).pathname, '_blank', 'noopener');
 
 const message = (item) => folded(messageOf(item), 'p.message', { limit: 1500, lines: 20 });
-const given = (item) => section('Arguments', has(item.arguments) ? tree(item.arguments) : el('p.help', 'The call has none.'));
+// The arguments, with what their schema says once it is known. lookUp() -> the question, read alone.
+function given(item, lookUp) {
+  if (!has(item.arguments)) return section('Arguments', el('p.help', 'The call has none.'));
+  const { node, inOrder } = values('Arguments', item.arguments, item.inputSchema);
+  if (!item.inputSchema) lookUp?.().then(({ ok, body }) => ok && inOrder(body.inputSchema));
+  return node;
+}
 
 function details(item) {
   const rows = { Question: item.id, Call: item.executionId, Server: item.server, Tool: item.tool, Approves: item.approves, Asked: exact(item.askedAt), Ends: item.expiresAt && exact(item.expiresAt),
@@ -116,19 +122,19 @@ function outcome(item, me) {
     el('p.verdict', el('span.shape', { 'aria-hidden': 'true' }, shape(item)), ' ', said(text, 'span'),
       !ends[item.state] && [at && !/by you/.test(text) && [', ', timeAgo(at)], tookMs ? el('span.took', `, after ${lasting(num(tookMs))}.`) : '.']),
     reason && el('p', 'Reason: ', folded(reason, 'q')),
-    has(content) && section('What was answered', tree(content)),
+    has(content) && values('What was answered', content, item.schema).node,
     result && el('p.result', 'Result: ', folded(result)),
     state === 'running' && el('p.help', 'The tool is at work.'));
 }
 
 // Read-only, for the history.
-export const pastView = (item, me) => el('div.past', message(item), given(item), outcome(item, me), details(item));
+export const pastView = (item, me, lookUp) => el('div.past', message(item), given(item, lookUp), outcome(item, me), details(item));
 
 const pointer = { x: -1, y: -1 };
 addEventListener('pointermove', ({ clientX, clientY }) => Object.assign(pointer, { x: clientX, y: clientY }), true);
 const inside = ({ left, right, top, bottom }, { x, y }) => x >= left && x <= right && y >= top && y <= bottom;
 
-// on: live() -> may something be sent?; me; next(): the next question; resolve(id, body) -> a reply.
+// on: live() -> may something be sent?; me; next(): the next question; resolve(id, body) -> a reply; lookUp() -> a reply with the question.
 export function makeAsk(item, on) {
   const view = { item };
   const form = makeForm(item.schema, () => ((touched = true), sure.disarm()));
@@ -151,7 +157,7 @@ export function makeAsk(item, on) {
   const why = el('div.field', { hidden: true }, el('label', { for: reason.id }, 'Reason for your decision', how), reason);
   const bar = el('footer.bar', why, remember && el('div.remember', remember, kept), el('div.buttons', no, more, off, yes),
     el('div.under', el('p.meaning', approval ? 'If you decline, it is not allowed, and the agent is told so.' : 'If you decline, the agent is told so, and gets no answer.'), note));
-  const body = el('div.body', message(item), item.page ? el('p.help', item.secret && ['The secret ', said(item.secret, 'code'), ' is asked for. '], 'This is answered on a page of its own.') : item.url && address(item), given(item), form.fields.length > 0 && section('Your answer', form.node), details(item));
+  const body = el('div.body', message(item), item.page ? el('p.help', item.secret && ['The secret ', said(item.secret, 'code'), ' is asked for. '], 'This is answered on a page of its own.') : item.url && address(item), given(item, on.lookUp), form.fields.length > 0 && section('Your answer', form.node), details(item));
   view.node = el('article.ask', { 'aria-label': said(nameOf(item)).textContent }, head(item), body, bar);
 
   function showReason() {

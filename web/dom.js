@@ -60,15 +60,15 @@ export const select = (name, options, attributes) =>
 const STEP = 20000; // characters that one press shows
 
 // Long text: its beginning, and a button for more. Nothing is cut without saying so.
-export function folded(text, what = 'span', { limit = 600, lines = 10, quote = '' } = {}) {
+export function folded(text, what = 'span', { limit = 600, lines = 10 } = {}) {
   let end = text.length > limit * 1.3 ? limit : text.length;
   let at = -1;
   while (lines-- && (at = text.indexOf('\n', at + 1)) >= 0) if (!lines && text.length - at > 80) end = min(end, at);
-  const node = el(what, { dir: 'auto' }, quote);
+  const node = el(what, { dir: 'auto' });
   const show = (from, to) => {
     if (text.codePointAt(to - 1) > 0xffff) to--; // not between the two halves of a character
     const part = text.slice(from, to), left = text.length - to;
-    node.append(...visible(quote ? part.replace(/\n/g, '↵\n') : part), left ? more(left, STEP, left > 1 ? ' characters' : ' character', () => show(to, min(text.length, to + STEP))) : quote);
+    node.append(...visible(part), ...(left ? [more(left, STEP, left > 1 ? ' characters' : ' character', () => show(to, min(text.length, to + STEP)))] : []));
   };
   show(0, end);
   return node;

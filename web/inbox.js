@@ -196,7 +196,7 @@ function hide(...nodes) {
 }
 
 function viewOf(item) {
-  if (!views.has(item.id)) views.set(item.id, makeAsk(item, { live: () => state === 'live', me: me.principal, next: onward, resolve }));
+  if (!views.has(item.id)) views.set(item.id, makeAsk(item, { live: () => state === 'live', me: me.principal, next: onward, resolve, lookUp: () => readAsk(item.id) }));
   return views.get(item.id);
 }
 

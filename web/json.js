@@ -7,7 +7,7 @@ export class Num {
   }
 }
 
-const members = new WeakMap();
+const members = new WeakMap(), sources = new WeakMap();
 export const entries = (object) => members.get(object) ?? Object.entries(object);
 export const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Num);
 
@@ -47,7 +47,7 @@ export function parse(text) {
       const word = take(plain);
       return word in words ? words[word] : new Num(word);
     }
-    const all = [], object = Object.create(null);
+    const all = [], object = Object.create(null), from = at;
     for (at++; peek() !== close; ) {
       if (all.length) expect(',');
       if (close === ']') {
@@ -61,6 +61,7 @@ export function parse(text) {
     at++;
     if (close === ']') return all;
     members.set(object, all);
+    sources.set(object, [text, from, at]);
     return object;
   };
   const result = value();
@@ -72,6 +73,12 @@ export function write(value) {
   if (Array.isArray(value)) return `[${value.map(write)}]`;
   if (!isObject(value)) return JSON.stringify(value);
   return `{${entries(value).filter(([, member]) => member !== undefined).map(([key, member]) => `${JSON.stringify(key)}:${write(member)}`)}}`;
+}
+
+// An object as it was written, to the last blank.
+export function sourceOf(object) {
+  const [text, from, to] = sources.get(object) ?? [write(object)];
+  return text.slice(from, to);
 }
 
 // A number where the exact text does not matter.

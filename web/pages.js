@@ -1,7 +1,7 @@
 // The pages beside the inbox: lists to look things up in. Each is a function of `sheets`, named as its path.
 import { el, button, select, said, folded, timeAgo, exact, lasting, plural } from './dom.js';
 import { num } from './json.js';
-import { request } from './live.js';
+import { request, readAsk } from './live.js';
 import { badge, gistOf, labelOf, pastView, wasAnswered } from './ask.js';
 
 // A list that is read in pieces, from `path`. search() -> what is asked for; row(item, say) -> its node; none() -> what is said
@@ -54,7 +54,7 @@ export const sheets = {
 
     function row(item) {
       const { by, via, tookMs, at } = item.answer ?? {};
-      const body = el('details.entry', { ontoggle: () => body.children.length < 2 && body.append(pastView(item, me.principal)) },
+      const body = el('details.entry', { ontoggle: () => body.children.length < 2 && body.append(pastView(item, me.principal, () => readAsk(item.id))) },
         el('summary', badge(item), said(gistOf(item), 'b.gist'), labelOf(item),
           el('span.meta', wasAnswered(item) && ['by ', you(by, me), via !== 'page' && ` (${via})`, tookMs && [' · ', el('span.took', `after ${lasting(num(tookMs))}`)], ' · '], timeAgo(at ?? item.askedAt))));
       return el('li', body);

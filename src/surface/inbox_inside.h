@@ -164,6 +164,9 @@ void search_end(struct search *search);
 /* `all`: what was answered and the call's result are shown as well. */
 void item_write(struct json_writer *w, const struct inbox *inbox, const struct shown_ask *shown,
                 bool all);
+/* With the input schema of its tool, as the tool is now. */
+void item_write_alone(struct json_writer *w, const struct inbox *inbox,
+                      const struct shown_ask *shown, bool all);
 
 /* --- events.c --- */
 

@@ -180,12 +180,11 @@ static void write_call(struct json_writer *w, const struct shown_ask *shown, boo
     arena_finish(&arena);
 }
 
-void item_write(struct json_writer *w, const struct inbox *inbox, const struct shown_ask *shown,
-                bool all)
+static void write_members(struct json_writer *w, const struct inbox *inbox,
+                          const struct shown_ask *shown, bool all)
 {
     const struct ask_record *ask = &shown->ask;
 
-    jw_object(w);
     jw_key_str(w, STR("id"), ask->id);
     jw_key_str(w, STR("executionId"), ask->call_id);
     jw_key_str(w, STR("kind"), api_kind(ask->kind));
@@ -209,5 +208,33 @@ void item_write(struct json_writer *w, const struct inbox *inbox, const struct s
         else
             jw_key(w, STR("call")), jw_null(w);
     }
+}
+
+void item_write(struct json_writer *w, const struct inbox *inbox, const struct shown_ask *shown,
+                bool all)
+{
+    jw_object(w);
+    write_members(w, inbox, shown, all);
     jw_end(w);
+}
+
+void item_write_alone(struct json_writer *w, const struct inbox *inbox,
+                      const struct shown_ask *shown, bool all)
+{
+    const struct target *tool =
+        catalog_for(inbox->opts.catalog, shown->ask.principal, TARGET_TOOL, shown->ask.target);
+    struct arena arena;
+
+    arena_init(&arena, ITEM_TOOL_MAX);
+    const struct json *descriptor = tool ? json_parse(&arena, tool->descriptor, NULL, NULL) : NULL;
+    const struct json *input = json_get(descriptor, STR("inputSchema"));
+    jw_object(w);
+    write_members(w, inbox, shown, all);
+    jw_key(w, STR("inputSchema"));
+    if (input)
+        jw_value(w, input);
+    else
+        jw_null(w);
+    jw_end(w);
+    arena_finish(&arena);
 }

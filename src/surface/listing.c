@@ -352,8 +352,8 @@ static void one_done(struct shown *shown)
     } else {
         buf_init(&body, INBOX_REPLY_MAX);
         json_writer_init(&w, &body);
-        item_write(&w, shown->inbox, &shown->asks[0],
-                   viewer_sees_all(&shown->viewer, &shown->asks[0].ask));
+        item_write_alone(&w, shown->inbox, &shown->asks[0],
+                         viewer_sees_all(&shown->viewer, &shown->asks[0].ask));
         api_reply(shown->exchange, &w, &body);
     }
     shown_end(shown);

@@ -5,6 +5,7 @@ import './meant.js';
 import './haste.js';
 import './reading.js';
 import './row.js';
+import './data.js';
 import './living.js';
 import './elsewhere.js';
 import './doors.js';

@@ -115,6 +115,15 @@ static nod_status transfer(nod_call *call)
     return nod_reply_text(call, approval.approved ? "Transferred." : "Nothing was transferred.");
 }
 
+/* Its arguments are described. */
+static nod_status refund(nod_call *call)
+{
+    nod_approval approval;
+
+    NOD_TRY(nod_approve(call, &approval, .message = "Pay this back?"));
+    return nod_reply_text(call, approval.approved ? "Paid back." : "Kept.");
+}
+
 /* Destructive, and without a box to tick. */
 static nod_status erase(nod_call *call)
 {
@@ -165,6 +174,21 @@ static nod_status brief(nod_call *call)
 }
 
 #define ANYTHING "{\"type\":\"object\"}"
+#define REFUND                                                                                     \
+    "{\"type\":\"object\",\"properties\":{"                                                        \
+    "\"to\":{\"type\":\"string\",\"title\":\"Pay to\"},"                                           \
+    "\"amount\":{\"type\":\"number\",\"title\":\"Amount\",\"x-nod-unit\":\"EUR\","                 \
+    "\"description\":\"What is paid back, without fees.\"},"                                       \
+    "\"share\":{\"type\":\"number\",\"title\":\"Share\",\"format\":\"percent\"},"                  \
+    "\"due\":{\"type\":\"string\",\"title\":\"Due\",\"format\":\"date-time\"},"                    \
+    "\"first\":{\"type\":\"string\",\"title\":\"Name\"},"                                          \
+    "\"last\":{\"type\":\"string\",\"title\":\"Name\"},"                                           \
+    "\"note\":{\"type\":\"string\",\"title\":\"Note\"},"                                           \
+    "\"query\":{\"type\":\"string\",\"title\":\"Query\",\"contentMediaType\":\"application/"       \
+    "sql\"},"                                                                                      \
+    "\"items\":{\"type\":\"array\",\"title\":\"Articles\",\"items\":{\"type\":\"object\","         \
+    "\"properties\":{\"name\":{\"title\":\"Article\"},\"count\":{\"title\":\"Pieces\"},"           \
+    "\"price\":{\"title\":\"Price\",\"x-nod-unit\":\"EUR\"}}}}}}"
 
 static const nod_tool tools[] = {
     { .name = "fields", .handler = fields, .title = "Ship a parcel", .additive = true },
@@ -177,6 +201,11 @@ static const nod_tool tools[] = {
       .handler = transfer,
       .title = "Transfer money",
       .input_schema = ANYTHING,
+      .additive = true },
+    { .name = "refund",
+      .handler = refund,
+      .title = "Refund an order",
+      .input_schema = REFUND,
       .additive = true },
     { .name = "erase", .handler = erase, .title = "Erase the disk", .destructive = true },
     { .name = "drop", .handler = drop, .title = "Drop a table", .destructive = true },
