@@ -216,6 +216,12 @@ typedef struct nod_form {
 
 /* ------------------------------------------------------------------------------------------
  * The server.
+ *
+ * What overrides what, the weakest first: the default, which is in the comment of a member; what the
+ * program sets here; the environment; the command line (docs/cli.md). For one tool or one question,
+ * what the tool or the question says comes before all of them. Of lists, .remember is added to by the
+ * command line, and .surfaces is replaced. A number outside of its bounds is refused, with the bounds,
+ * wherever it was set; 0 stands for the default.
  */
 struct nod_server_opts {
     size_t size;
