@@ -3,6 +3,7 @@
 // Nothing is approved by accident: the buttons do nothing before a moment of calm (calm.js), nor to a pointer under which they
 // have moved, and say so; Enter in a line sends data and never gives consent; what is destructive wants its box ticked or a
 // second press (form.js).
+import { words } from './words.js';
 import { el, button, select, said, folded, tell, timeAgo, timeLeft, clock, exact, lasting, max, now, unseen } from './dom.js';
 import { num, isObject, entries, parse, write } from './json.js';
 import { values } from './tree.js';
@@ -12,13 +13,7 @@ import { hasty, isCalm, stir } from './calm.js';
 const MOVED_MS = 500;
 
 const shapes = { accepted: '✓', declined: '✕', cancelled: '○', expired: '–', withdrawn: '↩' };
-const ends = {
-  expired: 'Expired: nobody answered in time. The agent was told.',
-  withdrawn: 'Withdrawn: the call ended before anybody answered.',
-  unsupported: 'Nobody could be asked, and the agent was told.',
-  invalid: 'The answers did not fit what was asked, and the agent was told.',
-};
-const places = { page: '', inbox: '', api: ' through the API', terminal: ' in a terminal' };
+const { ends } = words;
 const isConsent = (item) => item.consent || item.kind === 'approval';
 const isApproval = (item) => isConsent(item) || (!item.page && (item.destructive || item.kind === 'url'));
 // A required box was left at no. If the answer is not shown to this reader, that may be so, unless it is consent.
@@ -27,7 +22,7 @@ function saysNo(item) {
   const content = item.sent ?? item.answer?.content;
   return required.some((name) => properties?.[name]?.type === 'boolean' && (content ? content[name] !== true : !isConsent(item)));
 }
-const stateWord = (item) => ({ accepted: isApproval(item) && !saysNo(item) ? 'approved' : 'answered', cancelled: 'dismissed' })[item.state] ?? item.state;
+const stateWord = ({ state, ...item }) => words.outcomes[state === 'accepted' ? (isApproval(item) && !saysNo(item) ? 'approved' : 'answered') : state] ?? state;
 const shape = (item) => shapes[item.state] ?? '•';
 const has = (object) => isObject(object) && entries(object).length > 0;
 
@@ -63,7 +58,7 @@ export function gistOf(item) {
   return `${text} ${given}`.trim().slice(0, GIST_MOST).replace(/[\ud800-\udbff]$/, '') || nameOf(item);
 }
 // Whose tool asks, for whom, and through what.
-export const labelOf = (item) => el('span.label', said(nameOf(item)), ' · ', said(item.principal), item.client && [' · ', said(item.client.name ?? 'a client')]);
+export const labelOf = (item) => el('span.label', said(nameOf(item)), ' · ', said(item.principal), item.client && [' · ', said(item.client.name ?? words.aClient)]);
 
 export const badge = (item) => el(`span.badge.${item.state}`, `${shape(item)} ${stateWord(item)}`);
 
@@ -72,27 +67,27 @@ export function outcomeText(item, me) {
   const { by, via, at } = item.answer ?? {};
   const word = stateWord(item);
   if (ends[item.state]) return ends[item.state];
-  if (by === me && via === 'page') return `${word[0].toUpperCase()}${word.slice(1)} by you, ${clock(at)}`;
-  return `${by === me ? 'You' : by || 'Somebody'} ${word} this${places[via] ?? ` in ${item.client?.name || 'the client'}`}`;
+  if (by === me && via === 'page') return words.byYou(word, clock(at));
+  return words.bySomebody(by === me ? words.you : by || words.somebody, word, words.places[via] ?? words.inClient(item.client?.name));
 }
 
 function head(item) {
   return el('header',
     el('div.title', said(nameOf(item), 'h2', { tabindex: -1, dir: 'auto' }),
-      item.destructive && el('span.tag', { title: 'The tool says that what it does may not be undone' }, '▲ Destructive')),
-    el('p.who', said(item.principal, 'b'), item.client && [' through ', said(item.client.name ?? 'a client')], ' · ', said(`${item.server ? `${item.server}.` : ''}${item.tool}`, 'code'), item.approves && [', for ', said(item.approves, 'code')],
+      item.destructive && el('span.tag', { title: words.destructiveWhat }, words.destructive)),
+    el('p.who', said(item.principal, 'b'), item.client && [words.through, said(item.client.name ?? words.aClient)], ' · ', said(`${item.server ? `${item.server}.` : ''}${item.tool}`, 'code'), item.approves && [words.forTool, said(item.approves, 'code')],
       ' · ', timeAgo(item.askedAt), isPending(item) && timeLeft(item)));
 }
 
 const section = (title, ...nodes) => el('section', el('h3', title), nodes);
 
 function address(item) {
-  const copy = button('Copy address', async () => {
+  const copy = button(words.copyAddress, async () => {
     await navigator.clipboard?.writeText(item.url);
-    copy.textContent = 'Copied';
+    copy.textContent = words.copied;
   });
-  return section('Address to open', folded(item.url, 'p.v.address'),
-    el('p.help', 'It is no link here. See where it leads, copy it, and open it yourself. ', copy));
+  return section(words.address, folded(item.url, 'p.v.address'),
+    el('p.help', words.addressHelp, copy));
 }
 
 // A page of this server's own, in a window of its own. Only its path counts: it is opened where the person has signed in.
@@ -101,17 +96,17 @@ const openPage = (item) => open(new URL(item.page).pathname, '_blank', 'noopener
 const message = (item) => folded(messageOf(item), 'p.message', { limit: 1500, lines: 20 });
 // The arguments, with what their schema says once it is known. lookUp() -> the question, read alone.
 function given(item, lookUp) {
-  if (!has(item.arguments)) return section('Arguments', el('p.help', 'The call has none.'));
-  const { node, inOrder } = values('Arguments', item.arguments, item.inputSchema);
+  if (!has(item.arguments)) return section(words.arguments, el('p.help', words.noArguments));
+  const { node, inOrder } = values(words.arguments, item.arguments, item.inputSchema);
   if (!item.inputSchema) lookUp?.().then(({ ok, body }) => ok && inOrder(body.inputSchema));
   return node;
 }
 
 function details(item) {
-  const rows = { Question: item.id, Call: item.executionId, Server: item.server, Tool: item.tool, Approves: item.approves, Asked: exact(item.askedAt), Ends: item.expiresAt && exact(item.expiresAt),
-    Client: item.client && `${item.client.name} ${item.client.version ?? ''}`, Attempt: num(item.attempt) > 1 && item.attempt.text };
-  return el('details.details', { ontoggle: ({ target }) => target.open && target.scrollIntoView({ block: 'nearest' }) }, el('summary', 'Details'),
-    el('dl', Object.entries(rows).map(([name, value]) => value && el('div', el('dt', name), said(value, 'dd')))));
+  const rows = { id: item.id, call: item.executionId, server: item.server, tool: item.tool, approves: item.approves, asked: exact(item.askedAt), ends: item.expiresAt && exact(item.expiresAt),
+    client: item.client && `${item.client.name} ${item.client.version ?? ''}`, attempt: num(item.attempt) > 1 && item.attempt.text };
+  return el('details.details', { ontoggle: ({ target }) => target.open && target.scrollIntoView({ block: 'nearest' }) }, el('summary', words.details),
+    el('dl', Object.entries(rows).map(([name, value]) => value && el('div', el('dt', words.detail[name]), said(value, 'dd')))));
 }
 
 function outcome(item, me) {
@@ -120,11 +115,11 @@ function outcome(item, me) {
   const text = outcomeText(item, me);
   return el(`section.outcome.${item.state}`,
     el('p.verdict', el('span.shape', { 'aria-hidden': 'true' }, shape(item)), ' ', said(text, 'span'),
-      !ends[item.state] && [at && !/by you/.test(text) && [', ', timeAgo(at)], tookMs ? el('span.took', `, after ${lasting(num(tookMs))}.`) : '.']),
-    reason && el('p', 'Reason: ', folded(reason, 'q')),
-    has(content) && values('What was answered', content, item.schema).node,
-    result && el('p.result', 'Result: ', folded(result)),
-    state === 'running' && el('p.help', 'The tool is at work.'));
+      !ends[item.state] && [at && !/by you/.test(text) && [', ', timeAgo(at)], tookMs ? el('span.took', words.took(lasting(num(tookMs)))) : '.']),
+    reason && el('p', words.reasonGiven, folded(reason, 'q')),
+    has(content) && values(words.wasAnswered, content, item.schema).node,
+    result && el('p.result', words.result(), folded(result)),
+    state === 'running' && el('p.help', words.working));
 }
 
 // Read-only, for the history.
@@ -143,21 +138,21 @@ export function makeAsk(item, on) {
   let busy = false, touched = false, declining = false;
 
   const chosen = () => offers[remember.value];
-  const word = () => `${item.page ? 'Open the page' : approval ? 'Approve' : 'Submit'}${chosen() ? ' and remember' : ''}`;
-  const remember = offers.length > 0 && select('Remember this approval', [['', 'Only this time'], ...offers.map((offer, i) => [i, offer.label])], { onchange: remembered });
+  const word = () => (chosen() ? words.andRemember : String)(item.page ? words.openPage : approval ? words.approve : words.submit);
+  const remember = offers.length > 0 && select(words.remember, [['', words.onlyOnce], ...offers.map((offer, i) => [i, offer.label])], { onchange: remembered });
   const kept = el('p.help.kept', { role: 'status' });
   const yes = button(word(), approve, { class: `primary${destructive ? ' danger' : ''}` });
   const sure = makeSure(yes, form, { approval, destructive, word });
-  const no = button('Decline', (event) => send('decline', event));
-  const off = button('Dismiss', (event) => send('cancel', event), { class: 'quiet', title: 'Close it with neither yes nor no' });
-  const more = button('Add reason', () => (showReason(), reason.focus()), { class: 'quiet' });
+  const no = button(words.decline, (event) => send('decline', event));
+  const off = button(words.dismiss, (event) => send('cancel', event), { class: 'quiet', title: words.dismissWhat });
+  const more = button(words.addReason, () => (showReason(), reason.focus()), { class: 'quiet' });
   const note = el('p.note', { role: 'alert', hidden: true });
   const reason = el('input', { id: `reason-${item.id}`, type: 'text', maxlength: 600 });
-  const how = el('span.opt', ' optional');
-  const why = el('div.field', { hidden: true }, el('label', { for: reason.id }, 'Reason for your decision', how), reason);
+  const how = el('span.opt', words.optional);
+  const why = el('div.field', { hidden: true }, el('label', { for: reason.id }, words.reason, how), reason);
   const bar = el('footer.bar', why, remember && el('div.remember', remember, kept), el('div.buttons', no, more, off, yes),
-    el('div.under', el('p.meaning', approval ? 'If you decline, it is not allowed, and the agent is told so.' : 'If you decline, the agent is told so, and gets no answer.'), note));
-  const body = el('div.body', message(item), item.page ? el('p.help', item.secret && ['The secret ', said(item.secret, 'code'), ' is asked for. '], 'This is answered on a page of its own.') : item.url && address(item), given(item, on.lookUp), form.fields.length > 0 && section('Your answer', form.node), details(item));
+    el('div.under', el('p.meaning', approval ? words.meaningApproval : words.meaningForm), note));
+  const body = el('div.body', message(item), item.page ? el('p.help', item.secret && [words.asksSecret[0], said(item.secret, 'code'), words.asksSecret[1]], words.ownPage) : item.url && address(item), given(item, on.lookUp), form.fields.length > 0 && section(words.yourAnswer, form.node), details(item));
   view.node = el('article.ask', { 'aria-label': said(nameOf(item)).textContent }, head(item), body, bar);
 
   function showReason() {
@@ -166,7 +161,7 @@ export function makeAsk(item, on) {
   }
   // What is remembered is read in full before the yes: a closed list may be too narrow for it.
   function remembered() {
-    kept.textContent = chosen() ? `Your yes will be remembered for the tool ${item.approves ?? item.tool}: ${chosen().label}. It can be revoked under Remembered.` : '';
+    kept.textContent = chosen() ? words.willRemember(item.approves ?? item.tool, chosen().label) : '';
     sure.disarm();
   }
 
@@ -180,10 +175,10 @@ export function makeAsk(item, on) {
   // Why not, in words; null: because it is being sent, or over, which is seen.
   function obstacle(one, event) {
     if (busy || !isPending(view.item)) return null;
-    if (!on.live()) return 'The connection is lost: nothing was sent. What you wrote is still here.';
-    if (Date.parse(item.expiresAt) <= now()) return 'The time for this is over: nothing was sent.';
+    if (!on.live()) return words.nothingSent;
+    if (Date.parse(item.expiresAt) <= now()) return words.timeUp;
     if (one && hasty()) return hasty();
-    if (event?.detail && movedUnder(one, { x: event.clientX, y: event.clientY })) return 'The buttons have just moved. Please press again.';
+    if (event?.detail && movedUnder(one, { x: event.clientX, y: event.clientY })) return words.moved;
     return '';
   }
   function free(one, event) {
@@ -216,7 +211,7 @@ export function makeAsk(item, on) {
     places = null;
     for (const node of [view.node, bar, ...decisions]) resized.observe(node);
     addEventListener('scroll', scrolled, true);
-    stir('This question has only just come into view.');
+    stir(words.cameIntoView);
   };
   view.hidden = () => {
     resized.disconnect();
@@ -235,8 +230,8 @@ export function makeAsk(item, on) {
     busy = false;
     sure.disarm();
     if (status === 422) tell(note, form.refused(problem.errors ?? []) || problem.detail);
-    else if (status === 0) tell(note, 'The server cannot be reached. What you wrote is still here.');
-    else if (status !== 200 && isPending(view.item)) tell(note, problem?.detail ?? 'That did not work. Please try again.');
+    else if (status === 0) tell(note, words.unreachableKept);
+    else if (status !== 200 && isPending(view.item)) tell(note, problem?.detail ?? words.failed);
     view.refresh();
   }
   function approve(event) {
@@ -259,13 +254,13 @@ export function makeAsk(item, on) {
   view.decline = () => {
     if (!isPending(view.item)) return;
     declining = true;
-    how.textContent = ' optional. Enter declines, Esc goes back.';
+    how.textContent = words.declining;
     showReason();
     reason.focus();
   };
   function enter(field) {
-    if (field === reason) return declining ? send('decline') : tell(note, 'Press the button that you mean.');
-    if (approval) tell(note, `Enter alone approves nothing: press ${word()}, or Ctrl and Enter.`);
+    if (field === reason) return declining ? send('decline') : tell(note, words.meanWhich);
+    if (approval) tell(note, words.enterNoConsent(word()));
     else approve();
   }
   view.node.addEventListener('keydown', (event) => {
@@ -273,7 +268,7 @@ export function makeAsk(item, on) {
     if (key === 'Enter' && repeat && bar.contains(target)) event.preventDefault(); // a key that is held is one press
     if (key === 'Escape' && target === reason && declining) {
       declining = false;
-      how.textContent = ' optional';
+      how.textContent = words.optional;
       reason.value = ''; // it was for the no, and goes with nothing else
       why.hidden = true;
       more.disabled = false;
@@ -285,7 +280,7 @@ export function makeAsk(item, on) {
   });
 
   // It has ended, whoever ended it: the same place says how.
-  const onward = button('Next', on.next), asksOn = el('span', { role: 'status' });
+  const onward = button(words.next, on.next), asksOn = el('span', { role: 'status' });
   view.ended = (next, me) => {
     const held = bar.contains(document.activeElement) || form.node.contains(document.activeElement);
     view.item = next;
@@ -301,9 +296,9 @@ export function makeAsk(item, on) {
   };
   // Its call has asked again, and that is here: the next question is that one.
   view.onward = (again) => {
-    const text = again ? 'This call has another question.' : view.item.call?.state === 'waiting' ? 'This call waits for another answer.' : '';
+    const text = again ? words.asksOn : view.item.call?.state === 'waiting' ? words.waitsOn : '';
     if (asksOn.textContent !== text) asksOn.textContent = text;
-    onward.textContent = again ? 'Its next question' : 'Next';
+    onward.textContent = again ? words.nextOfCall : words.next;
     onward.classList.toggle('primary', Boolean(again));
   };
   if (!isPending(item)) view.ended(item, on.me);

@@ -3,6 +3,8 @@
 // front, or showed something new. A press in that moment does nothing, is told so, and begins the moment again.
 //
 // In a frame (view.js) the host is around it, and the focus comes with the press itself.
+import { words } from './words.js';
+
 const CALM_MS = 1000;
 const hearsCalm = [];
 const framed = self !== top;
@@ -19,10 +21,10 @@ export function stir(why = stirredBy) {
 export const onCalm = (hear) => hearsCalm.push(hear);
 export const isCalm = () => performance.now() >= calmAt;
 // Why a press does not count, in words.
-export const hasty = () => (isCalm() && (framed || document.hasFocus()) ? '' : `${stirredBy} Please wait a second, and press again.`);
+export const hasty = () => (isCalm() && (framed || document.hasFocus()) ? '' : words.hasty(stirredBy));
 
-const stirOpened = () => stir('This page has only just opened.');
-const stirFront = () => framed || document.hidden || stir('This window has only just come to the front.');
+const stirOpened = () => stir(words.pageOpened);
+const stirFront = () => framed || document.hidden || stir(words.cameToFront);
 const stirPress = () => isCalm() || stir();
 stirOpened();
 addEventListener('pageshow', stirOpened);
@@ -30,4 +32,4 @@ addEventListener('focus', stirFront);
 document.addEventListener('visibilitychange', stirFront);
 addEventListener('pointerdown', stirPress, true);
 addEventListener('keydown', ({ key, target }) => (key === 'Enter' || (key === ' ' && target.matches?.('button'))) && stirPress(), true);
-addEventListener('click', ({ detail, target }) => detail > 1 && target.closest?.('button') && stir('That was a double click.'), true);
+addEventListener('click', ({ detail, target }) => detail > 1 && target.closest?.('button') && stir(words.doubleClick), true);

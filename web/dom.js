@@ -1,5 +1,7 @@
 // Making nodes. Everything that is shown goes through here as text: there is no markup from a string on this page.
 
+import { words } from './words.js';
+
 // el('p.help', { title: '…' }, child, …): the attributes may be left out. What is false, null or undefined is neither set nor shown.
 export function el(what, ...children) {
   const [tag, ...classes] = what.split('.');
@@ -35,10 +37,10 @@ export const unseen =
 function mark(run) {
   const code = run.codePointAt(0), times = [...run].length;
   const hex = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
-  return el('span.mark', { title: `${turns.test(run) ? 'changes the direction of text' : /(?!\p{DI})[\p{Mn}\p{Me}]/u.test(run) ? 'one accent too many' : 'cannot be seen'}, ${hex}` }, controls[code] ?? hex, times > 1 && `×${count(times)}`);
+  return el('span.mark', { title: `${words.marks[turns.test(run) ? 'turns' : /(?!\p{DI})[\p{Mn}\p{Me}]/u.test(run) ? 'piles' : 'unseen']}, ${hex}` }, controls[code] ?? hex, times > 1 && `×${count(times)}`);
 }
 
-const seen = (text) => text.split(/(\u3000)/).map((part) => (part === '\u3000' ? el('span.wide', { title: 'a wide space, U+3000' }, part) : part));
+const seen = (text) => text.split(/(\u3000)/).map((part) => (part === '\u3000' ? el('span.wide', { title: words.wideSpace }, part) : part));
 
 export function visible(text) {
   const nodes = [];
@@ -68,15 +70,15 @@ export function folded(text, what = 'span', { limit = 600, lines = 10 } = {}) {
   const show = (from, to) => {
     if (text.codePointAt(to - 1) > 0xffff) to--; // not between the two halves of a character
     const part = text.slice(from, to), left = text.length - to;
-    node.append(...visible(part), ...(left ? [more(left, STEP, left > 1 ? ' characters' : ' character', () => show(to, min(text.length, to + STEP)))] : []));
+    node.append(...visible(part), ...(left ? [more(left, STEP, words.characters(left), () => show(to, min(text.length, to + STEP)))] : []));
   };
   show(0, end);
   return node;
 }
 
 // A button that goes when it is pressed: what it stands for comes in its place, or a step of it.
-export function more(left, step, words, show) {
-  const node = button(`show ${left > step ? `${count(step)} of ` : ''}${count(left)} more${words}`, () => (node.remove(), show()), { class: 'more' });
+export function more(left, step, what, show) {
+  const node = button(words.more(left > step && count(step), count(left), what), () => (node.remove(), show()), { class: 'more' });
   return node;
 }
 
@@ -93,7 +95,7 @@ const whole = (s, unit) => Math.floor(s / unit);
 function ago(at) {
   const s = max(0, whole(now() - at, 1000));
   if (s >= DAY) return new Date(at).toLocaleDateString(undefined, { dateStyle: 'medium' });
-  return s < 5 ? 'just now' : `${s < MINUTE ? `${s} s` : s < HOUR ? `${whole(s, MINUTE)} min` : `${whole(s, HOUR)} h`} ago`;
+  return s < 5 ? words.justNow : words.ago(s < MINUTE ? `${s} s` : s < HOUR ? `${whole(s, MINUTE)} min` : `${whole(s, HOUR)} h`);
 }
 
 export function lasting(ms) {
@@ -101,13 +103,13 @@ export function lasting(ms) {
   if (ms < 950) return `${whole(ms, 1)} ms`;
   if (s < MINUTE) return `${s} s`;
   if (s < HOUR) return `${whole(s, MINUTE)} min ${s % MINUTE} s`;
-  return s < 2 * DAY ? `${whole(s, HOUR)} h ${whole(s % HOUR, MINUTE)} min` : `${whole(s, DAY)} days`;
+  return s < 2 * DAY ? `${whole(s, HOUR)} h ${whole(s % HOUR, MINUTE)} min` : words.days(whole(s, DAY));
 }
 
 // Time left is said only when it is less than an hour, and counted only in the last minute.
 function left(until) {
   const s = max(0, whole(until - now() + 999, 1000));
-  return s >= HOUR ? '' : s < MINUTE ? `${s} s left` : `${whole(s, MINUTE)} min left`;
+  return s >= HOUR ? '' : words.left(s < MINUTE ? `${s} s` : `${whole(s, MINUTE)} min`);
 }
 
 // Nearly over: the last tenth of its time, at least a minute and at most five.
@@ -123,6 +125,6 @@ function tickOne(node) {
 
 export const timeAgo = (text) => tickOne(el('time', { datetime: text, title: exact(text), 'data-tick': '' }));
 // Of what was asked then and ends then: with a dot before it, and not there while there is more than enough.
-export const timeLeft = ({ expiresAt, askedAt = expiresAt }) => expiresAt && el('span.until', tickOne(el('time.left', { datetime: expiresAt, title: `until ${exact(expiresAt)}`, 'data-tick': '', 'data-from': askedAt })));
+export const timeLeft = ({ expiresAt, askedAt = expiresAt }) => expiresAt && el('span.until', tickOne(el('time.left', { datetime: expiresAt, title: words.until(exact(expiresAt)), 'data-tick': '', 'data-from': askedAt })));
 // Once a second: everything on the page that says how long.
 export const tick = () => document.querySelectorAll('[data-tick]').forEach(tickOne);

@@ -1,5 +1,6 @@
 // A form from a schema: one field for each property, checked while typing. The server checks again, and its word counts.
-import { el, select, said, folded, plural } from './dom.js';
+import { words } from './words.js';
+import { el, select, said, folded } from './dom.js';
 import { Num, num, entries } from './json.js';
 import { stir } from './calm.js';
 
@@ -18,10 +19,10 @@ let serial = 0;
 const less = (a, b) => ([a, b].every((text) => /^-?\d+$/.test(text)) ? BigInt(a) < BigInt(b) : Number(a) < Number(b));
 
 const formats = {
-  email: [/^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@.]+(\.[^\s@.]+)*$/, 'Write an e-mail address, such as ada@example.com.'],
-  uri: [/^[a-z][a-z0-9+.-]*:[^\s<>"{}|\\^`]+$/i, 'Write a whole address, such as https://example.com/.'],
-  date: [/^\d{4}-\d\d-\d\d$/, 'Write a date: year-month-day, such as 2026-11-16.'],
-  'date-time': [/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i, 'Give a whole date and a time.'],
+  email: [/^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@.]+(\.[^\s@.]+)*$/, words.formats.email],
+  uri: [/^[a-z][a-z0-9+.-]*:[^\s<>"{}|\\^`]+$/i, words.formats.uri],
+  date: [/^\d{4}-\d\d-\d\d$/, words.formats.date],
+  'date-time': [/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i, words.formats['date-time']],
 };
 
 // A time as a picker has it, without its zone, and with the zone of this person as RFC 3339 has it.
@@ -52,19 +53,19 @@ function misses(pattern, text) {
 function checkText(schema, text) {
   const length = [...text].length;
   const min = num(schema.minLength) ?? 0, max = num(schema.maxLength) ?? Infinity;
-  if (length < min) return `At least ${plural(min, 'character')}, please; this has ${length}.`;
-  if (length > max) return `At most ${plural(max, 'character')}, please; this has ${length}.`;
-  const [pattern, words] = formats[schema.format] ?? [];
-  if (pattern && (!pattern.test(text) || (schema.format.startsWith('date') && isNaN(Date.parse(text))))) return words;
-  if (schema.pattern && misses(schema.pattern, text)) return `This does not look like ${schema.patternHint ?? schema.pattern}.`;
+  if (length < min) return words.tooShort(min, length);
+  if (length > max) return words.tooLong(max, length);
+  const [pattern, how] = formats[schema.format] ?? [];
+  if (pattern && (!pattern.test(text) || (schema.format.startsWith('date') && isNaN(Date.parse(text))))) return how;
+  if (schema.pattern && misses(schema.pattern, text)) return words.notLike(schema.patternHint ?? schema.pattern);
   return '';
 }
 
 function checkNumber(schema, text) {
-  if (schema.type === 'integer' && !/^-?(0|[1-9]\d*)(\.0+)?$/.test(text)) return 'Write a whole number, such as 42.';
-  if (!/^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return 'Write a number, such as 0.5.';
-  if (schema.minimum && less(text, schema.minimum.text)) return `At least ${schema.minimum.text}, please.`;
-  if (schema.maximum && less(schema.maximum.text, text)) return `At most ${schema.maximum.text}, please.`;
+  if (schema.type === 'integer' && !/^-?(0|[1-9]\d*)(\.0+)?$/.test(text)) return words.notWhole;
+  if (!/^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return words.notNumber;
+  if (schema.minimum && less(text, schema.minimum.text)) return words.atLeast(schema.minimum.text);
+  if (schema.maximum && less(schema.maximum.text, text)) return words.atMost(schema.maximum.text);
   return '';
 }
 
@@ -75,13 +76,13 @@ function choicesOf(schema) {
 }
 
 function limits(schema) {
-  const between = (min, max, of) => (min && max ? `${min} to ${max}${of}` : min ? `at least ${min}${of}` : max ? `at most ${max}${of}` : '');
-  if (schema.type === 'array') return between(num(schema.minItems), num(schema.maxItems), ' of them');
+  const { between } = words;
+  if (schema.type === 'array') return between(num(schema.minItems), num(schema.maxItems), words.ofThem);
   if (schema.type === 'string') {
     const least = num(schema.minLength), most = num(schema.maxLength);
-    return between(least > 1 && least, most, most === 1 ? ' character' : ' characters'); // one at least: what is empty is no answer
+    return between(least > 1 && least, most, words.characters(most)); // one at least: what is empty is no answer
   }
-  return [schema.type === 'integer' && 'a whole number', between(schema.minimum?.text, schema.maximum?.text, '')].filter(Boolean).join(', ');
+  return [schema.type === 'integer' && words.wholeNumber, between(schema.minimum?.text, schema.maximum?.text, '')].filter(Boolean).join(', ');
 }
 
 // Boxes or circles, each with its title.
@@ -108,11 +109,11 @@ const kinds = {
     const zone = el('p.help', { id: `${id}-zone` });
     const value = () => (node.value === preset && preset ? schema.default : node.value && withZone(node.value)); // a preset goes back as it came
     const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-    const tellZone = () => (zone.textContent = `In your time zone: ${timeZone}${timeZone === 'UTC' ? '' : `, UTC${offset(node.value ? new Date(node.value) : new Date())}`}`);
+    const tellZone = () => (zone.textContent = words.inZone(`${timeZone}${timeZone === 'UTC' ? '' : `, UTC${offset(node.value ? new Date(node.value) : new Date())}`}`));
     node.addEventListener('input', tellZone);
     tellZone();
     return { node, after: zone, read: () => value() || (node.validity.badInput ? '?' : undefined),
-      check: (text) => checkText(schema, text) || (node.value && Date.parse(withZone(node.value)) !== Date.parse(node.value) ? 'There is no such time in your zone: clocks are put forward then.' : '') };
+      check: (text) => checkText(schema, text) || (node.value && Date.parse(withZone(node.value)) !== Date.parse(node.value) ? words.noSuchTime : '') };
   },
   number(schema, id) {
     const node = el('input.number', { id, inputmode: schema.type === 'integer' ? 'numeric' : 'decimal', value: schema.default?.text });
@@ -130,7 +131,7 @@ const kinds = {
       const all = ticks(choices, { type: 'radio', name: id }, (value) => value === schema.default);
       return { ...all, read: () => all.chosen()[0] };
     }
-    const node = select(undefined, [['', required ? 'Choose…' : 'No choice'], ...choices.map(({ title }, i) => [i, title])], { id });
+    const node = select(undefined, [['', required ? words.choose : words.noChoice], ...choices.map(({ title }, i) => [i, title])], { id });
     const preset = choices.findIndex(({ value }) => value === schema.default);
     if (preset >= 0) node.value = preset;
     return { node, read: () => choices[node.value]?.value };
@@ -140,7 +141,7 @@ const kinds = {
     const min = num(schema.minItems) ?? 0, max = num(schema.maxItems) ?? Infinity;
     let touched = schema.default;
     all.node.addEventListener('change', () => (touched = true));
-    return { ...all, read: () => (touched ? all.chosen() : undefined), check: ({ length }) => (length < min ? `Choose at least ${min}.` : length > max ? `Choose at most ${max}.` : '') };
+    return { ...all, read: () => (touched ? all.chosen() : undefined), check: ({ length }) => (length < min ? words.chooseLeast(min) : length > max ? words.chooseMost(max) : '') };
   },
 };
 
@@ -157,7 +158,7 @@ function makeField(name, schema, required, changed) {
   const kind = kinds[kindOf(schema)](schema, id, required);
   const { group, box, inputs = [kind.node] } = kind;
   const error = el('p.error', { id: `${id}-error` }); // its room is kept: what is wrong moves nothing
-  const title = [said(schema.title ?? name), !required ? el('span.opt', ' optional') : !box && el('span.req', ' required')]; // a box that is not ticked is an answer, too
+  const title = [said(schema.title ?? name), !required ? el('span.opt', words.optional) : !box && el('span.req', words.required)]; // a box that is not ticked is an answer, too
   const hint = limits(schema);
   const help = (schema.description || hint) && el('p.help', { id: `${id}-help` }, schema.description && folded(schema.description, 'span', { limit: 300 }), ' ', hint && el('span.limit', `(${hint})`));
   const label = (...nodes) => el('label', { for: id }, nodes);
@@ -178,7 +179,7 @@ function makeField(name, schema, required, changed) {
     },
     problem() {
       const value = kind.read();
-      if (value === undefined) return required ? (group ? 'Please choose.' : 'Please fill this in.') : '';
+      if (value === undefined) return required ? (group ? words.pleaseChoose : words.pleaseFill) : '';
       return kind.check?.(value) ?? '';
     },
     focus: () => inputs[0]?.focus(),
@@ -192,7 +193,7 @@ function makeField(name, schema, required, changed) {
   });
   node.addEventListener('focusout', (event) => !node.contains(event.relatedTarget) && kind.read() !== undefined && released(() => field.say(field.problem())));
   // What has several lines becomes one, and is seen to.
-  if (kind.line) node.addEventListener('paste', ({ clipboardData: given }) => given?.getData('text').trim().includes('\n') && setTimeout(() => (error.textContent = 'What you pasted had several lines. Here it is one: please look at it.')));
+  if (kind.line) node.addEventListener('paste', ({ clipboardData: given }) => given?.getData('text').trim().includes('\n') && setTimeout(() => (error.textContent = words.pasted)));
   return field;
 }
 
@@ -217,12 +218,12 @@ export function makeForm(schema, changed) {
         field ? field.say(message) : rest.push(path ? `${path}: ${message}` : message);
       }
       fields.find(({ node }) => node.classList.contains('wrong'))?.focus();
-      return rest.join(' ') || (errors.length && 'Please look at the marked fields.');
+      return rest.join(' ') || (errors.length && words.marked);
     },
     // A required box that the person has ticked is a deliberate act.
     ticked: () => fields.some((field) => field.box() === 'yes'),
     // Names the required boxes that are not ticked.
-    sayNo: () => fields.filter((field) => field.box() === 'no' && field.say('This is not ticked: it says no.')).length > 0,
+    sayNo: () => fields.filter((field) => field.box() === 'no' && field.say(words.saysNo)).length > 0,
   };
 }
 
@@ -240,8 +241,8 @@ export function makeSure(button, form, { approval, destructive, word }) {
     const no = approval && form.sayNo();
     if (armed || (!no && (!destructive || form.ticked()))) return true;
     armed = setTimeout(disarm, ARMED_MS);
-    stir('That was the first press.');
-    button.textContent = `Press again to ${no ? 'send' : word().toLowerCase()}`;
+    stir(words.firstPress);
+    button.textContent = words.pressAgain(no ? words.send : word());
   };
   return { isSure, disarm };
 }

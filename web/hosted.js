@@ -5,13 +5,14 @@
 //
 // A page that leads elsewhere says where to, and goes there when the person wants. The way back ends at /a/return, from where
 // this sends on what the other site has said.
+import { words } from './words.js';
 import { el, button, folded, tell, said, lasting, timeLeft, tick, now, $ } from './dom.js';
 import { num } from './json.js';
 import { makeForm, makeSure } from './form.js';
 import { hasty, isCalm, onCalm, stir } from './calm.js';
-import { LOST_HALF, base, request, whoAmI, hasKey, isOf, onOther, signInPath, toSignIn } from './live.js';
+import { base, request, whoAmI, hasKey, isOf, onOther, signInPath, toSignIn } from './live.js';
 
-const submit = el('button.primary', 'Submit');
+const submit = el('button.primary', words.submit);
 
 // What stands in the form of a page, whether it may be sent, and what is sent. A kind of page without a row here has a schema, or
 // leads elsewhere.
@@ -19,13 +20,13 @@ const kinds = {
   form(data) {
     const form = makeForm(data.schema, () => sure.disarm());
     if (data.destructive) submit.classList.add('danger');
-    const sure = makeSure(submit, form, { approval: data.destructive || data.consent, destructive: data.destructive, word: () => 'Submit' });
+    const sure = makeSure(submit, form, { approval: data.destructive || data.consent, destructive: data.destructive, word: () => words.submit });
     return { node: form.node, consent: data.destructive || data.consent, check: () => form.check() && sure.isSure(), content: () => form.content(), refused: (errors) => form.refused(errors) };
   },
   secret({ name, keepMs, lasting: kept }) {
     const attributes = { id: 'secret', autocomplete: 'off', spellcheck: false, required: true, maxlength: 16384 };
     let input = el('input', { ...attributes, type: 'password' });
-    const lines = button('Enter several lines', () => {
+    const lines = button(words.secretLines, () => {
       const area = el('textarea', { ...attributes, rows: 6 });
       area.value = input.value;
       input.replaceWith(area);
@@ -33,14 +34,13 @@ const kinds = {
       lines.remove();
       area.focus();
     });
-    const until = num(keepMs) ? `for ${lasting(num(keepMs))}` : 'until you delete it';
+    const until = num(keepMs) ? words.keptFor(lasting(num(keepMs))) : words.keptUntil;
     return {
-      node: el('div.field', el('label', { for: 'secret' }, 'Secret ', said(name, 'code')), input, lines,
-        el('p.help', kept ? `It is stored sealed, for you alone, ${until}. Tools that you use may use it; it is shown to nobody.`
-          : `It is kept in the memory of this server only, ${until} or the server stops; then it is asked for again. It is shown to nobody.`)),
+      node: el('div.field', el('label', { for: 'secret' }, words.secret, said(name, 'code')), input, lines,
+        el('p.help', (kept ? words.secretSealed : words.secretMemory)(until))),
       check: () => input.reportValidity(),
       content: () => ({ secret: input.value }),
-      refused: (errors) => errors.map(({ message }) => `The secret ${message}.`).join(' '),
+      refused: (errors) => errors.map(({ message }) => words.secretWrong(message)).join(' '),
       wipe: () => (input.value = ''),
     };
   },
@@ -49,12 +49,12 @@ const kinds = {
 // To another site, or to the service of an account.
 function leads({ go, principal, service }) {
   const { host, origin, pathname } = new URL(go);
-  submit.textContent = `Go on to ${host}`;
-  const rows = { ...(service && { 'Account of': principal, Service: service }), Address: origin + pathname };
+  submit.textContent = words.goTo(host);
+  const rows = { ...(service && { [words.accountOf]: principal, [words.service]: service }), [words.addressName]: origin + pathname };
   return {
     node: el('div.body', el('dl', Object.entries(rows).map(([name, value]) => el('div', el('dt', name), said(value, 'dd')))),
-      el('details.details', el('summary', 'The whole address'), folded(go, 'p.v.address')),
-      el('p.help', service ? ['You sign in there, with the account that is to be connected. It is then used for calls of ', said(principal), '.'] : 'From there you are sent back here.')),
+      el('details.details', el('summary', words.wholeAddress), folded(go, 'p.v.address')),
+      el('p.help', service ? [words.accountHelp[0], said(principal), words.accountHelp[1]] : words.sentBack)),
     go,
   };
 }
@@ -62,7 +62,7 @@ function leads({ go, principal, service }) {
 const note = el('p.note', { role: 'alert', hidden: true });
 
 // How it ended, or why it cannot be shown; and what the person can do then.
-function over(text, way = 'You can close this page.') {
+function over(text, way = words.canClose) {
   $('form').hidden = true;
   $('verdict').textContent = text;
   $('way').replaceChildren(...[way].flat());
@@ -73,20 +73,20 @@ function refused({ status, body }) {
   // What another site has sent is for whoever was signed in then. It is kept for nobody else, also not in the address.
   const returned = path === '/a/return';
   if (returned && status && status !== 503) history.replaceState(null, '', location.pathname);
-  if (status === 401 && returned) return over('Nobody is signed in here: what the other site has sent was not taken.', ['Sign in, and begin again from the question. ', el('a', { href: `${base}/login` }, 'Sign in')]);
+  if (status === 401 && returned) return over(words.notTaken, [words.beginAgain, el('a', { href: `${base}/login` }, words.signIn)]);
   if (status === 401) return toSignIn();
-  const way = status === 409 ? el('a', { href: `${base}/` }, 'To the inbox') : status === 403 || status === 404 ? el('a', { href: signInPath() }, hasKey() ? 'Sign in as somebody else' : 'Sign in')
-    : !status || status === 503 ? el('a', { href: '' }, 'Try again') : undefined;
-  over(status === 403 && !hasKey() ? LOST_HALF : (body?.detail ?? 'That did not work.'), way);
+  const way = status === 409 ? el('a', { href: `${base}/` }, words.toInbox) : status === 403 || status === 404 ? el('a', { href: signInPath() }, hasKey() ? words.signInOther : words.signIn)
+    : !status || status === 503 ? el('a', { href: '' }, words.tryAgain) : undefined;
+  over(status === 403 && !hasKey() ? words.lostHalf : (body?.detail ?? words.failed), way);
 }
 
 function draw(data, kind) {
   let busy = false;
   const left = timeLeft(data);
-  const buttons = el('div.buttons', button('Decline', () => send('decline')), el('span.yes', submit));
+  const buttons = el('div.buttons', button(words.decline, () => send('decline')), el('span.yes', submit));
   const clock = setInterval(() => {
     tick();
-    if (Date.parse(data.expiresAt) <= now() && !busy) late('The time for this is over: nobody answered.');
+    if (Date.parse(data.expiresAt) <= now() && !busy) late(words.late);
   }, 1000);
   function stop() {
     clearInterval(clock);
@@ -96,7 +96,7 @@ function draw(data, kind) {
     stop();
     buttons.remove();
     if (kind.go) return over(text);
-    tell(note, `${text} What you wrote was not sent. You can read it here until you leave this page.`);
+    tell(note, words.lateKept(text));
   }
   async function send(action) {
     if (hasty()) return tell(note, hasty());
@@ -108,9 +108,9 @@ function draw(data, kind) {
     busy = false;
     if (told?.outcome && (told.state === 'expired' || told.state === 'withdrawn') && action === 'accept') late(told.outcome);
     else if (told?.outcome) stop(), over(told.outcome), kind.wipe?.();
-    else if (status === 401) tell(note, 'You are signed out here, and nothing was sent. Sign in again in another tab: what you wrote is still here.');
+    else if (status === 401) tell(note, words.outKept);
     else if (status === 422) tell(note, kind.refused(told.errors ?? []) || told.detail);
-    else tell(note, status ? (told?.detail ?? 'That did not work. Please try again.') : 'The server cannot be reached. What you wrote is still here.');
+    else tell(note, status ? (told?.detail ?? words.failed) : words.unreachableKept);
   }
   $('about').append(left);
   $('form').append(kind.node, note, buttons);
@@ -126,7 +126,7 @@ function draw(data, kind) {
     if (event.key !== 'Enter' || event.isComposing || !event.target.matches('input')) return;
     event.preventDefault();
     if (event.repeat || !buttons.isConnected || event.target.matches('[type=checkbox], [type=radio]')) return;
-    if (kind.consent) tell(note, 'Enter alone sends nothing here: press Submit.');
+    if (kind.consent) tell(note, words.enterNothing);
     else send('accept');
   });
 }
@@ -134,8 +134,9 @@ function draw(data, kind) {
 // Whose it is comes first.
 function show(data) {
   isOf(data.me);
-  $('whose').replaceChildren('Asked of ', said(data.principal), '; ', ...(data.me ? ['you are signed in as ', said(data.me)] : ['here the link alone opens it']));
-  $('about').replaceChildren(said(data.tool, 'b'), ...(data.destructive ? [' ', el('span.tag', '▲ Destructive')] : []));
+  const [asked, then, as, open] = words.askedOf;
+  $('whose').replaceChildren(asked, said(data.principal), then, ...(data.me ? [as, said(data.me)] : [open]));
+  $('about').replaceChildren(said(data.tool, 'b'), ...(data.destructive ? [' ', el('span.tag', words.destructive)] : []));
   $('message').replaceChildren(folded(data.message, 'span', { limit: 1500, lines: 20 }));
   const kind = data.go ? leads : kinds[data.kind] ?? (data.schema && kinds.form);
   if (data.state !== 'pending') over(data.outcome);

@@ -3,8 +3,9 @@
 // The server sends the same page to everybody; whoever is signed in is given the list by the API, and the stream of changes
 // keeps it right. Questions are shown oldest first, new ones join at the end, and one that has ended
 // stays in its place for a while: nothing moves under the pointer.
-import { $, el, said, timeAgo, timeLeft, tick, count, plural, max, min } from './dom.js';
-import { LOST_HALF, base, request, readAsk, answerAsk, askPath, whoAmI, hasKey, signInPath, signOut, toSignIn, watch } from './live.js';
+import { words } from './words.js';
+import { $, el, said, timeAgo, timeLeft, tick, count, max, min } from './dom.js';
+import { base, request, readAsk, answerAsk, askPath, whoAmI, hasKey, signInPath, signOut, toSignIn, watch } from './live.js';
 import { makeAsk, badge, outcomeText, isPending, nameOf, gistOf, labelOf } from './ask.js';
 import { sheets } from './pages.js';
 import { onCalm } from './calm.js';
@@ -39,7 +40,7 @@ function setting(name, value) {
 function paintRow(row) {
   const { item, link } = row, waits = isPending(item);
   row.text = gistOf(item);
-  link.replaceChildren(said(row.text, 'b.gist', { dir: 'auto' }), el('span.meta', waits && item.destructive && el('span.risk', '▲ Destructive'), labelOf(item),
+  link.replaceChildren(said(row.text, 'b.gist', { dir: 'auto' }), el('span.meta', waits && item.destructive && el('span.risk', words.destructive), labelOf(item),
     el('span.when', waits ? [timeAgo(item.askedAt), timeLeft(item)] : badge(item))));
   row.node.classList.toggle('over', !waits);
   fitSoon();
@@ -78,10 +79,10 @@ function addRow(item, fresh) {
 
 function paintCount() {
   const n = waiting().length;
-  const words = `${count(n)}${next ? '+' : ''}`;
+  const shown = `${count(n)}${next ? '+' : ''}`;
   const out = state === 'out' || state === 'refused';
-  $('count').textContent = out ? '' : n ? `${words} waiting` : 'Nothing waiting';
-  document.title = `${n && !out ? `(${words}) ` : ''}${me.server.title || me.server.name}`;
+  $('count').textContent = out ? '' : n ? words.waiting(shown) : words.nothingWaiting;
+  document.title = `${n && !out ? `(${shown}) ` : ''}${me.server.title || me.server.name}`;
   $('more').hidden = !next;
   main.classList.toggle('empty', !rows.size);
 }
@@ -103,7 +104,7 @@ const asksOn = (item) => waiting().find((row) => row.item.executionId === item?.
 function paintOnward() {
   if (current && !isPending(current.item)) current.onward(asksOn(current.item));
   const next = asksOn(receipted);
-  if (next && next.id !== current?.item.id) $('ask').querySelector('.receipt:not(:has(a))')?.prepend(el('a', { href: base + askPath(next.id) }, 'This call has another question'), ' ');
+  if (next && next.id !== current?.item.id) $('ask').querySelector('.receipt:not(:has(a))')?.prepend(el('a', { href: base + askPath(next.id) }, words.anotherQuestion), ' ');
 }
 
 function end(item) {
@@ -139,9 +140,9 @@ function follow(id, tries) {
 }
 
 function arrived(items) {
-  const words = items.length === 1 ? nameOf(items[0]) : plural(items.length, 'new question');
-  $('arrivals').textContent = `New: ${words}`;
-  if (mayNotify() && document.hidden) new Notification(words, { tag: 'nod' }).onclick = () => window.focus();
+  const what = items.length === 1 ? nameOf(items[0]) : words.newQuestions(items.length);
+  $('arrivals').textContent = words.fresh(what);
+  if (mayNotify() && document.hidden) new Notification(what, { tag: 'nod' }).onclick = () => window.focus();
 }
 
 // Ended asks leave when nobody looks at them and the pointer is elsewhere.
@@ -205,8 +206,8 @@ async function fromElsewhere(id) {
   const reply = await readAsk(id);
   if (route().id !== id || rows.has(id)) return;
   if (reply.ok) return show(viewOf(reply.body), true);
-  hide(el('div.none', el('h2', 'This question is not here'),
-    el('p', reply.status === 404 ? 'It was answered long ago, or it is not yours to see. ' : reply.body?.detail, ' ', el('a', { href: `${base}/` }, 'What is waiting'))));
+  hide(el('div.none', el('h2', words.notFound),
+    el('p', reply.status === 404 ? words.notFoundWhy : reply.body?.detail, ' ', el('a', { href: `${base}/` }, words.toInbox))));
 }
 
 // Shows what the address says. On `/` that is the first that waits, or the empty page.
@@ -243,7 +244,7 @@ function onward() {
   const at = order.findIndex((row) => row.item.id === done?.id);
   const after = rows.get(asksOn(done)?.id) ?? [...order.slice(at + 1), ...order].find((row) => isPending(row.item) && row.item.id !== done?.id);
   receipted = done;
-  const receipt = done && el('p.receipt', badge(done), ' ', said(nameOf(done), 'b'), ' ', said(done.call?.result ? `Result: ${done.call.result.slice(0, 200)}` : outcomeText(done, me.principal), 'span'));
+  const receipt = done && el('p.receipt', badge(done), ' ', said(nameOf(done), 'b'), ' ', said(done.call?.result ? words.result(done.call.result.slice(0, 200)) : outcomeText(done, me.principal), 'span'));
   if (after) {
     if (route().page === 'ask') window.history.replaceState(null, '', base + askPath(after.item.id));
     return show(viewOf(after.item), [document.body, ...$('ask').querySelectorAll('*')].includes(document.activeElement), receipt);
@@ -294,11 +295,11 @@ async function fresh() {
 function connection(now) {
   state = now;
   document.body.dataset.live = now;
-  $('live').textContent = { lost: 'reconnecting', out: 'signed out' }[now] ?? now;
+  $('live').textContent = words.states[now] ?? now;
   const notice = $('notice');
   notice.hidden = now === 'live';
-  if (now === 'lost') notice.replaceChildren('The connection is lost. Reconnecting… What you typed is still here.');
-  if (now === 'out') notice.replaceChildren('You are signed out. ', el('a', { href: signInPath() }, 'Sign in again'), ', here or in another tab.');
+  if (now === 'lost') notice.replaceChildren(words.lost);
+  if (now === 'out') notice.replaceChildren(words.out[0], el('a', { href: signInPath() }, words.out[1]), words.out[2]);
   if (me) paintCount();
   current?.refresh();
 }
@@ -389,11 +390,11 @@ async function start() {
   const { ok, status, body } = await whoAmI();
   if (status === 401) return toSignIn();
   if (!ok && !status) return setTimeout(() => location.reload(), 2000);
-  if (!ok && !hasKey()) return refuse('Please sign in again', LOST_HALF, 'Sign in');
-  if (!ok) return refuse('This is not open to you', body?.detail, 'Sign in');
+  if (!ok && !hasKey()) return refuse(words.signInAgain, words.lostHalf, words.signIn);
+  if (!ok) return refuse(words.closed, body?.detail, words.signIn);
   me = body;
   $('who').textContent = me.principal;
-  if (!me.roles.some((role) => role !== 'ask')) return refuse('This is not open to you', `You are signed in as ${me.principal}, who may call tools. To see and answer questions takes the role answer or approve.`, 'Sign in as somebody else');
+  if (!me.roles.some((role) => role !== 'ask')) return refuse(words.closed, words.closedWhy(me.principal), words.signInOther);
   $('demo').hidden = !me.demo;
   onCalm(() => current?.refresh());
   watch({ state: connection, fresh, changes: (data) => apply(data, true) });

@@ -1,5 +1,6 @@
 // A one-time link, which signs nobody in until its button is pressed. Who made it may not be who opens it: so the page says
 // whose sign-in it is, and who is signed in here now. If that is somebody else, Enter alone does not replace them.
+import { words } from './words.js';
 import { takeNext } from './next.js';
 import { base, ownKey, request, signIn } from './live.js';
 import { $, said, tell } from './dom.js';
@@ -11,10 +12,10 @@ const other = ok && me.principal !== whose ? me.principal : null;
 const nobody = status === 401 || status === 403;
 
 if (other) {
-  $('now').append(said(other, 'b'), ' is signed in here now, and is signed out then. Whatever is asked and answered here after that is ', said(whose, 'b'), '’s.');
-  $('go').replaceChildren('Sign ', said(other), ' out, and ', said(whose), ' in');
+  $('now').append(said(other, 'b'), words.replaces[0], said(whose, 'b'), words.replaces[1]);
+  $('go').replaceChildren(words.swap[0], said(other), words.swap[1], said(whose), words.swap[2]);
 } else {
-  $('now').append(...(ok ? ['You are signed in here as ', said(whose, 'b'), ' already. This signs you in anew, with the roles of this link.'] : [nobody ? 'Nobody is signed in here now.' : 'It is not known who is signed in here now.']));
+  $('now').append(...(ok ? [words.already[0], said(whose, 'b'), words.already[1]] : [nobody ? words.nobodyHere : words.unknownHere]));
 }
 $('go').disabled = false;
 onCalm(() => $('go').setAttribute('aria-disabled', String(!isCalm())));
@@ -30,5 +31,5 @@ $('form').addEventListener('submit', async (event) => {
   if (ok) return location.replace(takeNext());
   $('go').disabled = false;
   if (status === 410 || status === 404) return location.replace(`${base}/login?link=${status === 410 ? 'used' : 'unknown'}`);
-  tell($('problem'), body?.detail ?? 'That did not work. Please try again.');
+  tell($('problem'), body?.detail ?? words.failed);
 });

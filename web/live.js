@@ -4,6 +4,7 @@
 // A cookie is sent to every port of a host, so it opens nothing alone. The page key, which the server hands over when somebody
 // signs in, is kept in the storage of this origin, for all its tabs, and sent as a header. A page goes on with the key that it
 // began with: if somebody else signs in in another tab, nothing of this page is sent in their name.
+import { words } from './words.js';
 import { parse, write } from './json.js';
 import { button, el, setNow } from './dom.js';
 
@@ -19,7 +20,7 @@ const clean = (async () => {
   if (!strange.length) return;
   await Promise.all(strange.map((one) => one.unregister()));
   const again = () => location.reload();
-  const notice = el('dialog', { role: 'alertdialog', 'aria-label': 'A script was removed', onclose: again }, el('p', 'Another program that had this address has left a script in this browser (a service worker), which could see what you do here. It is removed now. If you have signed in since then, sign out and sign in again.'), button('Go on', again));
+  const notice = el('dialog', { role: 'alertdialog', 'aria-label': words.workerTitle, onclose: again }, el('p', words.workerWhat), button(words.goOn, again));
   document.body.append(notice);
   notice.showModal();
   await new Promise(() => {});
@@ -33,8 +34,6 @@ const keyed = (by) => (by ? { 'X-Page-Key': by } : {});
 let key = stored(), me = null;
 
 export const hasKey = () => Boolean(stored());
-// What a person reads whose browser sends the cookie alone: 403, and no key is stored.
-export const LOST_HALF = 'This browser has lost half of its sign-in: it still has the cookie, and not what this page had stored. That happens when its storage is cleared.';
 // Whose page this is.
 export const isOf = (principal) => (me = principal);
 // Somebody has signed in or out in another tab.
@@ -51,7 +50,7 @@ export async function request(path, method = 'GET', body, headers = keyed(key)) 
     setNow(data?.now);
     return { ok: reply.ok, status: reply.status, body: data };
   } catch {
-    return { status: 0, body: { detail: 'The server cannot be reached.' } };
+    return { status: 0, body: { detail: words.unreachable } };
   }
 }
 

@@ -1,5 +1,6 @@
 // The pages beside the inbox: lists to look things up in. Each is a function of `sheets`, named as its path.
-import { el, button, select, said, folded, timeAgo, exact, lasting, plural } from './dom.js';
+import { words } from './words.js';
+import { el, button, select, said, folded, timeAgo, exact, lasting } from './dom.js';
 import { num } from './json.js';
 import { request, readAsk } from './live.js';
 import { badge, gistOf, labelOf, pastView, wasAnswered } from './ask.js';
@@ -8,7 +9,7 @@ import { badge, gistOf, labelOf, pastView, wasAnswered } from './ask.js';
 // where there is nothing; top: what is above it.
 function listed(title, { path, search, row, none, top }) {
   const list = el('ul.rows'), status = el('p.none', { role: 'status' });
-  const more = button('Show more', () => load(true), { hidden: true });
+  const more = button(words.showMore, () => load(true), { hidden: true });
   let cursor, turn = 0;
   const say = (text) => (status.textContent = text ?? (list.children.length ? '' : none()));
   async function load(further) {
@@ -17,7 +18,7 @@ function listed(title, { path, search, row, none, top }) {
     const { ok, body } = await request(`${path}?${query}`);
     if (mine !== turn) return; // a later search is on its way
     if (!further) list.replaceChildren();
-    if (!ok) return say(body?.detail ?? 'This could not be read. Please try again.');
+    if (!ok) return say(body?.detail ?? words.unreadable);
     list.append(...body.items.map((item) => row(item, say)));
     cursor = body.next;
     more.hidden = !cursor;
@@ -27,26 +28,26 @@ function listed(title, { path, search, row, none, top }) {
   return { node: el('section.sheet', el('h1', { tabindex: -1 }, title), top, list, status, more), load, list, changed() {} };
 }
 
-const you = (who, me) => (who === me.principal ? 'you' : said(who ?? '?'));
+const you = (who, me) => (who === me.principal ? words.you.toLowerCase() : said(who ?? '?'));
 
 // A button that removes its row, with the second press.
 function remover(word, path, say, done) {
   let armed = false;
   const node = button(word, async () => {
-    if (!armed) return (armed = true), (node.textContent = `Press again to ${word.toLowerCase()}`);
+    if (!armed) return (armed = true), (node.textContent = words.pressAgain(word));
     const { ok, status, body } = await request(path, 'DELETE');
     const gone = ok || status === 404;
     if (gone) node.closest('li').remove();
-    say(gone ? done : (body?.detail ?? 'That did not work. Please try again.'));
+    say(gone ? done : (body?.detail ?? words.failed));
   });
   return node;
 }
 
 export const sheets = {
   history(me) {
-    const text = el('input', { type: 'search', placeholder: 'Search messages, arguments, reasons', 'aria-label': 'Search' });
-    const state = select('State', Object.entries({ ended: 'All outcomes', accepted: 'Approved or answered', declined: 'Declined', cancelled: 'Dismissed', expired: 'Expired', withdrawn: 'Withdrawn' }));
-    const [tool, who] = ['Tool', 'Who asked'].map((name) => el('input', { type: 'text', placeholder: name, 'aria-label': name }));
+    const text = el('input', { type: 'search', placeholder: words.searchWhat, 'aria-label': words.search });
+    const state = select(words.state, Object.entries(words.filterStates));
+    const [tool, who] = [words.tool, words.whoAsked].map((name) => el('input', { type: 'text', placeholder: name, 'aria-label': name }));
     const [since, until] = [0, 1].map(() => el('input', { type: 'date' }));
     let timer;
     const day = (input, time) => input.value && new Date(`${input.value}T${time}`).toISOString();
@@ -56,46 +57,46 @@ export const sheets = {
       const { by, via, tookMs, at } = item.answer ?? {};
       const body = el('details.entry', { ontoggle: () => body.children.length < 2 && body.append(pastView(item, me.principal, () => readAsk(item.id))) },
         el('summary', badge(item), said(gistOf(item), 'b.gist'), labelOf(item),
-          el('span.meta', wasAnswered(item) && ['by ', you(by, me), via !== 'page' && ` (${via})`, tookMs && [' · ', el('span.took', `after ${lasting(num(tookMs))}`)], ' · '], timeAgo(at ?? item.askedAt))));
+          el('span.meta', wasAnswered(item) && [words.by, you(by, me), via !== 'page' && ` (${via})`, tookMs && [' · ', el('span.took', words.after(lasting(num(tookMs))))], ' · '], timeAgo(at ?? item.askedAt))));
       return el('li', body);
     }
     const soon = () => {
       clearTimeout(timer);
       timer = setTimeout(sheet.load, 200);
     };
-    const sheet = listed('History', {
+    const sheet = listed(words.history, {
       path: '/api/elicitation',
       search: () => [['state', state.value], ['limit', 50], ...given()],
       row,
-      none: () => (given().length || state.value !== 'ended' ? 'Nothing fits this search.' : 'Nothing was answered yet. What is answered is listed here.'),
-      top: el('form.filters', { role: 'search', onsubmit: (event) => (event.preventDefault(), sheet.load()), oninput: soon }, text, state, tool, who, el('label', 'from ', since), el('label', 'to ', until)),
+      none: () => (given().length || state.value !== 'ended' ? words.noMatch : words.noHistory),
+      top: el('form.filters', { role: 'search', onsubmit: (event) => (event.preventDefault(), sheet.load()), oninput: soon }, text, state, tool, who, el('label', words.from, since), el('label', words.to, until)),
     });
     return { ...sheet, focus: () => text.focus(), changed: () => document.hidden || sheet.list.querySelector('[open]') || soon() };
   },
 
-  grants: (me) => listed('Remembered approvals', {
+  grants: (me) => listed(words.grants, {
     path: '/api/grants',
-    row: ({ id, tool, label, message, principal, by, createdAt, expiresAt, uses, sleeps }, say) => el('li.grant', el('div', said(tool, 'code'), ' ', said(label, 'b'), folded(message, 'p.about', { limit: 200, lines: 3 }), sleeps && el('p.help', `It sleeps, and calls ask: ${sleeps}.`),
-      el('span.meta', principal !== me.principal && ['for ', said(principal), ' · '], 'given by ', you(by, me), ' ', timeAgo(createdAt), ' · ',
-        expiresAt ? el('time', { datetime: expiresAt }, `ends ${exact(expiresAt)}`) : 'until revoked', num(uses) ? ` · used ${plural(num(uses), 'time')}` : ' · not used yet')),
-    remover('Revoke', `/api/grants/${encodeURIComponent(id)}`, say, 'Revoked. The next call asks again.')),
-    none: () => 'Nothing is remembered. When you approve something you may be offered to allow it for longer; what you allowed is listed here.',
+    row: ({ id, tool, label, message, principal, by, createdAt, expiresAt, uses, sleeps }, say) => el('li.grant', el('div', said(tool, 'code'), ' ', said(label, 'b'), folded(message, 'p.about', { limit: 200, lines: 3 }), sleeps && el('p.help', words.sleeps(sleeps)),
+      el('span.meta', principal !== me.principal && [words.whose[0], said(principal), ' · '], words.givenBy, you(by, me), ' ', timeAgo(createdAt), ' · ',
+        expiresAt ? el('time', { datetime: expiresAt }, words.endsAt(exact(expiresAt))) : words.untilRevoked, words.used(num(uses)))),
+    remover(words.revoke, `/api/grants/${encodeURIComponent(id)}`, say, words.revoked)),
+    none: () => words.noGrants,
   }),
 
-  secrets: (me) => listed('Secrets', {
+  secrets: (me) => listed(words.secrets, {
     path: '/api/secrets',
     row: ({ id, name, principal, tool, createdAt, expiresAt }, say) => el('li.grant', el('div', said(name, 'code'),
-      el('span.meta', principal !== me.principal && ['of ', said(principal), ' · '], 'given ', tool && ['to ', said(tool), ' '], timeAgo(createdAt), ' · ',
-        expiresAt ? el('time', { datetime: expiresAt }, `ends ${exact(expiresAt)}`) : 'until deleted')),
-    remover('Delete', `/api/secrets/${encodeURIComponent(id)}`, say, 'Deleted. Whoever needs it next asks for it.')),
-    none: () => 'No secret is stored. When a tool needs one it asks for it on a page of this server; what you gave is listed here by name, never shown.',
+      el('span.meta', principal !== me.principal && [words.whose[1], said(principal), ' · '], words.given, tool && [words.givenTo, said(tool), ' '], timeAgo(createdAt), ' · ',
+        expiresAt ? el('time', { datetime: expiresAt }, words.endsAt(exact(expiresAt))) : words.untilDeleted)),
+    remover(words.delete, `/api/secrets/${encodeURIComponent(id)}`, say, words.deleted)),
+    none: () => words.noSecrets,
   }),
 
-  accounts: (me) => listed('Connected accounts', {
+  accounts: (me) => listed(words.connectedAccounts, {
     path: '/api/credentials',
     row: ({ id, title, principal, scopes, state, connectedAt }, say) => el('li.grant', el('div', said(title, 'b'), ' ', scopes && said(scopes, 'code'),
-      el('span.meta', principal !== me.principal && ['of ', said(principal), ' · '], 'connected ', timeAgo(connectedAt), state === 'refused' && ' · has to be connected again')),
-    remover('Disconnect', `/api/credentials/${encodeURIComponent(id)}`, say, 'Disconnected. Tools are given nothing of it any more.')),
-    none: () => 'No account is connected. When a tool needs one of yours, it asks you to connect it; what is connected is listed here.',
+      el('span.meta', principal !== me.principal && [words.whose[1], said(principal), ' · '], words.connected, timeAgo(connectedAt), state === 'refused' && words.reconnect)),
+    remover(words.disconnect, `/api/credentials/${encodeURIComponent(id)}`, say, words.disconnected)),
+    none: () => words.noAccounts,
   }),
 };

@@ -4,7 +4,8 @@
 //
 // Holds always: what stands here is what was sent. Digits are set in groups by space alone, a time in the person's zone shows
 // its own text with a press, and blanks at the ends of a text are marks.
-import { el, button, folded, said, more, count, plural } from './dom.js';
+import { words } from './words.js';
+import { el, button, folded, said, more, count } from './dom.js';
 import { Num, entries, isObject, parse, sourceOf } from './json.js';
 
 const OPEN = 3; // levels that are open at first
@@ -49,10 +50,10 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
 function time(text) {
   const here = new Date(text).toLocaleString(undefined, { weekday: 'short', year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit', timeZoneName: 'short' });
   const node = el('time.v.prose', { datetime: text }, here);
-  const swap = button('As written', () => {
+  const swap = button(words.asWritten, () => {
     const own = node.textContent === text;
     node.textContent = own ? here : text;
-    swap.textContent = own ? 'As written' : 'In my time zone';
+    swap.textContent = own ? words.asWritten : words.myZone;
   }, { class: 'more' });
   return el('span', node, ' ', swap);
 }
@@ -70,18 +71,18 @@ function isCode(text, schema) {
 
 // Text that has its own lines, whole, and to be copied as it is.
 function box(text) {
-  const copy = button('Copy', async () => {
+  const copy = button(words.copy, async () => {
     const done = await navigator.clipboard.writeText(text).then(() => true, () => false);
-    copy.textContent = done ? 'Copied' : 'Not allowed here';
+    copy.textContent = done ? words.copied : words.notCopied;
   }, { class: 'more', hidden: !navigator.clipboard });
   return el('div.code', copy, folded(text, 'pre.v', { limit: 2000 }));
 }
 
 const IDENTIFIER = /^(?=\S*[^\p{L}\p{M}'’-])\S+$/u; // one word that is none: a path, a number, a code
-const blanks = (run) => run && el('span.mark', { title: 'blanks' }, run.replace(/( |\n)\1*/g, (same) => `${same[0] === ' ' ? '␣' : '↵'}${same.length > 1 ? `×${count(same.length)}` : ''}`));
+const blanks = (run) => run && el('span.mark', { title: words.blanks }, run.replace(/( |\n)\1*/g, (same) => `${same[0] === ' ' ? '␣' : '↵'}${same.length > 1 ? `×${count(same.length)}` : ''}`));
 
 function text(value, schema) {
-  if (!value) return word('empty');
+  if (!value) return word(words.empty);
   if (TIME.test(value) && !isNaN(Date.parse(value))) return time(value);
   if (isCode(value, schema)) return box(value);
   const [before] = /^[ \n]*/.exec(value);
@@ -93,7 +94,7 @@ function text(value, schema) {
 
 function scalar(value, schema) {
   if (typeof value === 'string') return text(value, schema);
-  return value instanceof Num ? number(value, unitOf(schema)) : word({ true: 'yes', false: 'no', null: 'none' }[value]);
+  return value instanceof Num ? number(value, unitOf(schema)) : word(words.scalars[value]);
 }
 
 // --- many ---
@@ -133,11 +134,11 @@ function row(member, members, depth) {
   const about = textOf(schema.description), help = about && folded(about, 'p.help', { limit: 300 });
   if (!list && !isObject(value)) return el('li.row', name, el('div', scalar(value, schema), help));
   const length = list ? value.length : entries(value).length;
-  if (!length) return el('li.row', name, el('div', word(list ? 'empty list' : 'no members'), help));
+  if (!length) return el('li.row', name, el('div', word(list ? words.emptyList : words.noMembers), help));
   const inner = () => (list && columnsOf(value) ? table(value, itemsOf(schema), title)
     : branch(list ? value.map((one, i) => [count(i + 1), one, itemsOf(schema), count(i + 1)]) : arranged(value, schema), depth + 1));
   const fill = () => details.children.length < 2 && details.append(...[help, inner()].filter(Boolean));
-  const details = el('details', { ontoggle: fill, open: depth < OPEN }, el('summary', name, ' ', word(list ? `list of ${count(length)}` : plural(length, 'member'))));
+  const details = el('details', { ontoggle: fill, open: depth < OPEN }, el('summary', name, ' ', word(list ? words.listOf(count(length)) : words.members(length))));
   if (details.open) fill();
   return el('li', details);
 }
@@ -149,7 +150,7 @@ export function values(title, object, schema) {
   let shown = branch(arranged(object, schema), 1, 'ul.tree');
   const draw = (node) => (shown.replaceWith(node), (shown = node));
   const readable = () => draw(branch(arranged(object, schema), 1, 'ul.tree'));
-  const swap = button('As JSON', () => {
+  const swap = button(words.asJson, () => {
     const json = swap.ariaPressed !== 'true';
     swap.ariaPressed = String(json);
     json ? draw(box(sourceOf(object))) : readable();

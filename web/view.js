@@ -10,6 +10,7 @@
 // begun to type is theirs.
 //
 // Nothing is shown for a call that asks nothing. Nothing is loaded from anywhere.
+import { words } from './words.js';
 import { el, button, said, setNow, tick } from './dom.js';
 import { parse, write } from './json.js';
 import { makeAsk, gistOf, labelOf, nameOf } from './ask.js';
@@ -163,13 +164,13 @@ async function handOn(result, item) {
   const { updateModelContext: context, message } = can;
   const text = texts(result.content);
   const takes = { text: 'text', image: 'image', audio: 'audio', resource: 'resource', resource_link: 'resourceLink' };
-  const done = `The question of the tool ${nameOf(item)} was answered, and its call has ended.`;
+  const done = words.toModel(nameOf(item));
   try {
     if (context) {
       const content = (result.content ?? []).filter(({ type }) => context[takes[type]] || (type === 'text' && !Object.keys(context).length));
       await request('ui/update-model-context', { content: [{ type: 'text', text: done }, ...content], ...(context.structuredContent && result.structuredContent ? { structuredContent: result.structuredContent } : {}) });
     }
-    if (message) await request('ui/message', { role: 'user', content: [{ type: 'text', text: context ? `${done} Its result is in your context. Please go on.` : `${done} Its result: ${text}` }] });
+    if (message) await request('ui/message', { role: 'user', content: [{ type: 'text', text: context ? `${done} ${words.inContext}` : `${done} ${words.itsResult} ${text}` }] });
   } catch {
     // the host has refused it: the person still sees it here, and the handle finds it
   }
@@ -234,7 +235,7 @@ function draw() {
   if (!asks.has(chosen) || (!pending(chosen) && waits.length)) chosen = waits[0] ?? [...asks.keys()].pop() ?? null;
   const now = current();
   if (before && before !== now) before.view.hidden();
-  const list = waits.length > 1 && el('nav', { class: 'asks', 'aria-label': 'What is waiting' }, waits.map((nonce) => {
+  const list = waits.length > 1 && el('nav', { class: 'asks', 'aria-label': words.waitingList }, waits.map((nonce) => {
     const { item } = asks.get(nonce);
     return button([said(gistOf(item), 'b.gist'), labelOf(item)], () => ((chosen = nonce), draw()), { 'aria-current': String(nonce === chosen) });
   }));
@@ -249,9 +250,10 @@ function draw() {
 
 // This host passes nothing on to the server, so it cannot be answered here.
 function elsewhere(address) {
-  const there = address && can.openLinks && button('Open that page', () => request('ui/open-link', { url: address }), { class: 'primary' });
-  root.replaceChildren(el('p', { class: 'said' }, 'A tool waits for your answer. This chat cannot pass it on: please answer ',
-    address ? ['at ', said(address, 'code')] : 'in the inbox of the server', '. ', there));
+  const [pass, at, inbox, stop] = words.elsewhere;
+  const there = address && can.openLinks && button(words.openThere, () => request('ui/open-link', { url: address }), { class: 'primary' });
+  root.replaceChildren(el('p', { class: 'said' }, pass,
+    address ? [at, said(address, 'code')] : inbox, stop, there));
 }
 
 // --- its life ---

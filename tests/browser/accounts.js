@@ -31,7 +31,7 @@ test('an account is connected at another site, listed, and disconnected', async 
   await page.getByText('The whole address').click();
   assert.equal(service.asked.authorize ?? 0, 0, 'it says where it leads before it does');
   await look(page, 'connect');
-  await button(page, `Go on to localhost:${service.port}`).click();
+  await button(page, `Continue to localhost:${service.port}`).click();
   await page.waitForURL(`${elsewhere}/**`);
   await page.getByRole('link', { name: 'Authorize' }).click();
   await page.getByText('You can close this page.').waitFor();
@@ -47,9 +47,9 @@ test('an account is connected at another site, listed, and disconnected', async 
   await look(page, 'accounts');
   await button(page, 'Disconnect').click();
   await button(page, 'Press again to disconnect').click();
-  await page.getByText('Disconnected. Tools are given nothing of it any more.').waitFor();
+  await page.getByText('Disconnected. Tools can no longer use it.').waitFor();
   await page.reload();
-  await page.getByText('No account is connected.').waitFor();
+  await page.getByText('No accounts are connected.').waitFor();
   assert.equal(service.asked.revoke, 1);
 });
 

@@ -148,7 +148,7 @@ describe('answering', { concurrency: 2 }, () => {
     await entries.getByText('Not this month.').waitFor();
     await shot(page, 'history');
     await page.getByRole('searchbox').fill('nothing like it');
-    await page.getByText('Nothing fits this search.').waitFor();
+    await page.getByText('Nothing matches this search.').waitFor();
   });
 
   test('two people at once: one answer counts, and the other page says who was faster', async (t) => {

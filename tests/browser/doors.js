@@ -133,7 +133,7 @@ describe('doors', { concurrency: 2 }, () => {
     const hostile = await program(t, () => `<!doctype html><title>x</title><script>location = "${link}"</script>`);
     const visit = await tab(t, page, '/history', /40[134]/);
     await visit.goto(hostile.at('localhost'));
-    await visit.getByText(`${name} is signed in here now, and is signed out then. Whatever is asked and answered here after that is root’s.`).waitFor();
+    await visit.getByText(`${name} is signed in here now, and will be signed out. Whatever is asked and answered here after that is root’s.`).waitFor();
     await visit.getByText('This link signs you in as root.').waitFor();
     assert.equal(await visit.evaluate(() => document.activeElement === document.body), true, 'the button has no focus');
     await visit.keyboard.press('Enter');
@@ -162,7 +162,7 @@ describe('doors', { concurrency: 2 }, () => {
     assert.deepEqual([await whoIs(page), await whoIs(first)], ['root', name], 'the other window is as it was');
     const again = await linkFor(server, tokenOf('root'));
     await page.goto(again);
-    await page.getByText('You are signed in here as root already. This signs you in anew, with the roles of this link.').waitFor();
+    await page.getByText('You are signed in here as root already. This signs you in again, with the roles of this link.').waitFor();
     await page.locator('#go[aria-disabled=false]').waitFor();
     assert.equal(await page.evaluate(() => document.activeElement === document.body), true, 'the roles may be others: the button has no focus');
   });
@@ -189,7 +189,7 @@ describe('doors', { concurrency: 2 }, () => {
     await other.getByText('You are signed out.').waitFor();
     await page.reload();
     await page.getByRole('heading', { name: 'Please sign in again' }).waitFor();
-    await page.getByText('This browser has lost half of its sign-in: it still has the cookie, and not what this page had stored.').waitFor();
+    await page.getByText('This browser has lost half of its sign-in: it has the cookie, but not what this page had stored.').waitFor();
     await look(page, 'half');
     await page.getByRole('link', { name: 'Sign in', exact: true }).click();
     await page.getByLabel('Your token').fill(tokenOf(name));

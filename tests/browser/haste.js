@@ -7,7 +7,7 @@ import { PEOPLE, ask, asks, button, fetched, live, soon, stage, startServer, str
 
 const root = PEOPLE.find(({ name }) => name === 'root');
 const note = (page) => ask(page).locator('.note');
-const again = (page, text) => page.getByText(`${text} Please wait a second, and press again.`).waitFor();
+const again = (page, text) => page.getByText(`${text} Please wait a second, then press again.`).waitFor();
 const middle = async (node) => {
   const { x, y, width, height } = await node.boundingBox();
   return [x + width / 2, y + height / 2];

@@ -80,7 +80,7 @@ describe('pages of one question', { concurrency: 2 }, () => {
       await page.getByRole('link', { name: 'open' }).click();
       await page.getByText(`${site.origin}/pay`, { exact: true }).waitFor();
       assert.equal(site.seen.length, 0, 'it says where it leads before it does');
-      await button(page, `Go on to ${new URL(site.origin).host}`).click();
+      await button(page, `Continue to ${new URL(site.origin).host}`).click();
       await page.getByRole('link', { name: 'pay' }).click();
       await page.getByText('You can close this page.').waitFor();
       assert.equal(await soon('the result', call), 'accept by ada: {"code":"c-1"}');
@@ -194,7 +194,7 @@ describe('pages of one question', { concurrency: 2 }, () => {
     const peer = await client(t, server);
     const call = await peer.call('form');
     await asks(page, 'Where does it go?');
-    await ask(page).getByText('This is answered on a page of its own.').waitFor();
+    await ask(page).getByText('You answer this on a page of its own.').waitFor();
     assert.equal(await ask(page).locator('.form .field').count(), 0);
     await ready(page);
     const [opened] = await Promise.all([page.context().waitForEvent('page'), button(page, 'Open the page').click()]);

@@ -132,7 +132,7 @@ describe('over time', { concurrency: 2 }, () => {
     t.after(() => plain.close());
     const still = await plain.newPage();
     await still.goto(server.origin);
-    await still.getByText(/JavaScript is needed; nod inbox in a terminal does without/).waitFor();
+    await still.getByText(/This page needs JavaScript. In a terminal, nod inbox works without it/).waitFor();
     assert.equal(await still.getByText('Transfer money').count(), 0, 'a cookie alone is told nothing');
 
     await page.locator('#menu summary').click();

@@ -174,7 +174,7 @@ describe('what a person meant', { concurrency: 2 }, () => {
       document.querySelector('.ask .primary').click();
       return document.querySelector('.ask .note').textContent;
     });
-    assert.equal(said, 'This question has only just come into view. Please wait a second, and press again.');
+    assert.equal(said, 'This question has only just come into view. Please wait a second, then press again.');
     await ready(page);
     await page.context().setOffline(true);
     await page.evaluate(() => document.body.dataset.live);
@@ -228,7 +228,7 @@ describe('what a person meant', { concurrency: 2 }, () => {
       given.setData('text', 'two\nlines');
       document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData: given, bubbles: true }));
     });
-    await ask(page).getByText('What you pasted had several lines. Here it is one: please look at it.').waitFor();
+    await ask(page).getByText('You pasted several lines. Here they are one: please check it.').waitFor();
     void call;
   });
 
@@ -331,7 +331,7 @@ describe('what a person meant', { concurrency: 2 }, () => {
     await page.getByLabel('Your token').fill(CALLER.token);
     await button(page, 'Sign in').click();
     await page.getByRole('heading', { name: 'This is not open to you' }).waitFor();
-    await page.getByText('You are signed in as carl, who may call tools. To see and answer questions takes the role answer or approve.').waitFor();
+    await page.getByText('You are signed in as carl, who may call tools but not answer questions. That takes the role answer or approve.').waitFor();
     await look(page, 'no-role');
     await page.goto(`${server.origin}/history`);
     await page.getByRole('link', { name: 'Sign in as somebody else' }).click();

@@ -152,7 +152,7 @@ describe('what another program has left at this address', { concurrency: 2 }, ()
     await page.getByText('Another program that had this address has left a script in this browser (a service worker)').waitFor();
     assert.equal(await page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length), 0);
     await look(page, 'planted-worker');
-    await button(page, 'Go on').click();
+    await button(page, 'Continue').click();
     await page.getByLabel('Your token').waitFor();
     await openLink(page, await linkOf(server));
     await isOurs(page, 'the inbox');
