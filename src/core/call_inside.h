@@ -61,6 +61,12 @@ struct ending {         /* what a call needs at its end, but not while it waits 
     bool not_the_end; /* only the caller is told this end: the call may go on elsewhere */
     struct end_told *told; /* who is told when the end is stored */
     nod_status stored;     /* the status of storing the end */
+    /* a write that was refused, of a call that stays here, and the looks at who has the call: see
+     * live_again */
+    int again;
+    bool again_over; /* another has it, or it has ended */
+    void (*again_send)(struct op *op);
+    void (*again_done)(struct op *op, nod_status status, const struct store_reply *reply);
 };
 
 struct later { /* something a call does when the stack is clear; outlives the call */
@@ -384,7 +390,8 @@ void live_learn_end(struct call *call, const struct ask_record *ask);
 bool live_knows(const struct call *call, const struct ask_record *ask);
 /* The call has a live run, and its journal has what is being saved, or how that ended. */
 bool live_is_saved(const struct call *call);
-/* A write of the call was refused. True: it is sent again, if the call is still this node's. */
+/* A write of a call that stays here was refused. True: it is sent again, if the call is still this
+ * node's. */
 bool live_again(struct op *op);
 /* A claim has taken the call while the live run was doing something else. False: not for us. */
 bool live_taken(struct call *call, const struct store_reply *reply, int64_t asked_ms);

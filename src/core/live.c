@@ -26,6 +26,8 @@
  * was under way in the epoch before, the store refuses it. Then it is found out who has the call:
  * if it is still this node, the write is sent again in the new epoch. A node that knew nothing of
  * the home may have taken the call: it gives the call back, or dies, and this node takes it again.
+ * The same holds for the result of a step and for the end of any call that stays, with a live run
+ * or without: they are this node's to give, if the store says that the call has its home here.
  *
  * Holds always: a live run is begun once, and told of each of its questions once, after `committed`
  * and never after its end. A call with a live run stays on this node until the run is ended; the
@@ -38,6 +40,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/catalog.h"
 #include "core/run_inside.h"
 
 enum {
@@ -67,9 +70,6 @@ struct live {
     nod_status status;   /* with `done` */
     char *body;
     size_t body_len;
-    int again; /* looks at who has the call */
-    void (*again_send)(struct op *op);
-    void (*again_done)(struct op *op, nod_status status, const struct store_reply *reply);
 };
 
 static void live_free(struct live *live)
@@ -560,16 +560,20 @@ bool live_is_saved(const struct call *call)
     return call->saving_asks && live_knows(call, &call->saving[0]);
 }
 
-static void again_send(struct call *call)
+/* `record` (may be NULL) is what the store has. Without a live run nothing but this call's own
+ * writes makes its journal longer. */
+static void again_send(struct call *call, const struct call_record *record)
 {
-    struct live *live = call->live;
+    struct ending *ending = call->ending;
+    bool longer =
+        !call->live && call->saving_count && record && record->entry_count > call->journal.count;
 
     call->came = CAME_NOTHING;
-    if (live_is_saved(call)) { /* before another node took the call */
-        live->again_done(&call->op, NOD_OK, NULL);
+    if (longer || live_is_saved(call)) { /* before another node took the call */
+        ending->again_done(&call->op, NOD_OK, NULL);
         return;
     }
-    op_start_of(call->engine, &call->op, call->principal, live->again_send, live->again_done);
+    op_start_of(call->engine, &call->op, call->principal, ending->again_send, ending->again_done);
     if (engine_survives(call->engine))
         call->op.most = INT_MAX;
 }
@@ -579,14 +583,13 @@ static void again_lost(struct op *op, nod_status status, const struct store_repl
 {
     struct call *call = OP_OF(op, struct call, op);
 
-    if (!call->live) { /* it was cancelled meanwhile, while it saved */
+    if (call->cancel_wanted) { /* meanwhile, while it saved */
         call_save_refused(op, reply);
         return;
     }
-    void (*done)(struct op *, nod_status, const struct store_reply *) = call->live->again_done;
-
     live_drop(call);
-    done(op, status, reply);
+    call->ending->again_over = true;
+    call->ending->again_done(op, status, reply);
 }
 
 static void again_look(struct call *call);
@@ -607,17 +610,30 @@ static bool has_ended(const struct call_record *record)
 
 static void again_loaded(struct op *op, nod_status status, const struct store_reply *reply);
 
+static void again_load(struct call *call)
+{
+    op_start_of(call->engine, &call->op, call->principal, call_load_send, again_loaded);
+    call->op.most = INT_MAX;
+}
+
 static void again_due(struct due *due)
 {
     struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
 
-    if (call->live) {
+    if (!call->cancel_wanted) {
         again_look(call);
         return;
     }
-    /* it was cancelled */
-    op_start_of(call->engine, &call->op, call->principal, call_load_send, again_loaded);
-    call->op.most = INT_MAX;
+    again_load(call);
+}
+
+/* It is this node's, in this epoch. */
+static void again_ours(struct call *call, uint64_t epoch, const struct call_record *record)
+{
+    call->epoch = epoch;
+    if (call->live)
+        live_learn(call, record);
+    again_send(call, record);
 }
 
 static void again_loaded(struct op *op, nod_status status, const struct store_reply *reply)
@@ -625,19 +641,19 @@ static void again_loaded(struct op *op, nod_status status, const struct store_re
     struct call *call = OP_OF(op, struct call, op);
     const struct call_record *record = status == NOD_OK ? reply->call : NULL;
 
-    if (!call->live || call->cancel_wanted || !record || has_ended(record)) {
+    bool elsewhere = record && !call->live && home_at(call->engine, record) != HOME_HERE;
+
+    if (call->cancel_wanted || !record || has_ended(record) || elsewhere) {
         again_lost(op, status == NOD_OK ? NOD_E_STALE : status, reply);
     } else if (call->came == CAME_EPOCH) {
-        again_send(call);
-    } else if (call->live->again > AGAIN_MOST) {
+        again_send(call, record);
+    } else if (call->ending->again > AGAIN_MOST) {
         due_set(call->engine, &call->timeout, AGAIN_MS, again_due);
     } else if (record->state == CALL_STORED_RUNNABLE) {
         again_look(call);
     } else if ((runs_here(call, record) && record->epoch > call->epoch) ||
                (record->state == CALL_STORED_WAITING && record->epoch == call->epoch)) {
-        call->epoch = record->epoch; /* its claim took it, and the reply is on its way */
-        live_learn(call, record);
-        again_send(call);
+        again_ours(call, record->epoch, record); /* its claim took it: the reply is on its way */
     } else {
         due_set(call->engine, &call->timeout, AGAIN_MS, again_due);
     }
@@ -647,18 +663,15 @@ static void again_took(struct op *op, nod_status status, const struct store_repl
 {
     struct call *call = OP_OF(op, struct call, op);
 
-    if (!call->live) {
+    if (call->cancel_wanted) {
         again_lost(op, NOD_E_STALE, reply);
     } else if (status == NOD_OK && reply->epoch > call->epoch) {
-        call->epoch = reply->epoch;
         call->ours_ms = op->sent_ms;
-        live_learn(call, reply->call);
-        again_send(call);
+        again_ours(call, reply->epoch, reply->call);
     } else if (call->came == CAME_EPOCH) {
-        again_send(call);
+        again_send(call, NULL);
     } else {
-        op_start_of(call->engine, &call->op, call->principal, call_load_send, again_loaded);
-        call->op.most = INT_MAX;
+        again_load(call);
     }
 }
 
@@ -677,26 +690,37 @@ static void again_take_send(struct op *op)
 
 static void again_look(struct call *call)
 {
-    call->live->again++;
+    call->ending->again++;
     op_start_of(call->engine, &call->op, call->principal, again_take_send, again_took);
     call->op.most = INT_MAX; /* only the reply tells the epoch that it may have given us */
+}
+
+/* Without a live run: the call has its home here if the store says so, and then no other node may
+ * run it on, or end it. What it asks is asked again. */
+static bool may_stay_here(const struct call *call)
+{
+    return call->live || (target_stays(call->target) && !call->saving_asks);
 }
 
 bool live_again(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
-    struct live *live = call->live;
 
-    if (!live || !call->stored || call->cancel_wanted)
+    if (!call->stored || call->cancel_wanted || !may_stay_here(call))
         return false;
-    if (op->send != live->again_send)
-        live->again = 0;
-    live->again_send = op->send;
-    live->again_done = op->done;
-    if (call->came == CAME_EPOCH && live->again++ <= AGAIN_MOST)
-        again_send(call);
-    else
+    struct ending *ending = call_ending(call);
+    if (ending->again_over)
+        return false;
+    if (op->send != ending->again_send)
+        ending->again = 0;
+    ending->again_send = op->send;
+    ending->again_done = op->done;
+    if (call->came == CAME_EPOCH && ending->again++ <= AGAIN_MOST)
+        again_send(call, NULL);
+    else if (call->live)
         again_look(call);
+    else
+        again_load(call);
     return true;
 }
 

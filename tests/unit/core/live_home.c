@@ -89,6 +89,8 @@ static struct live_session *only(void)
     return &toy.sessions[0];
 }
 
+static int64_t timeout_ms; /* of its runs; 0: as long as usual */
+
 static void world_begins(void)
 {
     world_init(&world, &(struct world_opts){ .ttl_ms = TTL_MS });
@@ -102,6 +104,7 @@ static void world_begins(void)
     holder = NULL;
     homes_put = parks = 0;
     live_toy_init(&toy, "live");
+    toy.target.timeout_ms = timeout_ms;
 }
 
 static struct world_caller *call_live(enum caller_way way)
@@ -201,18 +204,23 @@ static void other_answers(const char *key)
 }
 
 /* With what it knew before the call had a home. */
-static void other_takes(void)
+static void other_takes_as(enum take_why why)
 {
     struct id token;
 
     id_random(&token);
-    world.store->ops->take(world.store,
-                           &(struct take_spec){ .token = id_str(&token),
-                                                .call_id = str_of(name),
-                                                .node = STR("other") },
-                           other_done, NULL);
+    world.store->ops->take(
+        world.store,
+        &(struct take_spec){
+            .token = id_str(&token), .call_id = str_of(name), .node = STR("other"), .why = why },
+        other_done, NULL);
     holder = "other";
     world_settle(&world);
+}
+
+static void other_takes(void)
+{
+    other_takes_as(TAKE_PLAIN);
 }
 
 static void other_gives_back(void)
@@ -282,6 +290,29 @@ static void what_it_writes_meanwhile_is_stored_when_its_call_is_back(void **stat
     call_wake(engine_find(world.engine, str_of(name)));
     pass(3000);
     ends("committed committed a=accepted b=accepted");
+}
+
+/* The end that the home gives it counts, although its live run is gone. */
+static void an_end_that_was_refused_meanwhile_is_stored_when_its_call_is_back(void **state)
+{
+    (void)state;
+    timeout_ms = 2000;
+    struct world_caller *caller = begin(CALLER_HOLDS);
+    timeout_ms = 0;
+    memory_store_lose(world.store, str_of(name), true);
+    other_takes_as(TAKE_FORGIVEN);
+    pass(3000);
+    assert_int_equal(only()->cancelled, 1);
+    assert_int_equal(caller->finished, 0);
+    other_gives_back();
+    pass(3000);
+    assert_string_equal(caller->code, "TOOL_TIMEOUT");
+    assert_string_equal(only()->code, "TOOL_TIMEOUT");
+    assert_int_equal(only()->ended, 1);
+    struct loaded *loaded = stored();
+    assert_int_equal(loaded->call.state, CALL_STORED_FINISHED);
+    loaded_forget(loaded);
+    world_finish(&world);
 }
 
 static void a_cancel_meanwhile_ends_it(void **state)
@@ -497,6 +528,7 @@ SUBJECT(live_home)
         cmocka_unit_test(it_goes_on_when_a_node_that_took_its_call_has_given_it_back),
         cmocka_unit_test(it_goes_on_when_a_node_that_took_its_call_has_died),
         cmocka_unit_test(what_it_writes_meanwhile_is_stored_when_its_call_is_back),
+        cmocka_unit_test(an_end_that_was_refused_meanwhile_is_stored_when_its_call_is_back),
         cmocka_unit_test(a_cancel_meanwhile_ends_it),
         cmocka_unit_test(what_was_stored_before_another_node_took_its_call_is_stored_once),
         cmocka_unit_test(it_is_kept_when_an_old_look_shows_a_question_that_has_ended_since),
