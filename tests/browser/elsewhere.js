@@ -99,7 +99,7 @@ test('without tokens: whoever signs in with a link, in another tab, is led to th
   question.accept();
   const page = await stranger(t);
   await page.goto(question.params.url);
-  await page.getByText('This server has no tokens.').waitFor();
+  await page.getByText('This server has no tokens: it is opened with a link.').waitFor();
   const tab = await page.context().newPage();
   await openLink(tab, link);
   await tab.waitForURL(question.params.url);

@@ -140,7 +140,7 @@ describe('haste', { concurrency: 2 }, () => {
       await asks(page, 'Erase the disk?');
       await calm(page);
       await twice(page);
-      await note(page).getByText(/Please wait a second, and press again\.$/).waitFor();
+      await note(page).getByText(/Please wait a second, then press again\.$/).waitFor();
       assert.equal(await page.locator('.outcome').count(), 0);
       assert.match(await ask(page).locator('.primary').textContent(), /^Press again to /);
       await calm(page);
