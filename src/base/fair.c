@@ -79,7 +79,6 @@ void fair_set_each(struct fair *fair, size_t each)
 void fair_wait(struct fair *fair, struct fair_turn *turn, struct str who)
 {
     turn->user = user_of(fair, who);
-    turn->under_way = false;
     list_append(&turn->user->waiting, &turn->link);
     fair_place(fair, turn->user);
 }
@@ -93,7 +92,6 @@ struct fair_turn *fair_next(struct fair *fair)
     struct fair_user *user = LIST_OF(first, struct fair_user, ready);
     struct fair_turn *turn = LIST_OF(list_first(&user->waiting), struct fair_turn, link);
     list_remove(&turn->link);
-    turn->under_way = true;
     user->under_way++;
     list_remove(&user->ready); /* behind all others */
     fair_place(fair, user);
@@ -102,7 +100,7 @@ struct fair_turn *fair_next(struct fair *fair)
 
 struct fair_turn *fair_behind(const struct fair_turn *turn)
 {
-    struct list *first = turn->under_way ? list_first(&turn->user->waiting) : NULL;
+    struct list *first = turn->user && !fair_waits(turn) ? list_first(&turn->user->waiting) : NULL;
 
     return first ? LIST_OF(first, struct fair_turn, link) : NULL;
 }
@@ -113,10 +111,10 @@ void fair_end(struct fair *fair, struct fair_turn *turn)
 
     if (!user)
         return;
-    if (turn->under_way)
-        user->under_way--;
-    else
+    if (fair_waits(turn))
         list_remove(&turn->link);
+    else
+        user->under_way--;
     turn->user = NULL;
     fair_place(fair, user);
     if (user->under_way || !list_empty(&user->waiting))

@@ -22,10 +22,15 @@ struct fair {
 
 /* Something that waits or is under way. Embedded in its object, zeroed at first. */
 struct fair_turn {
-    struct list link;
+    struct list link;       /* among those of its user that wait */
     struct fair_user *user; /* NULL: neither */
-    bool under_way;
 };
+
+/* It waits, and is not under way. */
+static inline bool fair_waits(const struct fair_turn *turn)
+{
+    return turn->user && !list_empty(&turn->link);
+}
 
 void fair_init(struct fair *fair, size_t each);
 /* After this no turn may be ended, whether it waits or is under way: its user is gone. */

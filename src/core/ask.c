@@ -26,7 +26,7 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
     struct ask_record *record = &ask->record;
     char *at = ask->text;
 
-    *ask = (struct ask){ .call = call, .size = sizeof(*ask) + text };
+    *ask = (struct ask){ .call = call, .size = (uint32_t)(sizeof(*ask) + text) };
     list_init(&ask->link);
     record->call_id = id_str(&call->id);
     record->key = str_place(&at, spec->key);
@@ -61,7 +61,7 @@ struct ask *ask_adopt(struct call *call, const struct ask_record *record)
     struct ask *ask = mem_alloc(sizeof(*ask) + text);
     char *at = ask->text;
 
-    *ask = (struct ask){ .call = call, .size = sizeof(*ask) + text };
+    *ask = (struct ask){ .call = call, .size = (uint32_t)(sizeof(*ask) + text) };
     list_init(&ask->link);
     ask->id = id_of(record->id);
     ask->record = *record;
@@ -363,14 +363,6 @@ static const struct stage ask_stages[] = {
     { "finalize", stage_finalize },
 };
 
-const struct flow_table ask_flow = { .id = NOD_FLOW_ASK,
-                                     .stages = ask_stages,
-                                     .count = sizeof(ask_stages) / sizeof(ask_stages[0]),
-                                     .describe = ask_describe,
-                                     .write = ask_write,
-                                     .halted = ask_halted,
-                                     .unhooked = ask_is_unhooked };
-
 static void ask_flow_done(struct flow *flow, void *subject, nod_status status)
 {
     struct ask *ask = subject;
@@ -392,9 +384,18 @@ static void ask_flow_done(struct flow *flow, void *subject, nod_status status)
     call_asks_settled(ask->call);
 }
 
+const struct flow_table ask_flow = { .id = NOD_FLOW_ASK,
+                                     .done = ask_flow_done,
+                                     .stages = ask_stages,
+                                     .count = sizeof(ask_stages) / sizeof(ask_stages[0]),
+                                     .describe = ask_describe,
+                                     .write = ask_write,
+                                     .halted = ask_halted,
+                                     .unhooked = ask_is_unhooked };
+
 void ask_begin(struct ask *ask)
 {
-    flow_start(&ask->flow, &ask_flow, &ask->call->engine->hooks, NULL, ask, ask_flow_done);
+    flow_start(&ask->flow, &ask_flow, &ask->call->engine->hooks, NULL, ask);
 }
 
 void ask_stored(struct ask *ask)

@@ -33,7 +33,7 @@ static unsigned kinds_of(struct surface *surface, const struct call *call)
 }
 
 /* If the caller is gone it may come back, so what it could do before still counts. */
-unsigned call_find_askable(struct call *call)
+uint8_t call_find_askable(struct call *call)
 {
     const struct engine *engine = call->engine;
     const struct plan *plan = call_plan(call);
@@ -56,9 +56,10 @@ unsigned call_find_askable(struct call *call)
             askable.model |= kinds;
     }
     bool alone = call_is_alone(call);
-    call->supports = askable.asked | (alone ? call->supports : 0);
-    call->supports_consent = askable.consent | (alone ? call->supports_consent : 0);
-    call->lacks_role = askable.role | (alone ? call->lacks_role : 0);
-    call->model = askable.model | (alone ? call->model : 0);
-    return alone ? call->client_kinds : askable.client;
+    _Static_assert(ASK_KINDS <= 8, "a set of kinds is a byte");
+    call->supports = (uint8_t)(askable.asked | (alone ? call->supports : 0));
+    call->supports_consent = (uint8_t)(askable.consent | (alone ? call->supports_consent : 0));
+    call->lacks_role = (uint8_t)(askable.role | (alone ? call->lacks_role : 0));
+    call->model = (uint8_t)(askable.model | (alone ? call->model : 0));
+    return alone ? call->client_kinds : (uint8_t)askable.client;
 }

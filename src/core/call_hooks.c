@@ -209,6 +209,7 @@ static const struct stage stages[] = {
 };
 
 const struct flow_table call_flow = { .id = NOD_FLOW_CALL,
+                                      .done = call_flow_done,
                                       .stages = stages,
                                       .count = sizeof(stages) / sizeof(stages[0]),
                                       .unhooked = unhooked,

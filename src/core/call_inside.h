@@ -123,9 +123,11 @@ struct call {
     struct due timeout; /* of its run; while it waits: the next take; else: its next run */
     struct later *later;
     /* of its last run; see struct run */
-    unsigned supports, supports_consent, model, lacks_role;
+    uint8_t supports, supports_consent, model, lacks_role;
+    uint8_t client_kinds;        /* what its client could be asked when it was last there */
+    enum store_quota asks_quota; /* the bound that refused one of the asks */
+    nod_status asks_failed;
     role_set roles;              /* of its last caller, while it has none: see call_roles */
-    unsigned client_kinds;       /* what its client could be asked when it was last there */
     struct journal journal;      /* empty while it waits: the store has it */
     size_t learned;              /* bytes of the journal, while it waits */
     struct run *run;             /* under way, or being saved */
@@ -135,10 +137,7 @@ struct call {
     bool *run_over;              /* set if the run ends while it is being started */
     struct list asks;            /* pending, in order */
     uint32_t asks_settled, asks_expected;
-    nod_status asks_failed;
-    /* the bound that refused one of the asks, and how many it allows */
-    enum store_quota asks_quota;
-    size_t asks_quota_most;
+    size_t asks_quota_most; /* how many that bound allows */
     struct flow flow;
     struct op op;
     uint64_t place; /* the highest that its asks have, while it is looked for: see call_save.c */
@@ -436,25 +435,25 @@ struct ask {
     struct list link; /* in call->asks */
     struct ask_record record;
     struct id id;
-    bool listed;      /* found by its id */
-    bool offering;    /* it is being put up right now */
-    bool opened;      /* a URL that was opened; it ends when its page is done */
-    bool claiming;    /* the engine is ending it (expired, unsupported): a claim is under way */
-    bool still : 1;   /* during a look at the store: it is still pending there */
-    bool brought : 1; /* its caller has brought an answer to it */
-    bool noted : 1;   /* it waits for a call, and the store lists it (inner_list.c) */
-    int seen;         /* which offer is up there */
-    int ahead;        /* offers that our store does not know of: portable states */
-    unsigned up;      /* bits of engine->surfaces: the ask is up there, or is being put up */
-    unsigned tried;   /* the same: it was offered there, and is up or was refused */
-    uint8_t turn;     /* of the plan; as many as it has: none is left */
-    int64_t since_ms; /* when it was asked, by the store's clock; 0: not offered yet */
-    struct due move;  /* the next turn, if the clock decides */
+    bool listed : 1;   /* found by its id */
+    bool offering : 1; /* it is being put up right now */
+    bool opened : 1;   /* a URL that was opened; it ends when its page is done */
+    bool claiming : 1; /* the engine is ending it (expired, unsupported): a claim is under way */
+    bool still : 1;    /* during a look at the store: it is still pending there */
+    bool brought : 1;  /* its caller has brought an answer to it */
+    bool noted : 1;    /* it waits for a call, and the store lists it (inner_list.c) */
+    int seen;          /* which offer is up there */
+    int ahead;         /* offers that our store does not know of: portable states */
+    unsigned up;       /* bits of engine->surfaces: the ask is up there, or is being put up */
+    unsigned tried;    /* the same: it was offered there, and is up or was refused */
+    uint32_t size;     /* of the ask with its text */
+    uint8_t turn;      /* of the plan; as many as it has: none is left */
+    int64_t since_ms;  /* when it was asked, by the store's clock; 0: not offered yet */
+    struct due move;   /* the next turn, if the clock decides */
     struct due expiry;
     struct tally *tally;     /* where it is counted for its principal, or NULL */
     struct winner *seen_end; /* how it ended, with its texts, if the store has said so; or NULL */
     struct flow flow;
-    size_t size; /* of the ask with its text */
     char text[]; /* key, message, detail, url */
 };
 
@@ -481,7 +480,7 @@ void ask_seen_ended(struct ask *ask, const struct ask_record *record);
 
 /* Finds which kinds of question can be put to whoever is behind the call, and sets what its runs
  * can ask. Returns what its client can be asked. */
-unsigned call_find_askable(struct call *call);
+uint8_t call_find_askable(struct call *call);
 /* The roles of whoever is behind it, or was before its caller left. */
 role_set call_roles(const struct call *call);
 

@@ -394,7 +394,10 @@ static const struct stage answer_stages[] = {
     { "finalize", NULL },
 };
 
+static void claim_flow_done(struct flow *flow, void *subject, nod_status status);
+
 const struct flow_table answer_flow = { .id = NOD_FLOW_ANSWER,
+                                        .done = claim_flow_done,
                                         .stages = answer_stages,
                                         .count = sizeof(answer_stages) / sizeof(answer_stages[0]),
                                         .describe = claim_describe,
@@ -412,8 +415,6 @@ static void log_objection(struct claim *claim)
              LOG_STR("by", claim->answer.by), LOG_STR("why", claim->result.message));
 }
 
-static void claim_flow_done(struct flow *flow, void *subject, nod_status status);
-
 /*
  * A hook objected to an answer that nobody would give a second time. It counts as one that does not
  * fit (content_invalid), if it may be given at all. True: that is being looked at, without hooks.
@@ -428,8 +429,7 @@ static bool objection_counts(struct claim *claim)
                                     : problems_one(&claim->arena, STR(""),
                                                    STR("a rule of this server does not allow it"));
     claim->result = (struct answer_result){ 0 };
-    flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, "lookupPending", claim,
-               claim_flow_done);
+    flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, "lookupPending", claim);
     flow_enter(&claim->flow);
     return true;
 }
@@ -474,7 +474,7 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
 
 static void claim_begin(struct claim *claim)
 {
-    flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, NULL, claim, claim_flow_done);
+    flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, NULL, claim);
     claim_enter(claim);
 }
 
@@ -525,7 +525,7 @@ static void claim_own(struct claim *claim)
 
     claim->by_engine = true;
     claim->answer.by = STR("nod");
-    flow_place(&claim->flow, &answer_flow, &engine->hooks, "buildResult", claim, claim_flow_done);
+    flow_place(&claim->flow, &answer_flow, &engine->hooks, "buildResult", claim);
     claim->flow.firm = true; /* a hook may object to an answer, but not to the clock */
     claim_keep_question(claim);
     if (!claim_ask(claim) && hooks_any(&engine->hooks, &answer_flow))

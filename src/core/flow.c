@@ -70,7 +70,7 @@ static void flow_end(struct flow *flow, nod_status status)
     flow->status = status;
     flow->objected = NULL;
     flow->fault = objected && objected->fault.status == status ? &objected->fault : NULL;
-    flow->done(flow, flow->subject, status);
+    flow->table->done(flow, flow->subject, status);
     hook_run_free(objected);
 }
 
@@ -310,20 +310,18 @@ void flow_enter(struct flow *flow)
 }
 
 void flow_place(struct flow *flow, const struct flow_table *table, struct hooks *hooks,
-                const char *stage, void *subject,
-                void (*done)(struct flow *flow, void *subject, nod_status status))
+                const char *stage, void *subject)
 {
     flow_drop(flow);
-    *flow = (struct flow){ .table = table, .hooks = hooks, .subject = subject, .done = done };
+    *flow = (struct flow){ .table = table, .hooks = hooks, .subject = subject };
     if (stage)
         stage_find(table, stage, &flow->at);
 }
 
 void flow_start(struct flow *flow, const struct flow_table *table, struct hooks *hooks,
-                const char *first, void *subject,
-                void (*done)(struct flow *flow, void *subject, nod_status status))
+                const char *first, void *subject)
 {
-    flow_place(flow, table, hooks, first, subject, done);
+    flow_place(flow, table, hooks, first, subject);
     flow_enter(flow);
 }
 

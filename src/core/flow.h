@@ -47,6 +47,8 @@ struct flow_table {
     void (*ask)(void *subject, struct run *run);
     /* A stage that replays is begun anew. May be NULL. */
     void (*anew)(void *subject);
+    /* The flow has ended. */
+    void (*done)(struct flow *flow, void *subject, nod_status status);
 };
 
 enum flow_phase {
@@ -68,23 +70,22 @@ struct flow {
     bool go_on;
     bool stop;
     nod_status status;
-    nod_status ended;              /* by the stage, or by a hook around or instead of it */
-    struct list *cursor;           /* the hook that was looked at last */
+    nod_status ended; /* by the stage, or by a hook around or instead of it */
+    union {
+        struct list *cursor;       /* the hook that was looked at last */
+        const struct fault *fault; /* during done(): why */
+    };
     struct nod_hook_run *frames;   /* hooks around this stage that went in, innermost first */
     struct nod_hook_run *awaited;  /* the hook that finishes later, or NULL */
     struct nod_hook_run *objected; /* the hook that ends the flow, or NULL */
-    const struct fault *fault;     /* during done(): why */
     void *subject;
-    void (*done)(struct flow *flow, void *subject, nod_status status);
 };
 
 void flow_start(struct flow *flow, const struct flow_table *table, struct hooks *hooks,
-                const char *first, void *subject,
-                void (*done)(struct flow *flow, void *subject, nod_status status));
+                const char *first, void *subject);
 /* Puts the flow into a stage without entering it; flow_enter or flow_again does that. */
 void flow_place(struct flow *flow, const struct flow_table *table, struct hooks *hooks,
-                const char *stage, void *subject,
-                void (*done)(struct flow *flow, void *subject, nod_status status));
+                const char *stage, void *subject);
 void flow_enter(struct flow *flow);
 void flow_next(struct flow *flow);
 void flow_stop(struct flow *flow, nod_status status);

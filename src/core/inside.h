@@ -328,8 +328,8 @@ struct op {
         struct fair_turn turn; /* in engine->ops_line, before the first; see in_line */
     };
     struct id token;
-    bool busy;    /* it waits in line, or for its reply */
-    bool in_line; /* it was not sent yet */
+    bool busy : 1;    /* it waits in line, or for its reply */
+    bool in_line : 1; /* it was not sent yet */
     int tries;
     int most;        /* the number of tries */
     int64_t sent_ms; /* monotonic, the newest of them */

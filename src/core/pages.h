@@ -30,7 +30,7 @@ enum ask_page {
     PAGE_NONE, /* a page that is not ours: ask_record.url is what the author gave */
     PAGE_ROWS(ROW) ASK_PAGES_KNOWN, /* how many there are */
     ASK_PAGES = 8                   /* ask_record.page is always less than this */
-};
+} __attribute__((packed));
 #undef ROW
 _Static_assert(ASK_PAGES_KNOWN <= ASK_PAGES, "a record has so many bits for its page");
 

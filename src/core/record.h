@@ -32,7 +32,7 @@ enum ask_kind {
     ASK_SAMPLE,
     ASK_ROOTS,
     ASK_CALL, /* another call, whose end is the answer: it is put to the engine (core/inner.c) */
-};
+} __attribute__((packed));
 enum { ASK_KINDS = ASK_CALL + 1 };
 
 enum ask_state {
@@ -44,7 +44,7 @@ enum ask_state {
     ASK_WITHDRAWN,
     ASK_UNSUPPORTED, /* no surface was left: nobody was asked, so nobody refused */
     ASK_INVALID,     /* the content did not fit, and no attempt was left */
-};
+} __attribute__((packed));
 
 /*
  * Whether an ask has come to a surface that every question may come to (surface_ops.every), such as
@@ -55,7 +55,7 @@ enum ask_listed {
     LISTED,
     LISTED_BY_CLOCK, /* not when it was asked, but the clock of its plan comes to it */
     ASK_LISTINGS = 4 /* ask_record.listed is always less than this */
-};
+} __attribute__((packed));
 
 /* "accepted", "declined", ... */
 struct str ask_state_name(enum ask_state state);
@@ -78,8 +78,10 @@ struct ask_record {
     enum ask_page page; /* ASK_URL: not PAGE_NONE if it is one of ours; then wait_done is set */
     /* not 0: it is put to whoever has this role, and never to the principal of the call (four
      * eyes) */
-    role_set approver;
     enum ask_listed listed;
+    role_set approver;
+    int attempts;      /* how often invalid content is asked again; 0: the surface's rule */
+    int attempt;       /* which offer is up, from 1; counted by the store: see claim_item.again */
     struct str target; /* the tool that asks */
     /* The version that its call began with (target_version), where a store has it at hand; 0: not
      * known. Set by the store. */
@@ -95,8 +97,6 @@ struct ask_record {
     struct str remember;
     unsigned char digest[DIGEST_BYTES]; /* digest of the question */
     int64_t ttl_ms;
-    int attempts; /* how often invalid content is asked again; 0: the surface's rule */
-    int attempt;  /* which offer is up, from 1; counted by the store: see claim_item.again */
     uint64_t seq; /* its event in the caller's stream; 0: none */
 
     /* Set by the store, or given for an ask that comes back with its call. Wall clock. */

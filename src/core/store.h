@@ -112,7 +112,7 @@ enum store_quota {
     STORE_QUOTA_PRINCIPAL,
     STORE_QUOTA_BYTES_ALL, /* bytes of what is kept */
     STORE_QUOTA_BYTES_PRINCIPAL,
-};
+} __attribute__((packed));
 
 static inline bool store_quota_is_bytes(enum store_quota quota)
 {

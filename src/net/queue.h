@@ -36,7 +36,7 @@ void queue_wait(struct queue *queue, struct queue_turn *turn, struct str who,
 /* Neither waits nor is under way any more, if it did: the next may begin. */
 void queue_end(struct queue *queue, struct queue_turn *turn);
 /* It waits, and nothing was begun for it. */
-#define queue_waits(turn_) ((turn_)->turn.user && !(turn_)->turn.under_way)
+#define queue_waits(turn_) fair_waits(&(turn_)->turn)
 /* It waits, or is under way. */
 #define queue_has(turn_) ((turn_)->turn.user != NULL)
 /* Whether what was begun has found the store. Nobody waits in line for a store that is away: all

@@ -218,7 +218,7 @@ static bool room_for(struct webhook *webhook, uint64_t owner)
         return false;
     LIST_EACH (at, &webhook->items) {
         struct item *item = LIST_OF(at, struct item, link);
-        if (item->share->count <= WEBHOOK_USER_SURE || !item->turn.user || item->turn.under_way)
+        if (item->share->count <= WEBHOOK_USER_SURE || !fair_waits(&item->turn))
             continue;
         webhook->away |= item->kept;
         item_drop(item);

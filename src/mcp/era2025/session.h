@@ -57,8 +57,8 @@ struct session {
     uint16_t standing_count;
     uint16_t subscription_count;
     uint16_t principal_len;
-    uint32_t next_stream;
     uint16_t held_count;
+    uint32_t next_stream;
     struct list held; /* requests that wait and are no calls: mcp/era2025/held */
     struct id id;
     char text[]; /* its scope: principal, '/', id */
