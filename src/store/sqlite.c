@@ -563,6 +563,9 @@ static struct sqlite_store *make(const struct sqlite_opts *opts, char *why)
 
 struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WHY_MAX])
 {
+    /* SQLite need not count its memory, under one lock for all threads with every allocation. It
+     * refuses if the program has used SQLite before, and nothing changes. */
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     struct sqlite_store *store = make(opts, why);
 
     if (!lite_begin(store, opts->mark, why)) {
