@@ -238,13 +238,34 @@ static void a_cancel_is_acknowledged_when_it_is_stored(void **state)
     failures = 1000;
     snprintf(params, sizeof(params), "\"taskId\":\"%s\"", id);
     post(&talk, &(struct exchange){ "tasks/cancel", id, params });
-    let_pass(4);
+    let_pass(1);
     assert_true(failures < 1000);
     assert_int_equal(recv(talk.fd, params, 1, MSG_PEEK | MSG_DONTWAIT), -1); /* no reply yet */
     failures = 0;
     let_pass(4);
     talk_await(&talk, ACK);
     talk_close(&talk);
+    get(id, CANCELLED);
+}
+
+/* It is sent on all the same. */
+static void a_cancel_that_is_not_stored_for_long_is_told_503(void **state)
+{
+    struct talk talk;
+    char params[128];
+
+    (void)state;
+    begin("form", NULL, id);
+    get(id, ASKS);
+    survivor.cancel = cancel_fails;
+    failures = 1000;
+    snprintf(params, sizeof(params), "\"taskId\":\"%s\"", id);
+    post(&talk, &(struct exchange){ "tasks/cancel", id, params });
+    let_pass(4);
+    talk_await(&talk, "HTTP/1.1 503");
+    talk_close(&talk);
+    failures = 0;
+    let_pass(4);
     get(id, CANCELLED);
 }
 
@@ -611,6 +632,7 @@ SUBJECT(tasks_hiccup)
         FAILING(line09_not_found_at_the_late_end_of_a_task_is_no_new_beginning),
         FAILING(an_end_is_final_when_the_record_of_the_task_lags_and_its_time_is_over),
         FAILING(a_cancel_is_acknowledged_when_it_is_stored),
+        FAILING(a_cancel_that_is_not_stored_for_long_is_told_503),
         FAILING(line12_a_call_that_asks_first_waits_for_the_store_and_becomes_its_task),
         FAILING(line12_a_task_waits_for_a_store_that_does_not_take_its_question),
         FAILING(line12_an_end_is_told_after_it_is_stored),
