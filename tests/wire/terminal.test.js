@@ -89,7 +89,9 @@ test('in a pipe: list, show and answer, with --json and without', async (t) => {
   assert.match(row.stdout, new RegExp(`^${item.id} +1m \\d\\ds +ask +ada +Who are you\\? \\.\\.\\.\n$`));
   const listed = await inbox(first, 'ada', ['--json']);
   assert.deepEqual(listed.lines.map(JSON.parse), [item]);
-  assert.deepEqual(JSON.parse((await inbox(first, 'ada', ['show', item.id, '--json'])).stdout), item);
+  const { inputSchema, ...shown } = JSON.parse((await inbox(first, 'ada', ['show', item.id, '--json'])).stdout);
+  assert.deepEqual(shown, item);
+  assert.ok(inputSchema.properties.message, 'one question has the schema of its tool as well');
   const { stdout } = await inbox(first, 'ada', ['show', item.id]);
   assert.match(stdout, /^ask\nfrom ada through wire-test 1\.0\.0, server probe\nid \S+, asked at \S+, time left .*\n {2}\| Who are you\?\n {2}\| Really\.\narguments\n/);
   assert.match(stdout, /\n {2}ttl: 100000\nform\n {2}name: a text, at least 2 characters, required\n {2}age: a whole number, 0 to 150, optional\n/);
