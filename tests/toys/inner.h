@@ -119,7 +119,7 @@ static inline void toy_start(struct provider *provider, struct run *run)
     } else if (str_eq(name, STR("around"))) {
         status = calls(run, "outer", &body);
     } else if (str_starts(name, STR("deep"))) {
-        char next[8];
+        char next[16];
         snprintf(next, sizeof(next), "deep%d", name.at[4] - '0' + 1);
         status = calls(run, next, &body);
     } else {
