@@ -161,7 +161,8 @@ for (const house of houses) {
             const said = [tool, servers.indexOf(cancelling), servers.indexOf(answering), told.status].join(' ');
             if (house.create !== inMemory) assert.equal(told.status, 409, said);
             peer.url = servers[0].url;
-            await peer.next((m) => m.method === 'notifications/cancelled' && m.params.requestId === ask.id, 'the prompt is taken back');
+            // A cancel at the other node may reach the prompt after its answer; one that was answered is not taken back.
+            if (cancelling === servers[0]) await peer.next((m) => m.method === 'notifications/cancelled' && m.params.requestId === ask.id, 'the prompt is taken back');
             assert.deepEqual(deeds.lines(), [], said);
           }
   });
