@@ -219,40 +219,113 @@ typedef struct nod_form {
  *
  * What overrides what, the weakest first: the default, which is in the comment of a member; what the
  * program sets here; the environment; the command line (docs/cli.md). For one tool or one question,
- * what the tool or the question says comes before all of them. Of lists, .remember is added to by the
- * command line, and .surfaces is replaced. A number outside of its bounds is refused, with the bounds,
- * wherever it was set; 0 stands for the default.
+ * what the tool or the question says comes before all of them. Of lists, those of the command line
+ * come after the program's, but --http and --surfaces replace .http and .surfaces. Of two that do not
+ * go together (.inbox with .http or with .no_inbox) the command line's counts. A number outside of its
+ * bounds is refused, with the bounds, wherever it was set; 0 stands for the default. A list ends with
+ * NULL, and NULL is an empty one; texts are copied.
+ *
+ * What does nothing without another member (.tls_key without .tls_cert, .token_file on standard input
+ * and output) is refused as on the command line; only numbers may be there in any case. Not here, but
+ * on the command line and in the environment: how it logs, which is the process's, and secrets
+ * themselves.
  */
 struct nod_server_opts {
     size_t size;
-    const char *name;         /* required */
-    const char *version;      /* required */
+
+    /* --- what it is --- */
+    const char *name;    /* required */
+    const char *version; /* required */
     const char *title;
     const char *instructions; /* for the model: how to use this server */
-    int64_t ask_ttl_ms;       /* how long a person may take to answer; 0: 300000, five minutes. At
-                                 most ten years. --ask-ttl overrides it; a tool's .ask_ttl_ms and
-                                 a question's .ttl_ms override both */
-    bool one_ask_per_scope;   /* a new question cancels the older one of the same session; in the 2026
-                                 era, which has no sessions, of the same principal */
-    int workers;              /* threads for blocking handlers; 0: 4 */
-    int64_t heartbeat_ms;     /* between heartbeats while a call waits; 0: 15000 */
-    int64_t session_idle_ms;  /* an HTTP session ends after this long without a request, but not before
-                                 what waits in it has ended; 0: 1 hour */
-    size_t page_size;         /* items on one page of a list, of 256 KiB at most; 0: 100 */
+
+    /* --- where it serves --- */
+    /* MCP over HTTP at /mcp, instead of standard input and output: "HOST:PORT"; "PORT" or ":PORT" on
+     * loopback, 0 for a free one; "unix:PATH". */
+    const char *const *http;
+    const char *inbox;   /* such an address: the inbox of a server on standard input and output */
+    bool no_inbox;       /* over HTTP, which has one at / */
+    bool demo;           /* the empty inbox has a button that calls a tool of this server */
+    const char *metrics; /* such an address: figures for Prometheus at /metrics, without a token */
+
+    /* --- who may come in --- */
+    const char *token_file; /* bearer tokens, a line each: token name role... */
+    const char *public_url; /* where the world reaches this server: what links are made of */
+    const char *const *trusted_proxies; /* whose X-Forwarded-For is believed: "10.0.0.0/8" */
+    const char *tls_cert; /* a file: TLS on all TCP addresses, with this certificate and its chain */
+    const char *tls_key;  /* a file: its key, if that is not in the file of the certificate */
+    const char *const *allow_hosts;   /* further names for this host in the Host header */
+    const char *const *allow_origins; /* web origins that may connect: "https://app.example" */
+
+    /* --- where people are asked, and for how long --- */
+    /* The names of surfaces. "client" is the client that made the call. If there are several, a
+     * question is shown on all of them at once, and the first answer wins. With > between two names,
+     * as in "client>inbox", they are asked in turn: the next one if the first refuses or cannot be
+     * asked, or if nobody has answered there for next_surface_ms. NULL: the client, and where it
+     * cannot be asked, or refuses, the next surface. A tool may have its own. */
+    const char *const *surfaces;
+    int64_t next_surface_ms; /* in turn: how long one surface has; 0: 30000 */
+    int64_t ask_ttl_ms;      /* how long a person may take to answer; 0: 300000, five minutes. At
+                                most ten years. A tool's .ask_ttl_ms and a question's .ttl_ms
+                                override it */
+    /* How long a call is held whose question is only elsewhere than at its client. After that it
+     * returns a pending result, by which the client finds it again. 0: 50000. */
+    int64_t soft_deadline_ms;
+    const char *const *soft_deadlines; /* raise it for one of them: "client:NAME=10m", "tool:NAME=10m" */
+    bool one_ask_per_scope; /* a new question cancels the older one of the same session; in the 2026
+                               era, which has no sessions, of the same principal */
+    /* A client without elicitation, where no other surface can put a question to its person: the
+     * model is told to. It answers by the tool sendElicitationResult. true: it is not asked, and
+     * nod_elicit gives NOD_E_NOT_SUPPORTED. */
+    bool no_model;
     /* Clients (by the name they give) that show an empty form badly. They get one required boolean
      * instead. */
-    const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
+    const char *const *boolean_confirm_clients;
+
+    /* --- whose yes counts --- */
+    /* A yes is the answer to a confirmation, to an approval, to what is asked before a call starts,
+     * and to whatever a tool asks that says .destructive. "roles", or NULL: the client that made the
+     * call may give it if its token has the role `answer`; without tokens it may. "inbox": not the
+     * client, because a program there could answer for the person. "any": any client may. Where the
+     * client may not, the question is asked in all other places. */
+    const char *consent;
+    bool view_consent; /* without tokens, over HTTP: a yes counts that is given in a view */
+    const char *const *no_view_consent; /* principals whose yes does not, if it is given in a view */
+    /* What the model of .no_model says counts for confirmations, approvals and what destructive tools
+     * ask, too. Otherwise it only fills in data. */
+    bool model_may_consent;
+    /* A person is asked before each call of a tool that says .destructive, as if it said
+     * .requires_confirmation. */
+    bool confirm_destructive;
+    /* How approvals may be remembered, instead of what the tools say: "delete_account=session,tool",
+     * as --remember has it. */
+    const char *const *remember;
+    const char *const *allow_fields; /* "TOOL.FIELD": asked for although it looks like a secret */
+
+    /* --- what is kept --- */
+    const char *store; /* where calls are: "memory:", "sqlite:PATH", "redis://HOST:PORT"; NULL: memory: */
+    bool ephemeral;    /* this process may be stopped at any moment: refuses a store that would then
+                          lose its data */
+    /* A 2026 call can go on at any node that has the secret, even if the nodes share no store. Only
+     * with "memory:" and a secret, and only for tools with .portable. */
+    bool portable_states;
+    int64_t keep_ms;     /* how long an ended call and its questions are kept; 0: the store's default,
+                            which is 24 hours, or 10 minutes in memory */
     int64_t task_ttl_ms; /* a task lives this long from its start; 0: 1 hour */
-    /* Where calls are kept: "memory:", "sqlite:PATH", "redis://HOST:PORT"; NULL: memory:. --store
-     * overrides it. */
-    const char *store;
-    int64_t keep_ms; /* how long an ended call and its questions are kept; 0: the store's default,
-                        which is 24 hours, or 10 minutes in memory */
+    int64_t node_ttl_ms; /* with a shared store: a node that has been silent for this long counts as
+                            gone, and another node takes over its calls; 0: 5000 */
+
+    /* --- how much of it --- */
     size_t pending_asks;               /* questions that may wait, in all; 0: 1000000 */
     size_t pending_asks_per_principal; /* the same for one principal; 0: 10000 */
-    /* With a shared store: a node that has been silent for this long counts as gone, and another node
-     * takes over its calls; 0: 5000. */
-    int64_t node_ttl_ms;
+    /* MiB of what the store keeps for calls: arguments, questions, answers, results. Past them a new
+     * call is refused with 429. */
+    size_t kept_mib;               /* in all; 0: 4096 */
+    size_t kept_mib_per_principal; /* 0: 64 if there are tokens, otherwise as many as in all */
+    /* What one call may learn: see LOOPS. */
+    size_t journal_entries; /* questions, steps, times; 0: 64; at most 4096 */
+    size_t journal_bytes;   /* 0: 262144, or 4096 for each of .journal_entries if that is more; at
+                               least 4096, at most 4194304. One answer is never larger than this */
     /* What one principal may have at the same time. Without tokens only the limit on tasks counts.
      * Past a limit that principal gets 429; nobody else notices. 0: the default, which is in the
      * comment. */
@@ -261,50 +334,20 @@ struct nod_server_opts {
     size_t listeners_per_principal;     /* streams of messages outside calls; 1000 */
     size_t subscriptions_per_principal; /* to resources; 10000 */
     size_t tasks_per_principal;         /* including ended ones that are still kept; 1000 */
-    /* A 2026 call can go on at any node that has the secret, even if the nodes share no store. Only
-     * with "memory:" and a secret, and only for tools with .portable. */
-    bool portable_states;
-    /* Where people are asked: the names of surfaces. "client" is the client that made the call. If
-     * there are several, a question is shown on all of them at once, and the first answer wins. With
-     * > between two names, as in "client>inbox", they are asked in turn: the next one if the first
-     * refuses or cannot be asked, or if nobody has answered there for next_surface_ms.
-     * NULL-terminated. NULL: the client, and where it cannot be asked, or refuses, the next surface.
-     * --surfaces overrides it; a tool may have its own. */
-    const char *const *surfaces;
-    /* What one call may learn: see LOOPS. --journal-entries and --journal-bytes override them. */
-    size_t journal_entries; /* questions, steps, times; 0: 64; at most 4096 */
-    size_t journal_bytes;   /* 0: 262144, or 4096 for each of .journal_entries if that is more; at
-                               least 4096, at most 4194304. One answer is never larger than this */
-    int64_t next_surface_ms; /* in turn: how long one surface has; 0: 30000. --next-surface overrides it */
-    /* How long a call is held whose question is only elsewhere than at its client. After that it
-     * returns a pending result, by which the client finds it again. 0: 50000. --soft-deadline
-     * overrides it. */
-    int64_t soft_deadline_ms;
-    /* Whose yes counts: a yes is the answer to a confirmation, to an approval, to what is asked before
-     * a call starts, and to whatever a tool asks that says .destructive. "roles", or NULL: the client
-     * that made the call may give it if its token has the role `answer`; without tokens it may.
-     * "inbox": not the client, because a program there could answer for the person. "any": any client
-     * may. Where the client may not, the question is asked in all other places. --consent overrides
-     * it. */
-    const char *consent;
-    /* A person is asked before each call of a tool that says .destructive, as if it said
-     * .requires_confirmation. --confirm-destructive sets it, too. */
-    bool confirm_destructive;
-    /* How approvals may be remembered, instead of what the tools say: "delete_account=session,tool",
-     * as --remember has it, NULL-terminated, or NULL. --remember comes after these. */
-    const char *const *remember;
-    /* A client without elicitation, where no other surface can put a question to its person: the
-     * model is told to. It answers by the tool sendElicitationResult. true: it is not asked, and
-     * nod_elicit gives NOD_E_NOT_SUPPORTED. --no-model sets it, too. */
-    bool no_model;
-    /* What such a model says counts for confirmations, approvals and what destructive tools ask,
-     * too. Otherwise it only fills in data. --model-may-consent sets it, too. */
-    bool model_may_consent;
-    /* MiB of what the store keeps for calls: arguments, questions, answers, results. Past them a new
-     * call is refused with 429. In all, 0: 4096; for one principal, 0: 64 if there are tokens,
-     * otherwise as many as in all. --kept-mib and --kept-mib-per-principal override them. */
-    size_t kept_mib;
-    size_t kept_mib_per_principal;
+    int64_t session_idle_ms; /* an HTTP session ends after this long without a request, but not before
+                                what waits in it has ended; 0: 1 hour */
+    int64_t heartbeat_ms;    /* between heartbeats while a call waits; 0: 15000 */
+    size_t page_size;        /* items on one page of a list, of 256 KiB at most; 0: 100 */
+    int workers;             /* threads for blocking handlers; 0: 4 */
+
+    /* --- other programs --- */
+    const char *const *webhooks;      /* URLs that are sent a signed POST when a question comes up or ends */
+    const char *webhook_secret_file;  /* what they are signed with; NULL: NOD_WEBHOOK_SECRET of the
+                                         environment */
+    const char *const *webhook_allow; /* "ADDRESS:PORT": not public ones where they may be sent */
+    bool webhook_content;             /* they hold the message and the arguments as well */
+    const char *oauth_file;           /* services where people connect accounts, a section each; see
+                                         nod_oauth */
 };
 
 /* NULL, with the reason on stderr, if an option is not valid. */

@@ -48,8 +48,8 @@ static bool open_modules(nod_server *server)
                                                        .name = str_of(opts->name),
                                                        .title = str_of(opts->title),
                                                        .version = str_of(opts->version),
-                                                       .demo = server->settings.demo,
-                                                       .on_stdio = !server->settings.http });
+                                                       .demo = server->settings.opts.demo,
+                                                       .on_stdio = !server->settings.opts.http });
     return server->inbox && open_pages(server);
 }
 
@@ -60,8 +60,9 @@ static bool is_private(const struct settings *settings, const char *address)
     int port;
 
     settings_address(str_of(address), &host, &port);
-    if (origin_is_loopback(host) || settings->tls_cert ||
-        (settings->public_url && str_starts(str_of(settings->public_url), STR("https://"))))
+    if (origin_is_loopback(host) || settings->opts.tls_cert ||
+        (settings->opts.public_url &&
+         str_starts(str_of(settings->opts.public_url), STR("https://"))))
         return true;
     LOG_WARN("the inbox is off: other machines reach this address, and without TLS others can "
              "read along; give --tls-cert, or the https address of a proxy as --public-url",
@@ -85,9 +86,9 @@ static const char is_not_private[] =
 
 bool host_open_inbox(nod_server *server)
 {
-    if (server->settings.no_inbox)
+    if (server->settings.opts.no_inbox)
         return without_inbox(server, ASK_PEOPLE " (without --no-inbox)" OR_MODEL);
-    for (const char *const *at = server->settings.http; *at; at++)
+    for (const char *const *at = server->settings.opts.http; *at; at++)
         if (!is_private(&server->settings, *at))
             return without_inbox(server, is_not_private);
     engine_say_instead_of_model(server->engine, ASK_PEOPLE " (--surfaces names it)" OR_MODEL);
@@ -99,13 +100,13 @@ bool host_open_inbox_beside_stdio(nod_server *server)
     struct str host;
     int port;
 
-    if (!server->settings.inbox)
+    if (!server->settings.opts.inbox)
         return without_inbox(server, ASK_PEOPLE " (--inbox)" OR_MODEL);
-    if (!is_private(&server->settings, server->settings.inbox))
+    if (!is_private(&server->settings, server->settings.opts.inbox))
         return without_inbox(server, is_not_private);
     if (!host_make_front(server))
         return false;
-    settings_address(str_of(server->settings.inbox), &host, &port);
+    settings_address(str_of(server->settings.opts.inbox), &host, &port);
     front_about(server->front, STR("This is the inbox of an MCP server; its page is at /."));
     nod_status status = front_listen(server->front, host, port);
     if (status != NOD_OK) {

@@ -29,7 +29,7 @@ static int serve(nod_server *server)
         return EXIT_FINE;
     if (!opened || !host_open_oauth(server))
         return EXIT_CANNOT_SERVE;
-    bool serving = settings->http
+    bool serving = settings->opts.http
                        ? host_open_http(server) && host_open_webhooks(server) &&
                              host_open_metrics(server) && host_listen(server)
                        : host_open_inbox_beside_stdio(server) && host_serve_stdio(server) &&

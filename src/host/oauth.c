@@ -351,8 +351,8 @@ bool host_open_oauth(nod_server *server)
     arena_init(&d->arena, SERVICE_TEXT_MAX);
     d->accounts = server->accounts;
     local_use_titles(server->local, title_of, server->accounts);
-    if (server->settings.oauth)
-        fine = read_file(d, server->settings.oauth);
+    if (server->settings.opts.oauth_file)
+        fine = read_file(d, server->settings.opts.oauth_file);
     for (size_t i = 0; fine && i < server->service_count; i++)
         fine = add_own(d, &server->services[i]);
     arena_finish(&d->arena);

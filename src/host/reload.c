@@ -23,14 +23,15 @@ static void reload_tokens(nod_server *server)
     struct arena arena;
 
     arena_init(&arena, RELOAD_PROBLEM_MAX);
-    if (tokens_reload(server->tokens, server->settings.token_file, &arena, &problem)) {
-        LOG_INFO("the token file was read again", LOG_CSTR("file", server->settings.token_file),
+    if (tokens_reload(server->tokens, server->settings.opts.token_file, &arena, &problem)) {
+        LOG_INFO("the token file was read again",
+                 LOG_CSTR("file", server->settings.opts.token_file),
                  LOG_INT("tokens", tokens_count(server->tokens)));
         if (server->front)
             front_tokens_read(server->front);
     } else {
         LOG_ERROR("the new token file cannot be used; the tokens stay as they were",
-                  LOG_CSTR("file", server->settings.token_file), LOG_STR("why", problem));
+                  LOG_CSTR("file", server->settings.opts.token_file), LOG_STR("why", problem));
     }
     arena_finish(&arena);
 }

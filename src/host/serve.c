@@ -76,7 +76,7 @@ bool host_open_store(nod_server *server)
     const struct nod_server_opts *opts = &settings->opts;
 
     shutdown_watch(server);
-    if (settings->http || settings->inbox)
+    if (settings->opts.http || settings->opts.inbox)
         reload_watch(server);
     else
         reload_let_go(true);
@@ -86,7 +86,7 @@ bool host_open_store(nod_server *server)
     engine_bound_journals(server->engine, opts->journal_entries,
                           with_entries ? 0 : opts->journal_bytes);
     remember_use(server->engine, opts->remember);
-    engine_allow_fields(server->engine, settings->allow_fields);
+    engine_allow_fields(server->engine, settings->opts.allow_fields);
     engine_confirm_destructive(server->engine, opts->confirm_destructive);
     engine_bound_asks(server->engine, opts->pending_asks, opts->pending_asks_per_principal);
     engine_ask_ttl(server->engine, opts->ask_ttl_ms);
@@ -96,11 +96,11 @@ bool host_open_store(nod_server *server)
         local_use_keyring(server->local, keyring_copy(server->ring));
     /* Without tokens there is one principal, which may have everything. */
     size_t kept_each = opts->kept_mib_per_principal ? opts->kept_mib_per_principal
-                       : settings->token_file       ? ENGINE_KEPT_MIB_PER_PRINCIPAL
+                       : settings->opts.token_file  ? ENGINE_KEPT_MIB_PER_PRINCIPAL
                                                     : opts->kept_mib;
     struct store *store = storage_open(&(struct storage_opts){
         .address = opts->store,
-        .ephemeral = settings->ephemeral,
+        .ephemeral = settings->opts.ephemeral,
         .loop = server->loop,
         .ring = server->ring,
         .keep_ms = opts->keep_ms,
@@ -122,7 +122,7 @@ bool host_open_store(nod_server *server)
 /* What the rules of --soft-deadline say. */
 static const struct mcp_soft_rule *read_soft_rules(nod_server *server, size_t *count)
 {
-    const char *const *texts = server->settings.soft_deadlines;
+    const char *const *texts = server->settings.opts.soft_deadlines;
     struct mcp_soft_rule *rules = arena_zalloc(&server->arena, SETTINGS_NAMES_MAX * sizeof(*rules));
 
     for (*count = 0; rules && texts && texts[*count]; ++*count) {
@@ -155,8 +155,8 @@ static void make_mcp(nod_server *server)
         .soft_ms = opts->soft_deadline_ms,
         .soft_rules = soft_rules,
         .soft_rule_count = soft_rule_count,
-        .view_consent = settings->view_consent,
-        .no_view_consent = settings->no_view_consent,
+        .view_consent = settings->opts.view_consent,
+        .no_view_consent = settings->opts.no_view_consent,
         .per_principal = { [MCP_SHARE_SESSIONS] = opts->sessions_per_principal,
                            [MCP_SHARE_CALLS] = opts->calls_per_principal,
                            [MCP_SHARE_LISTENERS] = opts->listeners_per_principal,
@@ -323,7 +323,7 @@ bool host_make_front(nod_server *server)
     if (geteuid() == 0)
         LOG_WARN("this server runs as root: its tools may do everything on this machine, and so "
                  "may whoever gets it to; run it as a user of its own");
-    if (settings->token_file && !load_tokens(server, settings->token_file))
+    if (settings->opts.token_file && !load_tokens(server, settings->opts.token_file))
         return false;
     /* As many file descriptors as the system allows: each client needs one. */
     struct rlimit files;
@@ -337,12 +337,12 @@ bool host_make_front(nod_server *server)
         .loop = server->loop,
         .engine = server->engine,
         .tokens = server->tokens,
-        .allowed_hosts = settings->allow_hosts,
-        .allowed_origins = settings->allow_origins,
-        .public_url = settings->public_url,
-        .trusted_proxies = settings->trusted_proxies,
-        .tls_cert = settings->tls_cert,
-        .tls_key = settings->tls_key,
+        .allowed_hosts = settings->opts.allow_hosts,
+        .allowed_origins = settings->opts.allow_origins,
+        .public_url = settings->opts.public_url,
+        .trusted_proxies = settings->opts.trusted_proxies,
+        .tls_cert = settings->opts.tls_cert,
+        .tls_key = settings->opts.tls_key,
     });
     return server->front != NULL;
 }
@@ -376,12 +376,12 @@ static bool listen_all(nod_server *server)
     struct str host;
     int port;
 
-    for (const char *const *at = server->settings.http; *at; at++)
+    for (const char *const *at = server->settings.opts.http; *at; at++)
         if (!settings_address(str_of(*at), &host, &port) ||
             front_listen(server->front, host, port) != NOD_OK)
             return false; /* logged */
-    for (size_t i = 0; server->settings.http[i]; i++)
-        if (settings_address(str_of(server->settings.http[i]), &host, &port))
+    for (size_t i = 0; server->settings.opts.http[i]; i++)
+        if (settings_address(str_of(server->settings.opts.http[i]), &host, &port))
             say_url("listening", scheme, host, front_port(server->front, i), "/mcp");
     return true;
 }
@@ -399,9 +399,9 @@ bool host_open_metrics(nod_server *server)
     struct str host;
     int port;
 
-    if (!server->settings.metrics)
+    if (!server->settings.opts.metrics)
         return true;
-    settings_address(str_of(server->settings.metrics), &host, &port);
+    settings_address(str_of(server->settings.opts.metrics), &host, &port);
     server->metrics = metrics_listen(&(struct metrics_opts){ .loop = server->loop,
                                                              .engine = server->engine,
                                                              .front = server->front,

@@ -260,10 +260,9 @@ static bool read_member(struct settings *settings, const struct setting *row)
     case SETTING_TEXT:
     case SETTING_WORD:
         *text = keep_clean(settings, *text);
-        if (row->type == SETTING_WORD && *text && !**text)
+        if (*text && !**text)
             *text = NULL;
-        return !*text || (row->type == SETTING_TEXT && !row->fits) ||
-               text_fits(row, str_of(*text)) || member_wrong(settings, row, *text);
+        return !*text || text_fits(row, str_of(*text)) || member_wrong(settings, row, *text);
     default:
         return member_number(settings, row);
     }
@@ -389,33 +388,84 @@ static bool take_option(struct settings *settings, const struct setting *row, co
     return value_wrong(settings, first, value);
 }
 
-/* Is one of these options there, whoever has set it? They are flags, texts and lists. */
-static bool has_one_of(const struct settings *settings, struct str options)
+/* Is it there, whoever has set it? A number always is: it has a default. */
+static bool is_set(const struct settings *settings, const struct setting *row)
 {
-    struct str word;
+    const void *place = place_of(settings, row);
+
+    switch (row->type) {
+    case SETTING_FLAG:
+        return *(const bool *)place;
+    case SETTING_TEXT:
+    case SETTING_WORD:
+    case SETTING_LIST:
+        return *(void *const *)place != NULL;
+    default:
+        return settings->given[row - settings_table];
+    }
+}
+
+/* Is one of these options there? Otherwise `names` has them as whoever set the row would. */
+static bool has_one_of(const struct settings *settings, const struct setting *row,
+                       struct buf *names)
+{
+    bool by_argv = settings->given[row - settings_table];
+    struct str word, options = str_of(row->needs);
 
     for (bool more = true; more;) {
         more = str_cut(options, ' ', &word, &options);
-        const struct setting *row = find(word);
-        const void *place = row ? place_of(settings, row) : NULL;
-        if (row &&
-            (row->type == SETTING_FLAG ? *(const bool *)place : *(void *const *)place != NULL))
+        const struct setting *other = find(word);
+        if (other && is_set(settings, other))
             return true;
+        if (other && !by_argv)
+            buf_fmt(names, ".%s", other->member);
+        else
+            buf_add(names, word);
+        if (more)
+            buf_add_char(names, ' ');
     }
     return false;
 }
 
-static bool go_together(struct settings *settings)
+static bool has_its_needs(struct settings *settings, const struct setting *row)
 {
-    if (settings->inbox && settings->http)
+    bool by_argv = settings->given[row - settings_table], fine;
+    struct buf names;
+
+    buf_init(&names, SETTINGS_WRONG_MAX);
+    fine = has_one_of(settings, row, &names) ||
+           wrong(settings, "%s%s needs " STR_FMT, by_argv ? "" : ".",
+                 by_argv ? row->option : row->member, STR_ARG(buf_str(&names)));
+    buf_finish(&names);
+    return fine;
+}
+
+/* Of two that do not go together the command line's counts. False: one place has said both. */
+static bool one_gives_way(struct settings *settings, const char *one, const char *other)
+{
+    const struct setting *rows[] = { find(str_of(one)), find(str_of(other)) };
+    bool given[] = { settings_given(settings, one), settings_given(settings, other) };
+
+    if (!is_set(settings, rows[0]) || !is_set(settings, rows[1]))
+        return true;
+    if (given[0] == given[1])
+        return false;
+    const struct setting *weaker = rows[given[0]];
+    memset(place_of(settings, weaker), 0,
+           weaker->type == SETTING_FLAG ? sizeof(bool) : sizeof(void *));
+    return true;
+}
+
+bool settings_agree(struct settings *settings)
+{
+    if (!one_gives_way(settings, "--inbox", "--http"))
         return wrong(settings, "--inbox is for a server on standard input and output; with --http "
                                "the inbox is at / already");
-    if (settings->inbox && settings->no_inbox)
+    if (!one_gives_way(settings, "--inbox", "--no-inbox"))
         return wrong(settings, "--inbox and --no-inbox do not go together");
     for (const struct setting *row = settings_table; row < settings_table + settings_count; row++)
-        if (settings->given[row - settings_table] && row->needs &&
-            !has_one_of(settings, str_of(row->needs)))
-            return wrong(settings, "%s needs %s", row->option, row->needs);
+        if (row->needs && is_set(settings, row) && !has_its_needs(settings, row))
+            return false;
     return fits_the_arena(settings);
 }
 
@@ -442,7 +492,7 @@ enum settings_do settings_argv(struct settings *settings, int argc, char **argv)
         if (!fine)
             return SETTINGS_WRONG;
     }
-    return go_together(settings) ? SETTINGS_RUN : SETTINGS_WRONG;
+    return settings_agree(settings) ? SETTINGS_RUN : SETTINGS_WRONG;
 }
 
 void settings_log(const struct settings *settings)

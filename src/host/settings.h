@@ -2,7 +2,7 @@
  * host/settings: everything about a server that can be set, once.
  *
  * A setting is one row of the table (host/settings_table.c): its names, its type and bounds, its
- * default, its place in struct settings, what is said of it. The program's own struct, the
+ * default, its place, what is said of it. The program's own struct, the
  * environment and the command line are read through the rows; --help and docs/cli.md are written
  * from them.
  *
@@ -35,28 +35,12 @@ enum {
 /* All that is set. Texts and lists are in the arena, or in the environment; lists end with NULL,
  * and NULL is an empty one. */
 struct settings {
-    struct nod_server_opts opts; /* what a program can set, too */
-    const char *const *http;     /* addresses, as settings_address reads them */
-    const char *inbox;           /* of a server on stdio: where its inbox is */
-    const char *metrics;
-    bool no_inbox;
-    bool demo; /* the page has a button that makes a call */
-    const char *token_file;
-    const char *public_url;
-    const char *const *trusted_proxies;
-    const char *tls_cert, *tls_key;
-    const char *const *allow_hosts, *const *allow_origins, *const *allow_fields;
-    const char *const *soft_deadlines; /* as settings_soft_deadline reads them */
-    bool view_consent;
-    const char *const *no_view_consent;
-    bool ephemeral;
-    const char *oauth; /* a file of services */
-    const char *const *webhooks, *const *webhook_allow;
-    const char *webhook_secret;       /* a file */
-    const char *webhook_secret_value; /* the secret itself, where there is no file */
-    bool webhook_content;
+    struct nod_server_opts opts;
+    /* What is not the program's to say: how the process logs, what is for tests, and what stays in
+     * the environment because it is the machine's or a secret. */
     const char *log, *log_format;
     const char *ca_file;
+    const char *webhook_secret; /* the secret itself, where there is no file */
     bool replay_check;
 
     bool given[SETTINGS_ROWS_MAX]; /* on the command line */
@@ -109,8 +93,10 @@ struct setting {
     const char *const *words; /* of a SETTING_WORD, NULL at the end */
     bool (*fits)(struct str); /* NULL: every text that is not empty fits */
     enum setting_repeat repeat;
-    bool reloads;      /* SIGHUP reads it again; anything else needs a restart */
-    const char *needs; /* options of which one has to be there: "--http or --inbox" */
+    bool reloads; /* SIGHUP reads it again; anything else needs a restart */
+    /* Options of which one has to be there: "--http or --inbox". The program's struct is held to it
+     * as well, but for its numbers: a limit may be there for the day when the server has HTTP. */
+    const char *needs;
     const char *value; /* what stands for the value in the help: "TIME" */
     const char *takes; /* what it takes, for messages; of a number: of what */
     const char *help;  /* what it is for; backticks are for the documentation */
@@ -127,8 +113,10 @@ bool settings_begin(struct settings *settings, const struct nod_server_opts *opt
 
 enum settings_do { SETTINGS_RUN, SETTINGS_HELP, SETTINGS_VERSION, SETTINGS_WRONG };
 
-/* What the command line says. */
+/* What the command line says, and settings_agree. */
 enum settings_do settings_argv(struct settings *settings, int argc, char **argv);
+/* Does what is set go together? For a program without a command line: once, before it serves. */
+bool settings_agree(struct settings *settings);
 /* Was this option given on the command line? */
 bool settings_given(const struct settings *settings, const char *option);
 void settings_help(FILE *out);

@@ -1,9 +1,8 @@
 /*
  * host/settings_table: the table of settings, a row each.
  *
- * Whoever adds a setting adds a row here and its place in struct settings (or in struct
- * nod_server_opts, if a program can set it), and uses it from there. Everything else follows from
- * the row: see settings.h.
+ * Whoever adds a setting adds a row here and its member in struct nod_server_opts, and uses it from
+ * there. Everything else follows from the row: see settings.h.
  */
 #include "host/host.h"
 #include "host/settings.h"
@@ -89,51 +88,51 @@ const char *const settings_groups[GROUPS] = {
 
 const struct setting settings_table[] = {
     /* --- */
-    { "--http", .group = GROUP_SERVES, PLACE(http), NAMES(REPEAT_REPLACES), ADDRESS,
+    { "--http", .group = GROUP_SERVES, MEMBER(http), NAMES(REPEAT_REPLACES), ADDRESS,
       .most = SETTINGS_LISTEN_MAX,
       .help = "MCP over HTTP at `/mcp`, instead of standard input and output: `HOST:PORT`; `PORT` "
               "or `:PORT` on loopback, 0 for a free one; `unix:PATH`",
       .more = "IPv6 is `[::1]:8080`. A Unix socket can be opened by this user alone; see "
               "[operate.md](operate.md#where-it-listens)" },
-    { "--no-inbox", .group = GROUP_SERVES, PLACE(no_inbox),
+    { "--no-inbox", .group = GROUP_SERVES, MEMBER(no_inbox),
       .help = "without the inbox: the page at `/` and its API at `/api`, where people see and "
               "answer what is asked",
       .more = "With `--http` it is on by default; on an address that is not loopback only with "
               "TLS or an https `--public-url`, and otherwise the log says that it is off" },
-    { "--inbox", .group = GROUP_SERVES, PLACE(inbox), .type = SETTING_TEXT, ADDRESS,
+    { "--inbox", .group = GROUP_SERVES, MEMBER(inbox), .type = SETTING_TEXT, ADDRESS,
       .help = "the inbox of a server on standard input and output, which has none by default",
       .more = "If the address is taken, the log says so, and the server goes on without it" },
-    { "--demo", .group = GROUP_SERVES, PLACE(demo),
+    { "--demo", .group = GROUP_SERVES, MEMBER(demo),
       .help = "the empty inbox has a button \"Try it\", which calls a tool of this server",
       .more = "It is called as whoever presses it. For a first look, without an MCP client; `make "
               "run` sets it" },
-    { "--metrics", .group = GROUP_SERVES, PLACE(metrics), .type = SETTING_TEXT, ADDRESS,
+    { "--metrics", .group = GROUP_SERVES, MEMBER(metrics), .type = SETTING_TEXT, ADDRESS,
       .help = "figures for Prometheus at `/metrics`, on an address of its own, without a token",
       .more = "Also on stdio; see [operate.md](operate.md#metrics)" },
     /* --- */
-    { "--token-file", .group = GROUP_ADMITS, PLACE(token_file), FILE_NAME, OVER_HTTP,
+    { "--token-file", .group = GROUP_ADMITS, MEMBER(token_file), FILE_NAME, OVER_HTTP,
       .reloads = true, .help = "bearer tokens, a line each: `token name role...`",
       .more = "See [security.md](security.md#tokens-and-roles). Required for an address that is "
               "not loopback" },
-    { "--public-url", .group = GROUP_ADMITS, PLACE(public_url), .type = SETTING_TEXT, OVER_HTTP,
+    { "--public-url", .group = GROUP_ADMITS, MEMBER(public_url), .type = SETTING_TEXT, OVER_HTTP,
       .value = "URL", .takes = "a URL such as https://nod.example.org", .fits = is_url,
       .help = "where the world reaches this server: what links are made of",
       .more = "Its `Host` and `Origin` are allowed. Without it a server that other machines reach "
               "at `0.0.0.0` makes links to this machine, and says so at start" },
-    { "--trusted-proxy", .group = GROUP_ADMITS, PLACE(trusted_proxies), NAMES(REPEAT_ADDS),
+    { "--trusted-proxy", .group = GROUP_ADMITS, MEMBER(trusted_proxies), NAMES(REPEAT_ADDS),
       OVER_HTTP, .value = "NET", .fits = is_net,
       .takes = "an address, or a net such as 10.0.0.0/8, whose bits after the prefix are zero",
       .help = "a proxy whose `X-Forwarded-For` is believed: an address, or a net such as "
               "`10.0.0.0/8` or `2001:db8::/32`" },
-    { "--tls-cert", .group = GROUP_ADMITS, PLACE(tls_cert), FILE_NAME, OVER_HTTP, .reloads = true,
+    { "--tls-cert", .group = GROUP_ADMITS, MEMBER(tls_cert), FILE_NAME, OVER_HTTP, .reloads = true,
       .help = "TLS on all TCP addresses, with this certificate and its chain, in PEM",
       .more = "See [security.md](security.md#tls)" },
-    { "--tls-key", .group = GROUP_ADMITS, PLACE(tls_key), FILE_NAME, .needs = "--tls-cert",
+    { "--tls-key", .group = GROUP_ADMITS, MEMBER(tls_key), FILE_NAME, .needs = "--tls-cert",
       .reloads = true, .help = "its key, if that is not in the file of the certificate" },
-    { "--allow-host", .group = GROUP_ADMITS, PLACE(allow_hosts), NAMES(REPEAT_ADDS), OVER_HTTP,
+    { "--allow-host", .group = GROUP_ADMITS, MEMBER(allow_hosts), NAMES(REPEAT_ADDS), OVER_HTTP,
       .value = "NAME", .takes = "a name such as nod.example.org",
       .help = "a further name for this host in the `Host` header" },
-    { "--allow-origin", .group = GROUP_ADMITS, PLACE(allow_origins), NAMES(REPEAT_ADDS), OVER_HTTP,
+    { "--allow-origin", .group = GROUP_ADMITS, MEMBER(allow_origins), NAMES(REPEAT_ADDS), OVER_HTTP,
       .value = "ORIGIN", .takes = "an origin such as https://app.example",
       .help = "a web origin that may connect, such as `https://app.example`" },
     /* --- */
@@ -157,7 +156,7 @@ const struct setting settings_table[] = {
       .help = "how long a call is held whose question is only elsewhere than at its client, before "
               "it returns a pending result",
       .more = "See [clients.md](clients.md#a-client-that-cannot-ask)" },
-    { "--soft-deadline", .group = GROUP_ASKS, PLACE(soft_deadlines), NAMES(REPEAT_ADDS),
+    { "--soft-deadline", .group = GROUP_ASKS, MEMBER(soft_deadlines), NAMES(REPEAT_ADDS),
       .value = "WHOSE=TIME", .takes = "client:NAME=10m or tool:NAME=10m", .fits = is_soft_rule,
       .help = "raises it for one client or tool: `client:NAME=TIME`, `tool:NAME=TIME`" },
     { "--no-model", .group = GROUP_ASKS, MEMBER(no_model),
@@ -172,11 +171,11 @@ const struct setting settings_table[] = {
               "([security.md](security.md#whose-yes-counts)). With `any` the log says so at every "
               "start. Where it does not count, the question is asked in all other places. A tool "
               "can say the same for itself (`.consent`); the stricter of both counts" },
-    { "--view-consent", .group = GROUP_CONSENT, PLACE(view_consent),
+    { "--view-consent", .group = GROUP_CONSENT, MEMBER(view_consent),
       .help = "without tokens, over HTTP: a yes counts that is given in a view",
       .more = "With tokens, and on stdio, it does without "
               "([views.md](views.md#whose-word-it-is))" },
-    { "--no-view-consent", .group = GROUP_CONSENT, PLACE(no_view_consent), NAMES(REPEAT_ADDS),
+    { "--no-view-consent", .group = GROUP_CONSENT, MEMBER(no_view_consent), NAMES(REPEAT_ADDS),
       .value = "NAME", .takes = "a principal of the token file",
       .help = "a yes of this principal does not count if it is given in a view" },
     { "--model-may-consent", .group = GROUP_CONSENT, MEMBER(model_may_consent),
@@ -195,7 +194,7 @@ const struct setting settings_table[] = {
               "`tool`",
       .more = "A tool that this server does not have is a warning at start, here and in the other "
               "options that name tools; see [approvals.md](approvals.md#the-operators-word)" },
-    { "--allow-field", .group = GROUP_CONSENT, PLACE(allow_fields), NAMES(REPEAT_ADDS),
+    { "--allow-field", .group = GROUP_CONSENT, MEMBER(allow_fields), NAMES(REPEAT_ADDS),
       .value = "TOOL.FIELD", .takes = "TOOL.FIELD, such as login.password", .fits = has_dot,
       .help = "a form field that may be asked for although it looks like a secret; logged each "
               "time",
@@ -206,7 +205,7 @@ const struct setting settings_table[] = {
       .usually = "memory:",
       .help = "where calls are kept: `memory:`, `sqlite:PATH` or `redis://HOST:PORT`",
       .more = "See [stores.md](stores.md)" },
-    { "--ephemeral", .group = GROUP_KEEPS, PLACE(ephemeral),
+    { "--ephemeral", .group = GROUP_KEEPS, MEMBER(ephemeral),
       .help = "this process may be stopped at any moment: refuses a store that would then lose its "
               "data" },
     { "--portable-states", .group = GROUP_KEEPS, MEMBER(portable_states),
@@ -253,22 +252,22 @@ const struct setting settings_table[] = {
     { "--tasks-per-principal", .group = GROUP_BOUNDS, MEMBER(tasks_per_principal), COUNT("tasks"),
       .usual = TASKS_PER_PRINCIPAL_MAX, .help = "its tasks" },
     /* --- */
-    { "--webhook", .group = GROUP_TELLS, PLACE(webhooks), NAMES(REPEAT_ADDS),
+    { "--webhook", .group = GROUP_TELLS, MEMBER(webhooks), NAMES(REPEAT_ADDS),
       .most = WEBHOOK_URLS_MAX, .value = "URL", .fits = is_web_url,
       .takes = "a URL that begins with http:// or https://",
       .help = "is sent a signed POST when a question comes up or ends",
       .more = "See [webhooks.md](webhooks.md)" },
-    { "--webhook-secret", .group = GROUP_TELLS, PLACE(webhook_secret), FILE_NAME,
+    { "--webhook-secret", .group = GROUP_TELLS, MEMBER(webhook_secret_file), FILE_NAME,
       .needs = "--webhook", .usually = "`NOD_WEBHOOK_SECRET` of the environment",
       .help =
           "what they are signed with: `whsec_` and 24 to 64 bytes in base64; several sign all" },
-    { "--webhook-allow", .group = GROUP_TELLS, PLACE(webhook_allow), NAMES(REPEAT_ADDS),
+    { "--webhook-allow", .group = GROUP_TELLS, MEMBER(webhook_allow), NAMES(REPEAT_ADDS),
       .needs = "--webhook", .value = "ADDRESS:PORT", .fits = has_colon,
       .takes = "ADDRESS:PORT, such as 10.0.0.7:8080",
       .help = "a webhook may be sent there although the address is not a public one" },
-    { "--webhook-content", .group = GROUP_TELLS, PLACE(webhook_content), .needs = "--webhook",
+    { "--webhook-content", .group = GROUP_TELLS, MEMBER(webhook_content), .needs = "--webhook",
       .help = "webhooks hold the message and the arguments as well" },
-    { "--oauth", .group = GROUP_TELLS, PLACE(oauth), FILE_NAME,
+    { "--oauth", .group = GROUP_TELLS, MEMBER(oauth_file), FILE_NAME,
       .help = "services where people connect accounts that tools use, a section each",
       .more = "See [credentials.md](credentials.md)" },
     /* --- */
@@ -279,7 +278,7 @@ const struct setting settings_table[] = {
     /* --- what the environment has, and no option --- */
     { .env = "NOD_WEBHOOK_SECRET",
       .group = GROUP_TELLS,
-      PLACE(webhook_secret_value),
+      PLACE(webhook_secret),
       .type = SETTING_TEXT,
       .takes = "a secret",
       .help = "what webhooks are signed with, if there is no `--webhook-secret`",

@@ -58,11 +58,11 @@ void tool_names_check(const nod_server *server)
     for (const char *const *at = settings->opts.remember; at && *at; at++)
         if (str_cut(str_of(*at), '=', &tool, &rest) && !catalog_has(server->catalog, tool))
             warn(server, "--remember", str_of(*at));
-    for (const char *const *at = settings->soft_deadlines; at && *at; at++)
+    for (const char *const *at = settings->opts.soft_deadlines; at && *at; at++)
         if (settings_soft_deadline(str_of(*at), &is_tool, &tool, &ms) && is_tool &&
             !catalog_has(server->catalog, tool))
             warn(server, "--soft-deadline", tool);
-    for (const char *const *at = settings->allow_fields; at && *at; at++)
+    for (const char *const *at = settings->opts.allow_fields; at && *at; at++)
         if (!names_one(server->catalog, str_of(*at), '.'))
             warn(server, "--allow-field", str_of(*at));
 }

@@ -34,9 +34,9 @@ static bool read_file(const char *path, char *text, size_t *len)
 
 static bool read_keys(struct signing_keys *keys, const struct settings *settings)
 {
-    const char *path = settings->webhook_secret, *where = path ? path : variable, *why;
+    const char *path = settings->opts.webhook_secret_file, *where = path ? path : variable, *why;
     char text[SECRET_FILE_MAX + 1];
-    struct str secrets = str_of(settings->webhook_secret_value);
+    struct str secrets = str_of(settings->webhook_secret);
     size_t len = 0;
 
     if (path && !read_file(path, text, &len))
@@ -56,12 +56,12 @@ bool host_open_webhooks(nod_server *server)
     struct webhook_opts opts = { .loop = server->loop,
                                  .engine = server->engine,
                                  .front = server->inbox ? server->front : NULL,
-                                 .urls = settings->webhooks,
-                                 .allow = settings->webhook_allow,
+                                 .urls = settings->opts.webhooks,
+                                 .allow = settings->opts.webhook_allow,
                                  .ca_file = settings->ca_file,
-                                 .content = settings->webhook_content };
+                                 .content = settings->opts.webhook_content };
 
-    if (!settings->webhooks)
+    if (!settings->opts.webhooks)
         return true;
     if (!read_keys(&opts.keys, settings))
         return false;

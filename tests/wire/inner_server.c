@@ -201,7 +201,7 @@ static int serve(nod_server *server)
 {
     if (!host_open_store(server))
         return 1;
-    bool serving = server->settings.http ? host_open_http(server) && host_listen(server)
+    bool serving = server->settings.opts.http ? host_open_http(server) && host_listen(server)
                                          : host_serve_stdio(server);
     if (serving)
         host_run(server);

@@ -9,6 +9,7 @@
 
 #include <nod/cpp/call.hpp>
 
+#include <deque>
 #include <memory>
 
 namespace nod
@@ -95,42 +96,73 @@ class hook
 };
 
 /* ------------------------------------------------------------------------------------------
- * The server.
+ * The server. Its options have the names and the order of struct nod_server_opts, which says what each
+ * is for; times are durations, so they have no _ms.
  */
 struct server_options {
+    /* what it is */
     text title{};
     text instructions{};
+    /* where it serves */
+    std::vector<text> http{};
+    text inbox{};
+    bool no_inbox = false;
+    bool demo = false;
+    text metrics{};
+    /* who may come in */
+    text token_file{};
+    text public_url{};
+    std::vector<text> trusted_proxies{};
+    text tls_cert{};
+    text tls_key{};
+    std::vector<text> allow_hosts{};
+    std::vector<text> allow_origins{};
+    /* where people are asked, and for how long */
+    std::vector<text> surfaces{};
+    std::chrono::milliseconds next_surface{0};
     std::chrono::milliseconds ask_ttl{0};
+    std::chrono::milliseconds soft_deadline{0};
+    std::vector<text> soft_deadlines{};
     bool one_ask_per_scope = false;
-    int workers = 0;
-    std::chrono::milliseconds heartbeat{0};
-    std::chrono::milliseconds session_idle{0};
-    std::size_t page_size = 0;
+    bool no_model = false;
     std::vector<text> boolean_confirm_clients{};
-    std::chrono::milliseconds task_ttl{0};
+    /* whose yes counts */
+    text consent{};
+    bool view_consent = false;
+    std::vector<text> no_view_consent{};
+    bool model_may_consent = false;
+    bool confirm_destructive = false;
+    std::vector<text> remember{};
+    std::vector<text> allow_fields{};
+    /* what is kept */
     text store{};
+    bool ephemeral = false;
+    bool portable_states = false;
     std::chrono::milliseconds keep{0};
+    std::chrono::milliseconds task_ttl{0};
+    std::chrono::milliseconds node_ttl{0};
+    /* how much of it */
     std::size_t pending_asks = 0;
     std::size_t pending_asks_per_principal = 0;
-    std::chrono::milliseconds node_ttl{0};
+    std::size_t kept_mib = 0;
+    std::size_t kept_mib_per_principal = 0;
+    std::size_t journal_entries = 0;
+    std::size_t journal_bytes = 0;
     std::size_t sessions_per_principal = 0;
     std::size_t calls_per_principal = 0;
     std::size_t listeners_per_principal = 0;
     std::size_t subscriptions_per_principal = 0;
     std::size_t tasks_per_principal = 0;
-    bool portable_states = false;
-    std::vector<text> surfaces{};
-    std::size_t journal_entries = 0;
-    std::size_t journal_bytes = 0;
-    std::chrono::milliseconds next_surface{0};
-    std::chrono::milliseconds soft_deadline{0};
-    text consent{};
-    bool confirm_destructive = false;
-    std::vector<text> remember{};
-    bool no_model = false;
-    bool model_may_consent = false;
-    std::size_t kept_mib = 0;
-    std::size_t kept_mib_per_principal = 0;
+    std::chrono::milliseconds session_idle{0};
+    std::chrono::milliseconds heartbeat{0};
+    std::size_t page_size = 0;
+    int workers = 0;
+    /* other programs */
+    std::vector<text> webhooks{};
+    text webhook_secret_file{};
+    std::vector<text> webhook_allow{};
+    bool webhook_content = false;
+    text oauth_file{};
 };
 
 struct tool {
@@ -321,48 +353,72 @@ class server
 {
   public:
     server(text name, text version, server_options o = {})
-        : name_(std::move(name)), version_(std::move(version)), options_(std::move(o)),
-          clients_(options_.boolean_confirm_clients), surfaces_(options_.surfaces),
-          remember_(options_.remember)
+        : name_(std::move(name)), version_(std::move(version)), options_(std::move(o))
     {
         nod_server_opts opts{};
+        std::deque<detail::c_list> lists; /* nod_server_create copies them */
+        const auto list = [&](const std::vector<text> &from) {
+            return lists.emplace_back(from).get();
+        };
 
         opts.size = sizeof(opts);
         opts.name = name_.c_str();
         opts.version = version_.c_str();
         opts.title = options_.title.c_str();
         opts.instructions = options_.instructions.c_str();
+        opts.http = list(options_.http);
+        opts.inbox = options_.inbox.c_str();
+        opts.no_inbox = options_.no_inbox;
+        opts.demo = options_.demo;
+        opts.metrics = options_.metrics.c_str();
+        opts.token_file = options_.token_file.c_str();
+        opts.public_url = options_.public_url.c_str();
+        opts.trusted_proxies = list(options_.trusted_proxies);
+        opts.tls_cert = options_.tls_cert.c_str();
+        opts.tls_key = options_.tls_key.c_str();
+        opts.allow_hosts = list(options_.allow_hosts);
+        opts.allow_origins = list(options_.allow_origins);
+        opts.surfaces = list(options_.surfaces);
+        opts.next_surface_ms = options_.next_surface.count();
         opts.ask_ttl_ms = options_.ask_ttl.count();
+        opts.soft_deadline_ms = options_.soft_deadline.count();
+        opts.soft_deadlines = list(options_.soft_deadlines);
         opts.one_ask_per_scope = options_.one_ask_per_scope;
-        opts.workers = options_.workers;
-        opts.heartbeat_ms = options_.heartbeat.count();
-        opts.session_idle_ms = options_.session_idle.count();
-        opts.page_size = options_.page_size;
-        opts.boolean_confirm_clients = clients_.get();
-        opts.task_ttl_ms = options_.task_ttl.count();
+        opts.no_model = options_.no_model;
+        opts.boolean_confirm_clients = list(options_.boolean_confirm_clients);
+        opts.consent = options_.consent.c_str();
+        opts.view_consent = options_.view_consent;
+        opts.no_view_consent = list(options_.no_view_consent);
+        opts.model_may_consent = options_.model_may_consent;
+        opts.confirm_destructive = options_.confirm_destructive;
+        opts.remember = list(options_.remember);
+        opts.allow_fields = list(options_.allow_fields);
         opts.store = options_.store.c_str();
+        opts.ephemeral = options_.ephemeral;
+        opts.portable_states = options_.portable_states;
         opts.keep_ms = options_.keep.count();
+        opts.task_ttl_ms = options_.task_ttl.count();
+        opts.node_ttl_ms = options_.node_ttl.count();
         opts.pending_asks = options_.pending_asks;
         opts.pending_asks_per_principal = options_.pending_asks_per_principal;
-        opts.node_ttl_ms = options_.node_ttl.count();
+        opts.kept_mib = options_.kept_mib;
+        opts.kept_mib_per_principal = options_.kept_mib_per_principal;
+        opts.journal_entries = options_.journal_entries;
+        opts.journal_bytes = options_.journal_bytes;
         opts.sessions_per_principal = options_.sessions_per_principal;
         opts.calls_per_principal = options_.calls_per_principal;
         opts.listeners_per_principal = options_.listeners_per_principal;
         opts.subscriptions_per_principal = options_.subscriptions_per_principal;
         opts.tasks_per_principal = options_.tasks_per_principal;
-        opts.portable_states = options_.portable_states;
-        opts.surfaces = surfaces_.get();
-        opts.journal_entries = options_.journal_entries;
-        opts.journal_bytes = options_.journal_bytes;
-        opts.next_surface_ms = options_.next_surface.count();
-        opts.consent = options_.consent.c_str();
-        opts.confirm_destructive = options_.confirm_destructive;
-        opts.remember = remember_.get();
-        opts.no_model = options_.no_model;
-        opts.model_may_consent = options_.model_may_consent;
-        opts.kept_mib = options_.kept_mib;
-        opts.kept_mib_per_principal = options_.kept_mib_per_principal;
-        opts.soft_deadline_ms = options_.soft_deadline.count();
+        opts.session_idle_ms = options_.session_idle.count();
+        opts.heartbeat_ms = options_.heartbeat.count();
+        opts.page_size = options_.page_size;
+        opts.workers = options_.workers;
+        opts.webhooks = list(options_.webhooks);
+        opts.webhook_secret_file = options_.webhook_secret_file.c_str();
+        opts.webhook_allow = list(options_.webhook_allow);
+        opts.webhook_content = options_.webhook_content;
+        opts.oauth_file = options_.oauth_file.c_str();
         at_ = nod_server_create(&opts);
         ok_ = at_ != nullptr;
     }
@@ -619,7 +675,6 @@ class server
 
     text name_, version_;
     server_options options_;
-    detail::c_list clients_, surfaces_, remember_;
     std::vector<std::unique_ptr<detail::kept_handler>> handlers_;
     std::vector<std::unique_ptr<detail::kept_hook>> hooks_;
     nod_server *at_ = nullptr;

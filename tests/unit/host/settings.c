@@ -36,7 +36,7 @@ static void nothing_means_standard_input_and_output(void **state)
 {
     (void)state;
     assert_int_equal(read_line((const char *const[]){ "server", NULL }), SETTINGS_RUN);
-    assert_null(settings.http);
+    assert_null(settings.opts.http);
     assert_null(settings.log);
 }
 
@@ -60,9 +60,9 @@ static void an_address_is_read_in_every_form(void **state)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(READ("--http", cases[i].text), SETTINGS_RUN);
-        assert_string_equal(settings.http[0], cases[i].text);
-        assert_null(settings.http[1]);
-        assert_true(settings_address(str_of(settings.http[0]), &host, &port));
+        assert_string_equal(settings.opts.http[0], cases[i].text);
+        assert_null(settings.opts.http[1]);
+        assert_true(settings_address(str_of(settings.opts.http[0]), &host, &port));
         assert_true(str_eq(host, str_of(cases[i].host)));
         assert_int_equal(port, cases[i].port);
     }
@@ -75,9 +75,9 @@ static void several_addresses_are_listened_on_up_to_a_bound(void **state)
 
     (void)state;
     assert_int_equal(READ("--http", "1", "--http=unix:x", "--http", "[::1]:3"), SETTINGS_RUN);
-    assert_string_equal(settings.http[1], "unix:x");
-    assert_string_equal(settings.http[2], "[::1]:3");
-    assert_null(settings.http[3]);
+    assert_string_equal(settings.opts.http[1], "unix:x");
+    assert_string_equal(settings.opts.http[2], "[::1]:3");
+    assert_null(settings.opts.http[3]);
     for (int i = 0; i < SETTINGS_LISTEN_MAX; i++) {
         argv[n++] = "--http";
         argv[n++] = "0";
@@ -138,11 +138,11 @@ static void values_come_behind_a_blank_or_an_equals_sign(void **state)
     assert_int_equal(READ("--http=:1", "--token-file=a=b", "--allow-host", "x", "--allow-host=y",
                           "--allow-origin", "https://z", "--log=debug", "--log-format", "json"),
                      SETTINGS_RUN);
-    assert_string_equal(settings.token_file, "a=b");
-    assert_string_equal(settings.allow_hosts[0], "x");
-    assert_string_equal(settings.allow_hosts[1], "y");
-    assert_null(settings.allow_hosts[2]);
-    assert_string_equal(settings.allow_origins[0], "https://z");
+    assert_string_equal(settings.opts.token_file, "a=b");
+    assert_string_equal(settings.opts.allow_hosts[0], "x");
+    assert_string_equal(settings.opts.allow_hosts[1], "y");
+    assert_null(settings.opts.allow_hosts[2]);
+    assert_string_equal(settings.opts.allow_origins[0], "https://z");
     assert_string_equal(settings.log, "debug");
     assert_string_equal(settings.log_format, "json");
 }
@@ -179,8 +179,8 @@ static void tls_takes_a_certificate_and_a_key(void **state)
 {
     (void)state;
     assert_int_equal(READ("--http", "1", "--tls-cert", "c", "--tls-key=k"), SETTINGS_RUN);
-    assert_string_equal(settings.tls_cert, "c");
-    assert_string_equal(settings.tls_key, "k");
+    assert_string_equal(settings.opts.tls_cert, "c");
+    assert_string_equal(settings.opts.tls_key, "k");
     assert_int_equal(READ("--http", "1", "--tls-key", "k"), SETTINGS_WRONG);
     assert_non_null(strstr(settings.wrong, "--tls-cert"));
     assert_int_equal(READ("--tls-cert", "c"), SETTINGS_WRONG);
@@ -193,9 +193,9 @@ static void the_public_url_and_proxies_are_kept(void **state)
     assert_int_equal(READ("--http", "1", "--public-url", "https://a", "--trusted-proxy", "::1",
                           "--trusted-proxy=10.0.0.0/8"),
                      SETTINGS_RUN);
-    assert_string_equal(settings.public_url, "https://a");
-    assert_string_equal(settings.trusted_proxies[1], "10.0.0.0/8");
-    assert_null(settings.trusted_proxies[2]);
+    assert_string_equal(settings.opts.public_url, "https://a");
+    assert_string_equal(settings.opts.trusted_proxies[1], "10.0.0.0/8");
+    assert_null(settings.opts.trusted_proxies[2]);
     assert_int_equal(READ("--http", "1", "--public-url", "a"), SETTINGS_WRONG);
     assert_int_equal(READ("--trusted-proxy", "::1"), SETTINGS_WRONG);
     assert_int_equal(READ("--http", "1", "--trusted-proxy", "foo"), SETTINGS_WRONG);
@@ -235,7 +235,7 @@ static void a_store_is_named_and_a_flag_takes_no_value(void **state)
     assert_null(settings.opts.store);
     assert_int_equal(READ("--store", "sqlite:x.db", "--ephemeral"), SETTINGS_RUN);
     assert_string_equal(settings.opts.store, "sqlite:x.db");
-    assert_true(settings.ephemeral);
+    assert_true(settings.opts.ephemeral);
     assert_int_equal(READ("--ephemeral", "--store=memory:"), SETTINGS_RUN);
     assert_string_equal(settings.opts.store, "memory:");
     assert_int_equal(READ("--ephemeral=yes"), SETTINGS_WRONG);
@@ -343,9 +343,9 @@ static void what_a_call_may_do_and_where_it_asks_is_kept(void **state)
                           "--portable-states", "--ask-ttl=7d", "--journal-entries", "100",
                           "--journal-bytes=8192"),
                      SETTINGS_RUN);
-    assert_string_equal(settings.allow_fields[0], "t.pin");
-    assert_string_equal(settings.allow_fields[1], "u.key");
-    assert_null(settings.allow_fields[2]);
+    assert_string_equal(settings.opts.allow_fields[0], "t.pin");
+    assert_string_equal(settings.opts.allow_fields[1], "u.key");
+    assert_null(settings.opts.allow_fields[2]);
     assert_string_equal(settings.opts.surfaces[0], "a,b>c");
     assert_true(settings.opts.portable_states);
     assert_int_equal(settings.opts.ask_ttl_ms, 604800000);
@@ -416,6 +416,35 @@ static void rules_come_after_those_of_the_program_and_places_instead_of_them(voi
     assert_string_equal(two_rules[1], "none");
 }
 
+static void of_two_that_do_not_go_together_the_command_lines_counts(void **state)
+{
+    static const char *const http[] = { "0", NULL };
+    struct nod_server_opts opts = { .size = sizeof(opts), .name = "x", .version = "1" };
+    (void)state;
+
+    opts.inbox = "1";
+    assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", "--http=2", NULL }),
+                     SETTINGS_RUN);
+    assert_null(settings.opts.inbox);
+    assert_string_equal(settings.opts.http[0], "2");
+    assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", "--no-inbox", NULL }),
+                     SETTINGS_RUN);
+    assert_null(settings.opts.inbox);
+    assert_true(settings.opts.no_inbox);
+    opts.no_inbox = true;
+    assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", NULL }), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong, "--inbox and --no-inbox do not go together");
+    opts.inbox = NULL;
+    opts.http = http;
+    assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", "--inbox=1", NULL }),
+                     SETTINGS_RUN);
+    assert_null(settings.opts.http);
+    assert_false(settings.opts.no_inbox);
+    opts.inbox = "1";
+    opts.no_inbox = false;
+    assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", NULL }), SETTINGS_WRONG);
+}
+
 SUBJECT(settings)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +455,7 @@ SUBJECT(settings)
         cmocka_unit_test(an_address_that_is_none_is_refused),
         cmocka_unit_test(values_come_behind_a_blank_or_an_equals_sign),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(of_two_that_do_not_go_together_the_command_lines_counts),
         cmocka_unit_test(the_public_url_and_proxies_are_kept),
         cmocka_unit_test(tls_takes_a_certificate_and_a_key),
         cmocka_unit_test(help_and_version_come_before_anything_behind_them),

@@ -15,7 +15,7 @@
 #include "host/settings.h"
 #include "../runner.h"
 
-enum { ROOM = 1 << 20, TEXT_MAX = 64 };
+enum { ROOM = 1 << 20, TEXT_MAX = 64, NEEDS_MAX = 4 };
 
 static struct arena arena;
 static struct settings by_argv, by_struct;
@@ -23,11 +23,21 @@ static struct settings by_argv, by_struct;
 /* A text that fits, where not every text does. */
 static const struct {
     const char *member, *text;
-} texts[] = { { "store", "sqlite:x" }, { "remember", "tool=session,8h" } };
+} texts[] = { { "http", "0" },
+              { "inbox", "0" },
+              { "metrics", "0" },
+              { "public_url", "https://a" },
+              { "trusted_proxies", "10.0.0.0/8" },
+              { "soft_deadlines", "tool:x=5m" },
+              { "remember", "tool=session,8h" },
+              { "allow_fields", "tool.field" },
+              { "store", "sqlite:x" },
+              { "webhooks", "https://a" },
+              { "webhook_allow", "10.0.0.7:80" } };
 
 static const char *text_for(const struct setting *row)
 {
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    for (size_t i = 0; row->member && i < sizeof(texts) / sizeof(texts[0]); i++)
         if (strcmp(texts[i].member, row->member) == 0)
             return texts[i].text;
     return row->words ? row->words[1] : "text";
@@ -50,21 +60,34 @@ static bool is_number(const struct setting *row)
     return row->type == SETTING_COUNT || row->type == SETTING_INT || row->type == SETTING_TIME;
 }
 
+/* The first of the options that a row needs, or NULL. */
+static const struct setting *need_of(const struct setting *row)
+{
+    for (const struct setting *other = settings_table;
+         row->needs && other < settings_table + settings_count; other++)
+        if (other->option && strncmp(row->needs, other->option, strcspn(row->needs, " ")) == 0 &&
+            strlen(other->option) == strcspn(row->needs, " "))
+            return other;
+    return NULL;
+}
+
 /* Whatever the option needs is there. NULL: a flag. */
 static enum settings_do give(const struct setting *row, const char *value)
 {
-    const char *argv[] = { "server",
-                           strcmp(row->option, "--inbox") == 0 ? "--log=info" : "--http=0",
-                           "--tls-cert=c",
-                           "--webhook=https://a",
-                           row->option,
-                           value,
-                           NULL };
+    const char *argv[2 * NEEDS_MAX + 4] = { "server", row->option };
     struct nod_server_opts opts = nobodys();
+    int argc = 2;
 
+    if (value)
+        argv[argc++] = value;
+    for (const struct setting *need = need_of(row); need; need = need_of(need)) {
+        assert_true(argc + 2 < (int)(sizeof(argv) / sizeof(argv[0])));
+        argv[argc++] = need->option;
+        argv[argc++] = text_for(need);
+    }
     arena_reset(&arena);
     assert_true(settings_begin(&by_argv, &opts, &arena));
-    return settings_argv(&by_argv, value ? 6 : 5, (char **)argv);
+    return settings_argv(&by_argv, argc, (char **)argv);
 }
 
 static void set_number(struct nod_server_opts *opts, const struct setting *row, int64_t n)
@@ -127,39 +150,98 @@ static void assert_same(const struct setting *given)
     }
 }
 
+/* The value of a row in the struct, and on the command line (NULL: a flag). `list` is for its text.
+ */
+static const char *set_member(struct nod_server_opts *opts, const struct setting *row,
+                              const char *list[2], char number[TEXT_MAX])
+{
+    void *at = member_of(opts, row);
+    int64_t n = row->type == SETTING_TIME ? 120000 : row->least + 3;
+
+    list[0] = text_for(row);
+    list[1] = NULL;
+    if (is_number(row)) {
+        set_number(opts, row, n);
+        return shown(row, n, number);
+    }
+    if (row->type == SETTING_FLAG) {
+        *(bool *)at = true;
+        return NULL;
+    }
+    if (row->type == SETTING_LIST)
+        *(const char *const **)at = list;
+    else
+        *(const char **)at = list[0];
+    return list[0];
+}
+
 static void given_on_the_command_line_or_in_the_struct_it_is_the_same(void **state)
 {
     size_t seen = 0;
     (void)state;
 
     for (const struct setting *row = settings_table; row < settings_table + settings_count; row++) {
+        const char *list[NEEDS_MAX + 1][2], *value;
         struct nod_server_opts opts = nobodys();
-        void *at = row->member ? member_of(&opts, row) : NULL;
-        int64_t n = row->type == SETTING_TIME ? 120000 : row->least + 3;
         char number[TEXT_MAX];
-        const char *list[] = { NULL, NULL }, *value = NULL;
+        size_t needs = 0;
 
         if (!row->member || !row->option)
             continue;
         seen++;
-        if (is_number(row)) {
-            value = shown(row, n, number);
-            set_number(&opts, row, n);
-        } else if (row->type == SETTING_FLAG) {
-            *(bool *)at = true;
-        } else if (row->type == SETTING_LIST) {
-            list[0] = value = text_for(row);
-            *(const char *const **)at = list;
-        } else {
-            *(const char **)at = value = text_for(row);
-        }
+        value = set_member(&opts, row, list[0], number);
         if (give(row, value) != SETTINGS_RUN)
             fail_msg("%s %s: %s", row->option, value ? value : "", by_argv.wrong);
-        if (!settings_begin(&by_struct, &opts, &arena))
+        for (const struct setting *need = need_of(row); need; need = need_of(need)) {
+            char unused[TEXT_MAX];
+            assert_true(++needs <= NEEDS_MAX);
+            set_member(&opts, need, list[needs], unused);
+        }
+        if (!settings_begin(&by_struct, &opts, &arena) || !settings_agree(&by_struct))
             fail_msg("%s: %s", row->member, by_struct.wrong);
         assert_same(row);
     }
-    assert_true(seen > 20);
+    assert_true(seen > 40);
+}
+
+/* Whatever can be said on the command line a program can set, or there is a reason. */
+static void what_only_an_operator_can_set_is_about_the_process(void **state)
+{
+    (void)state;
+    for (const struct setting *row = settings_table; row < settings_table + settings_count; row++)
+        assert_true(row->member || row->env || row->group == GROUP_LOG);
+}
+
+static void what_needs_another_is_refused_without_it_whoever_has_set_it(void **state)
+{
+    size_t seen = 0;
+    (void)state;
+
+    for (const struct setting *row = settings_table; row < settings_table + settings_count; row++) {
+        const struct setting *need = need_of(row);
+        const char *argv[] = { "server", row->option, NULL, NULL }, *list[2];
+        struct nod_server_opts opts = nobodys();
+        char number[TEXT_MAX], named[TEXT_MAX];
+        assert_true(!row->needs || (need && need->member));
+        if (!need)
+            continue;
+        seen++;
+        argv[2] = set_member(&opts, row, list, number);
+        arena_reset(&arena);
+        assert_true(settings_begin(&by_struct, &opts, &arena));
+        assert_int_equal(settings_agree(&by_struct), is_number(row));
+        snprintf(named, sizeof(named), ".%s needs .%s", row->member, need->member);
+        if (!is_number(row) && strncmp(by_struct.wrong, named, strlen(named)) != 0)
+            fail_msg("%s: %s", row->member, by_struct.wrong);
+
+        opts = nobodys();
+        assert_true(settings_begin(&by_argv, &opts, &arena));
+        assert_int_equal(settings_argv(&by_argv, argv[2] ? 3 : 2, (char **)argv), SETTINGS_WRONG);
+        snprintf(named, sizeof(named), "%s needs %s", row->option, need->option);
+        if (strncmp(by_argv.wrong, named, strlen(named)) != 0)
+            fail_msg("%s: %s", row->option, by_argv.wrong);
+    }
+    assert_true(seen > 12);
 }
 
 /* Refused on the command line, if it can be said there, and in the struct, and both messages have
@@ -289,6 +371,8 @@ SUBJECT(settings_walk)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(given_on_the_command_line_or_in_the_struct_it_is_the_same),
+        cmocka_unit_test(what_only_an_operator_can_set_is_about_the_process),
+        cmocka_unit_test(what_needs_another_is_refused_without_it_whoever_has_set_it),
         cmocka_unit_test(each_bound_is_refused_with_its_number),
         cmocka_unit_test(a_list_is_refused_when_it_is_longer_than_its_row_says),
         cmocka_unit_test(a_word_is_one_of_its_row_and_the_message_names_them),
