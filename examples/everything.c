@@ -93,7 +93,7 @@ static nod_status structured_content(nod_call *call)
 
 static nod_status json_schema_tool(nod_call *call)
 {
-    return nod_reply_textf(call, "Got %s", nod_text(call, nod_args(call)));
+    return nod_reply_textf(call, "Got %s", nod_json_text(call, nod_args(call)));
 }
 
 /* --- tools that send something meanwhile: they wait, so they are .blocking --- */
@@ -169,7 +169,7 @@ static const char *action_name(nod_action action)
 static nod_status reply_with_answer(nod_call *call, const char *words, const nod_answer *answer)
 {
     return nod_reply_textf(call, "%s: action=%s, content=%s", words, action_name(answer->action),
-                           answer->content ? nod_text(call, answer->content) : "{}");
+                           answer->content ? nod_json_text(call, answer->content) : "{}");
 }
 
 static nod_status elicitation(nod_call *call)
@@ -283,7 +283,7 @@ static nod_status ask_roots(nod_call *call)
 
     NOD_TRY(nod_want_roots(call, &answer, .key = "client_roots"));
     NOD_TRY(nod_await(call));
-    return nod_reply_textf(call, "Roots: %s", nod_text(call, nod_get(answer.content, "roots")));
+    return nod_reply_textf(call, "Roots: %s", nod_json_text(call, nod_get(answer.content, "roots")));
 }
 
 static nod_status ask_confirmation(nod_call *call)
@@ -659,7 +659,7 @@ static nod_status read_template(nod_call *call)
     nod_set_str(call, data, "id", id);
     nod_set_bool(call, data, "templateTest", true);
     nod_set_str(call, data, "data", nod_fmt(call, "Data for ID: %s", id));
-    return nod_reply_resource_text(call, NULL, "application/json", nod_text(call, data));
+    return nod_reply_resource_text(call, NULL, "application/json", nod_json_text(call, data));
 }
 
 static nod_status complete_words(nod_call *call)
@@ -731,7 +731,7 @@ static nod_status prompt_with_image(nod_call *call)
 static nod_status prompt_dialogue(nod_call *call)
 {
     (void)nod_reply_text(call, "What is the answer?");
-    nod_role(call, NOD_ASSISTANT);
+    nod_reply_as(call, NOD_ASSISTANT);
     return nod_reply_text(call, "Forty-two.");
 }
 

@@ -55,7 +55,7 @@ static nod_status collect(nod_step_run *step, void *arg)
         if (branches[i].sold > 0)
             sum += branches[i].sold;
     }
-    nod_step_result(step, nod_int(call, sum));
+    nod_step_result(step, nod_json_int(call, sum));
     return NOD_OK;
 }
 

@@ -27,7 +27,7 @@ static nod_status purge(nod_step_run *step, void *arg)
     nod_call *call = nod_step_call(step);
     (void)arg;
 
-    nod_step_result(step, nod_int(call, ++purges));
+    nod_step_result(step, nod_json_int(call, ++purges));
     return NOD_OK;
 }
 

@@ -32,7 +32,7 @@ static nod_status send_refund(nod_step_run *step, void *arg)
 
     if (strncmp(refund->key.text, "sk_", 3) != 0)
         return nod_reply_error(nod_step_call(step), "The payment service does not take this key.");
-    nod_step_result(step, nod_str(nod_step_call(step), refund->payment));
+    nod_step_result(step, nod_json_str(nod_step_call(step), refund->payment));
     return NOD_OK;
 }
 

@@ -50,7 +50,7 @@ static nod_status find_expiring(nod_step_run *step, void *arg)
 
     for (size_t i = 0; i < DOMAIN_COUNT; i++)
         if (domains[i].days <= DAYS_LEFT)
-            nod_push(call, found, nod_int(call, (int64_t)i));
+            nod_push(call, found, nod_json_int(call, (int64_t)i));
     nod_step_result(step, found);
     return NOD_OK;
 }

@@ -74,7 +74,7 @@ static nod_status read_balance(nod_step_run *step, void *arg)
 {
     const struct order *order = arg;
 
-    nod_step_result(step, nod_int(nod_step_call(step), order->from->cents));
+    nod_step_result(step, nod_json_int(nod_step_call(step), order->from->cents));
     return NOD_OK;
 }
 

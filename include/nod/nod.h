@@ -47,7 +47,7 @@
  * step for each that was accepted.
  *
  * MEMORY. Everything reached through a nod_call (strings, JSON values, answers) lives until the run
- * returns. nod_dup keeps a value longer. Use nod_defer to release a resource of your own when the
+ * returns. nod_json_dup keeps a value longer. Use nod_defer to release a resource of your own when the
  * run returns; this also happens when it returns NOD_PENDING.
  *
  * THREADS. A nod_call belongs to one thread. Only nod_cancelled may be called from another one. The
@@ -198,7 +198,10 @@ typedef struct nod_form {
     size_t count;
 } nod_form;
 
-/* A static table with forms stands outside of functions: inside of one it does not compile. */
+/* NOD_FORM and NOD_OPTIONS live as long as the block they are in, or for ever outside of functions. So
+ * `return NOD_FORM(...)` from a function gives what is no longer there, and few compilers say so:
+ * return nod_form_keep(call, NOD_FORM(...)). A static table with forms stands outside of functions:
+ * inside of one it does not compile. */
 #define NOD_OPTIONS(...) ((const nod_option[]){ __VA_ARGS__, { NULL, NULL } })
 #define NOD_FORM(...)                                                                              \
     (&(const nod_form){ sizeof(nod_field), (const nod_field[]){ __VA_ARGS__ },                     \
@@ -388,57 +391,66 @@ typedef struct nod_tool {
     nod_handler *handler;
     const char *title;
     const char *description;
-    const nod_form *input;     /* the arguments, as a form; or */
-    const char *input_schema;  /* as JSON Schema text. Neither: no arguments */
-    const char *output_schema; /* JSON Schema of the structured reply, or NULL. Clients of the 2025
-                                  era are shown it only if it has "type": "object" */
-    bool read_only;            /* annotations: hints for the client */
-    bool destructive;          /* see also additive, at the end of this struct. If neither is set,
-                                  clients assume that the tool may destroy something */
-    bool idempotent;
-    bool closed_world;           /* the tool touches nothing outside this server */
-    bool requires_confirmation;  /* a person is asked before the handler starts */
-    const char *confirm_message; /* what they are asked; NULL: made of the title. Arguments follow */
-    bool blocking;               /* may block: runs on a worker thread */
-    int64_t timeout_ms;          /* for the work, without the time of people; 0: 60000 */
-    nod_task_mode task;
-    void *data; /* yours; nod_data(call) */
+    void *data;       /* yours; nod_data(call) */
     const char *meta; /* JSON object text for _meta of the listing, or NULL */
-    bool task_asks_first; /* questions before the first step are asked at once, and the task begins
-                             with that step; a call that ends without a step returns its result at
-                             once. Otherwise the task begins with the call and asks as a task */
-    bool additive; /* it adds, and never changes or deletes what is there: destructiveHint is false */
     /* Yours, or NULL. A call goes on only with the version it began with (and the same input schema),
      * whether it waits or was answered: otherwise it ends in TOOL_CHANGED. Change the version when a
      * new handler cannot go on where the old one stopped. Texts and annotations may change at any
      * time. */
     const char *version;
+
+    /* --- what it takes and gives --- */
+    const nod_form *input;    /* the arguments, as a form; or */
+    const char *input_schema; /* as JSON Schema text. Neither: no arguments */
+    bool strict; /* with .input, or without arguments: an argument that is not in the form is refused,
+                    and the model is told which there are. Otherwise it is ignored. The listing says
+                    "additionalProperties": false, so it is another input schema: see .version */
+    const char *output_schema; /* JSON Schema of the structured reply, or NULL. Clients of the 2025
+                                  era are shown it only if it has "type": "object" */
+
+    /* --- what it does: annotations, which are hints for the client --- */
+    bool read_only;
+    bool destructive; /* it may change or delete what is there. If neither this nor .additive is set,
+                         clients assume that it may */
+    bool additive;    /* it adds, and never changes or deletes what is there */
+    bool idempotent;
+    bool closed_world; /* it touches nothing outside this server */
+
+    /* --- how it runs --- */
+    bool blocking;      /* may block: runs on a worker thread */
+    int64_t timeout_ms; /* for the work, without the time of people; 0: 60000 */
+    nod_task_mode task;
+    bool task_asks_first; /* questions before the first step are asked at once, and the task begins
+                             with that step; a call that ends without a step returns its result at
+                             once. Otherwise the task begins with the call and asks as a task */
     bool portable; /* it has no steps, or all of them are .idempotent. With portable states
                       (nod_server_opts) only such tools are served to 2026 clients */
     /* What one call of this tool may learn, instead of the server's. See LOOPS. */
     size_t journal_entries;
     size_t journal_bytes;
+
+    /* --- where people are asked, and for how long --- */
+    bool asks; /* it may ask a person. Clients that show views (MCP Apps) and have no forms are given
+                  one in which its questions are asked. Tools that are destructive, or that require
+                  confirmation, have it without saying so */
+    const char *const *surfaces; /* as nod_server_opts.surfaces, for this tool; NULL: the server's */
     int64_t ask_ttl_ms; /* how long a person may take for each question of this tool; 0: the server's */
+    int64_t soft_deadline_ms; /* as nod_server_opts.soft_deadline_ms, for this tool, if that is longer */
+    /* The uri ("ui://...") of a resource of yours, or NULL: the view that such clients show with this
+     * tool, instead of nod's. It asks with the tools nodQuestions and nodAnswer; if it does not, its
+     * questions are asked elsewhere. See docs/views.md. */
+    const char *view;
+
+    /* --- confirmation and approval --- */
+    bool requires_confirmation;  /* a person is asked before the handler starts */
+    const char *confirm_message; /* what they are asked; NULL: made of the title. Arguments follow */
+    const char *consent;         /* as nod_server_opts.consent, for this tool: the stricter of both
+                                    counts; NULL: the server's */
     /* How an approval may be remembered: NOD_REMEMBER_... | NOD_REMEMBER_...; 0: not at all. It counts
      * for .requires_confirmation, and for nod_approve with this tool as .tool_path. --remember
      * overrides it. */
     unsigned remember;
     int64_t remember_ms; /* how long a time is, in whole seconds; 0: an hour; at most ten years */
-    const char *const *surfaces; /* as nod_server_opts.surfaces, for this tool; NULL: the server's */
-    const char *consent;         /* as nod_server_opts.consent, for this tool: the stricter of both
-                                    counts; NULL: the server's */
-    int64_t soft_deadline_ms;    /* as nod_server_opts.soft_deadline_ms, for this tool, if that is
-                                    longer */
-    bool asks; /* it may ask a person. Clients that show views (MCP Apps) and have no forms are given
-                  one in which its questions are asked. Tools that are destructive, or that require
-                  confirmation, have it without saying so */
-    /* The uri ("ui://...") of a resource of yours, or NULL: the view that such clients show with this
-     * tool, instead of nod's. It asks with the tools nodQuestions and nodAnswer; if it does not, its
-     * questions are asked elsewhere. See docs/views.md. */
-    const char *view;
-    bool strict; /* with .input, or without arguments: an argument that is not in the form is refused,
-                    and the model is told which there are. Otherwise it is ignored. The listing says
-                    "additionalProperties": false, so it is another input schema: see .version */
     /* The names of destructive tools whose approval this tool may ask for, with .tool_path of
      * nod_approve, though it is not destructive itself; NULL-terminated, or NULL. Without it such a
      * call fails: people who approve a harmless tool would free a dangerous one. */
@@ -472,7 +484,7 @@ typedef struct nod_prompt_arg {
 
 typedef struct nod_prompt {
     const char *name;
-    nod_handler *get; /* nod_reply_* adds messages; nod_role says whose they are */
+    nod_handler *get; /* nod_reply_* adds messages; nod_reply_as says whose they are */
     const char *title;
     const char *description;
     const nod_prompt_arg *args; /* ends with a NULL name */
@@ -616,7 +628,7 @@ typedef enum nod_flow { NOD_FLOW_CALL, NOD_FLOW_ASK, NOD_FLOW_ANSWER } nod_flow;
 typedef enum nod_hook_kind {
     NOD_WILL,   /* before the stage */
     NOD_DID,    /* after it */
-    NOD_STAGE,  /* instead of it; if there are several, the one with the lowest priority. Not allowed
+    NOD_INSTEAD,  /* instead of it; if there are several, the one with the lowest priority. Not allowed
                    for stages that cannot be skipped (NOD_E_NOT_SUPPORTED): accept, finish;
                    validateRequest, generateElicitId, storePendingRecord; parseInput, lookupPending,
                    validateContent and publishResult of an answer */
@@ -655,7 +667,7 @@ struct nod_hook_opts {
     int64_t timeout_ms; /* a hook that finishes later must do so within this time, or the flow ends
                            (HOOK_TIMEOUT); 0: 60000 */
 };
-/* NOD_E_NOT_FOUND: the flow has no such stage. NOD_E_NOT_SUPPORTED: see NOD_STAGE. NOD_E_USAGE,
+/* NOD_E_NOT_FOUND: the flow has no such stage. NOD_E_NOT_SUPPORTED: see NOD_INSTEAD. NOD_E_USAGE,
  * NOD_E_LIMIT. What was wrong is on stderr. */
 NOD_API nod_status nod_hook_with(nod_server *server, const struct nod_hook_opts *opts) NOD_USE_RESULT;
 #define nod_hook(server, ...)                                                                      \
@@ -828,7 +840,7 @@ NOD_API nod_status nod_elicit_with(nod_call *call, nod_answer *answer,
     nod_elicit_with((call), (answer), &(const struct nod_elicit_opts){                             \
                                           .size = sizeof(struct nod_elicit_opts), __VA_ARGS__ })
 
-struct nod_page_opts {
+struct nod_elicit_page_opts {
     size_t size;
     const char *message;  /* required */
     const nod_form *form; /* what to ask for; or */
@@ -839,7 +851,7 @@ struct nod_page_opts {
     bool consent;   /* what is asked is a person's yes: it takes a sign-in, never the link alone */
 };
 NOD_API nod_status nod_elicit_page_with(nod_call *call, nod_answer *answer,
-                                        const struct nod_page_opts *opts) NOD_USE_RESULT;
+                                        const struct nod_elicit_page_opts *opts) NOD_USE_RESULT;
 /*
  * Asks for a form on a page of this server. The client is given a link (mode "url"), the person fills
  * it in there, and nothing of it passes through the client. The page opens for the principal of the
@@ -847,8 +859,8 @@ NOD_API nod_status nod_elicit_page_with(nod_call *call, nod_answer *answer,
  * server has no pages, because it has no inbox.
  */
 #define nod_elicit_page(call, answer, ...)                                                         \
-    nod_elicit_page_with((call), (answer), &(const struct nod_page_opts){                          \
-                                               .size = sizeof(struct nod_page_opts), __VA_ARGS__ })
+    nod_elicit_page_with((call), (answer), &(const struct nod_elicit_page_opts){                          \
+                                               .size = sizeof(struct nod_elicit_page_opts), __VA_ARGS__ })
 
 struct nod_page_token_opts {
     size_t size;
@@ -953,7 +965,7 @@ NOD_API nod_status nod_confirm_with(nod_call *call, bool *yes,
                                         .size = sizeof(struct nod_confirm_opts), __VA_ARGS__ })
 
 /* May be left out: with .form or .schema it is NOD_APPROVAL_FORM. */
-typedef enum nod_approval_type { NOD_APPROVAL, NOD_APPROVAL_FORM } nod_approval_type;
+typedef enum nod_approval_type { NOD_APPROVAL_PLAIN, NOD_APPROVAL_FORM } nod_approval_type;
 
 struct nod_approve_opts {
     size_t size;
@@ -1212,9 +1224,9 @@ NOD_API nod_status nod_reply_error(nod_call *call, const char *format, ...) NOD_
 /* Adds a member to `_meta` of the result. */
 NOD_API void nod_reply_meta(nod_call *call, const char *key, const nod_json *value);
 
-typedef enum nod_role_name { NOD_USER, NOD_ASSISTANT } nod_role_name;
 /* Prompts: who speaks in the next messages. NOD_USER at first. */
-NOD_API void nod_role(nod_call *call, nod_role_name role);
+typedef enum nod_speaker { NOD_USER, NOD_ASSISTANT } nod_speaker;
+NOD_API void nod_reply_as(nod_call *call, nod_speaker speaker);
 
 /* --- Completions: a .complete handler looks at these and suggests. */
 NOD_API const char *nod_completing(nod_call *call);     /* the argument's name */
@@ -1229,6 +1241,9 @@ NOD_API const char *nod_fmt(nod_call *call, const char *format, ...) NOD_PRINTF(
 NOD_API const char *nod_key(nod_call *call, const char *format, ...) NOD_PRINTF(2, 3);
 NOD_API void *nod_alloc(nod_call *call, size_t size); /* zeroed; NULL past the run's limit */
 NOD_API void nod_defer(nod_call *call, void (*fn)(void *data), void *data);
+/* A copy of a form, with all its texts and options, that lives until the run returns: for a function
+ * that makes a form for its caller. */
+NOD_API const nod_form *nod_form_keep(nod_call *call, const nod_form *form);
 
 /* ------------------------------------------------------------------------------------------
  * JSON values. Getters accept NULL and values of another type, and treat them as absent.
@@ -1258,14 +1273,14 @@ NOD_API void nod_set_double(nod_call *call, nod_json *object, const char *key, d
 NOD_API void nod_set_bool(nod_call *call, nod_json *object, const char *key, bool value);
 NOD_API void nod_set(nod_call *call, nod_json *object, const char *key, const nod_json *value);
 NOD_API void nod_push(nod_call *call, nod_json *array, const nod_json *value);
-NOD_API nod_json *nod_str(nod_call *call, const char *text);
-NOD_API nod_json *nod_int(nod_call *call, int64_t value);
+NOD_API nod_json *nod_json_str(nod_call *call, const char *text);
+NOD_API nod_json *nod_json_int(nod_call *call, int64_t value);
 NOD_API const nod_json *nod_parse(nod_call *call, const char *json); /* NULL if it is not JSON */
-NOD_API const char *nod_text(nod_call *call, const nod_json *value); /* compact JSON */
+NOD_API const char *nod_json_text(nod_call *call, const nod_json *value); /* compact JSON */
 
-/* A copy that outlives the run; free it with nod_free. */
-NOD_API nod_json *nod_dup(const nod_json *value);
-NOD_API void nod_free(nod_json *value);
+/* A copy that outlives the run; free it with nod_json_free. */
+NOD_API nod_json *nod_json_dup(const nod_json *value);
+NOD_API void nod_json_free(nod_json *value);
 
 #ifdef __cplusplus
 }

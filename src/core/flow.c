@@ -245,7 +245,7 @@ static bool hooked_work(struct flow *flow)
 {
     static const nod_hook_kind kinds[] = { [FLOW_WILL] = NOD_WILL,
                                            [FLOW_AROUND] = NOD_AROUND,
-                                           [FLOW_STAGE] = NOD_STAGE,
+                                           [FLOW_STAGE] = NOD_INSTEAD,
                                            [FLOW_DID] = NOD_DID };
 
     for (;;) {

@@ -128,7 +128,7 @@ void gate_init(struct engine *engine)
     nod_status added = hooks_add(&engine->hooks, &(struct hook_spec){
                                                      .table = &call_flow,
                                                      .stage = "gate",
-                                                     .kind = NOD_STAGE,
+                                                     .kind = NOD_INSTEAD,
                                                      .priority = NOD_PRIORITY_CONFIRMATION,
                                                      .wants = wants_confirmation,
                                                      .fn = confirm,

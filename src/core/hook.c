@@ -113,7 +113,7 @@ static nod_status spec_check(const struct hooks *hooks, const struct hook_spec *
                       "its name has a dot, which ends the name in the keys that are made of it");
     if (name_taken(hooks, spec->name))
         return refuse(spec, NOD_E_USAGE, "another hook has that name");
-    if (spec->kind == NOD_STAGE && table->stages[*stage].needed)
+    if (spec->kind == NOD_INSTEAD && table->stages[*stage].needed)
         return refuse(spec, NOD_E_NOT_SUPPORTED,
                       "what nod does at this stage cannot be replaced: use will, did or around");
     return NOD_OK;

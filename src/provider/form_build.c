@@ -296,8 +296,7 @@ static bool put_property(struct builder *b, const nod_field *field)
 
 /* --- the form --- */
 
-/* Field `index`. A field of another version is converted to ours, in `room`. */
-static const nod_field *form_field(const nod_form *form, size_t index, nod_field *room)
+const nod_field *form_field(const nod_form *form, size_t index, nod_field *room)
 {
     const char *at = (const char *)form->fields + index * form->field_size;
 

@@ -19,7 +19,7 @@ enum {
     REPLY_BYTES_MAX = 16 * 1024 * 1024, /* bytes of a result as JSON */
     APPROVE_ATTEMPTS = 8, /* times an approval is asked for while what comes back does not fit */
     COMPLETION_BYTES_MAX = 1024 * 1024,  /* memory of a completion handler */
-    HANDLER_TEXT_MAX = 16 * 1024 * 1024, /* bytes of one JSON text made by nod_text */
+    HANDLER_TEXT_MAX = 16 * 1024 * 1024, /* bytes of one JSON text made by nod_json_text */
 };
 
 struct defer {
@@ -36,7 +36,7 @@ struct reply {
     struct json *meta;
     struct str error; /* the newest text of nod_reply_error */
     bool is_error;
-    nod_role_name role;
+    nod_speaker role;
 };
 
 struct nod_call {

@@ -112,12 +112,12 @@ nod_json *nod_array(nod_call *call)
     return made(json_new_array(&call->run->arena));
 }
 
-nod_json *nod_str(nod_call *call, const char *text)
+nod_json *nod_json_str(nod_call *call, const char *text)
 {
     return made(json_new_str(&call->run->arena, call_text(call, text)));
 }
 
-nod_json *nod_int(nod_call *call, int64_t value)
+nod_json *nod_json_int(nod_call *call, int64_t value)
 {
     return made(json_new_i64(&call->run->arena, value));
 }
@@ -198,7 +198,7 @@ const nod_json *nod_parse(nod_call *call, const char *json)
     return json_out(json ? call_parse(call, str_of(json)) : NULL);
 }
 
-const char *nod_text(nod_call *call, const nod_json *value)
+const char *nod_json_text(nod_call *call, const nod_json *value)
 {
     struct str text = call_json(call, json_in(value));
 
@@ -212,7 +212,7 @@ struct kept {
     struct arena arena;
 };
 
-nod_json *nod_dup(const nod_json *value)
+nod_json *nod_json_dup(const nod_json *value)
 {
     struct kept *kept;
     struct json *copy;
@@ -232,7 +232,7 @@ nod_json *nod_dup(const nod_json *value)
     return made(&kept->root);
 }
 
-void nod_free(nod_json *value)
+void nod_json_free(nod_json *value)
 {
     struct kept *kept = (struct kept *)(void *)value;
 

@@ -117,9 +117,9 @@ static const char response_schema[] =
     "\"required\":[\"response\"]}";
 
 nod_status nod_elicit_page_with(nod_call *call, nod_answer *answer,
-                                const struct nod_page_opts *given)
+                                const struct nod_elicit_page_opts *given)
 {
-    struct nod_page_opts opts;
+    struct nod_elicit_page_opts opts;
 
     OPTS_READ(opts, given);
     NOD_TRY(call_begin_ask(call, "nod_elicit_page", answer));

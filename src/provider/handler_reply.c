@@ -321,7 +321,7 @@ void nod_reply_meta(nod_call *call, const char *key, const nod_json *value)
     nod_set(call, (nod_json *)(void *)reply->meta, key, value);
 }
 
-void nod_role(nod_call *call, nod_role_name role)
+void nod_reply_as(nod_call *call, nod_speaker role)
 {
     call->reply.role = role;
 }
@@ -362,7 +362,7 @@ static void say_remembered(nod_call *call)
             continue;
         if (!grants)
             grants = nod_array(call);
-        nod_push(call, grants, nod_str(call, call_cstr(call, id)));
+        nod_push(call, grants, nod_json_str(call, call_cstr(call, id)));
     }
     if (grants)
         nod_reply_meta(call, REPLY_REMEMBERED, grants);

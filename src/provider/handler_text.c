@@ -7,6 +7,7 @@
  */
 
 #include "json/utf8.h"
+#include "provider/form_build.h"
 #include "provider/local_inside.h"
 
 static const char replacement[] = "\xEF\xBF\xBD";
@@ -134,6 +135,51 @@ const char *nod_key(nod_call *call, const char *format, ...)
 void *nod_alloc(nod_call *call, size_t size)
 {
     return arena_zalloc(&call->run->arena, size ? size : 1);
+}
+
+static const char *keep_text(struct arena *arena, const char *text)
+{
+    return text ? arena_str(arena, str_of(text)).at : NULL;
+}
+
+static const nod_option *keep_options(struct arena *arena, const nod_option *options)
+{
+    size_t count = 0;
+
+    while (options && options[count].value)
+        count++;
+    nod_option *kept = options ? arena_zalloc(arena, (count + 1) * sizeof(*kept)) : NULL;
+    for (size_t i = 0; kept && i < count; i++)
+        kept[i] =
+            (nod_option){ keep_text(arena, options[i].value), keep_text(arena, options[i].title) };
+    return kept;
+}
+
+const nod_form *nod_form_keep(nod_call *call, const nod_form *form)
+{
+    static const nod_form unusable = { 0, NULL, 1 }; /* refused wherever it is used */
+    struct arena *arena = &call->run->arena;
+
+    if (!form || form->count > FORM_FIELDS_MAX || !form->fields || !form->field_size)
+        return form && form->count ? &unusable : form;
+    nod_form *kept = ARENA_NEW(arena, struct nod_form);
+    nod_field *fields = arena_zalloc(arena, form->count * sizeof(*fields) + 1);
+    if (!kept || !fields)
+        return &unusable;
+    for (size_t i = 0; i < form->count; i++) {
+        nod_field room, *field = &fields[i];
+        *field = *form_field(form, i, &room);
+        field->name = keep_text(arena, field->name);
+        field->options = keep_options(arena, field->options);
+        field->title = keep_text(arena, field->title);
+        field->description = keep_text(arena, field->description);
+        field->format = keep_text(arena, field->format);
+        field->pattern = keep_text(arena, field->pattern);
+        field->preset = keep_text(arena, field->preset);
+        field->hint = keep_text(arena, field->hint);
+    }
+    *kept = (nod_form){ sizeof(*fields), fields, form->count };
+    return arena->exhausted ? &unusable : kept;
 }
 
 void nod_defer(nod_call *call, void (*fn)(void *data), void *data)

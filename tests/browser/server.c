@@ -40,7 +40,7 @@ static nod_status fields(nod_call *call)
                      NOD_MAX(2000)))));
     if (answer.action != NOD_ACCEPT)
         return nod_reply_text(call, "No parcel.");
-    return nod_reply_textf(call, "Shipped: %s", nod_text(call, answer.content));
+    return nod_reply_textf(call, "Shipped: %s", nod_json_text(call, answer.content));
 }
 
 /* A short form, whose buttons are below it and not at the end of the window. */
@@ -52,7 +52,7 @@ static nod_status label(nod_call *call)
                        .form = NOD_FORM(NOD_TEXT("code", .title = "Code", NOD_MIN(5)),
                                         NOD_TEXT("text", .title = "Text", NOD_MAX(2000)))));
     return nod_reply_textf(call, "%s %s", answer.action == NOD_ACCEPT ? "Printed:" : "Not printed:",
-                           answer.action == NOD_ACCEPT ? nod_text(call, answer.content)
+                           answer.action == NOD_ACCEPT ? nod_json_text(call, answer.content)
                                                        : nod_answer_reason(call, &answer));
 }
 
@@ -67,7 +67,7 @@ static nod_status meet(nod_call *call)
                          NOD_TEXT("until", .title = "Until", .format = "date-time",
                                   .preset = "2026-11-16T12:03:30.5Z"),
                          NOD_TEXT("day", .title = "Paid by", .format = "date"))));
-    return nod_reply_textf(call, "Met: %s", nod_text(call, answer.content));
+    return nod_reply_textf(call, "Met: %s", nod_json_text(call, answer.content));
 }
 
 /* Six questions in one round, and another one when these are answered. */

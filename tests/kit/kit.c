@@ -103,7 +103,7 @@ static nod_status open_page(nod_call *call)
 
 static nod_status use_key(nod_step_run *step, void *arg)
 {
-    nod_step_result(step, nod_int(nod_step_call(step), (int64_t)((nod_bytes *)arg)->len));
+    nod_step_result(step, nod_json_int(nod_step_call(step), (int64_t)((nod_bytes *)arg)->len));
     return NOD_OK;
 }
 

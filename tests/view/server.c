@@ -38,7 +38,7 @@ static nod_status kinds(nod_call *call)
                      NOD_MAX(2000)))));
     if (answer.action != NOD_ACCEPT)
         return nod_reply_text(call, "No parcel.");
-    return nod_reply_textf(call, "Shipped: %s", nod_text(call, answer.content));
+    return nod_reply_textf(call, "Shipped: %s", nod_json_text(call, answer.content));
 }
 
 static nod_status ask_word(nod_call *call, const char *which, const char **out)

@@ -292,7 +292,7 @@ int main(int argc, char **argv)
         greet.args = {{"who", {}, {}, true, [](nod::call &call) { call.suggest("Ada"); }},
                       {"tone", {}, {}, false, [](nod::call &call) { call.suggest("warm"); }}};
     }, [](nod::call &call) {
-        call.role(NOD_ASSISTANT);
+        call.reply_as(NOD_ASSISTANT);
         call.reply("Hello ", call.arg_str("who"), ", ", call.arg_str_or("tone", "plainly"));
     });
     server.tool("fallback", {}, [](nod::call &call) { // what is given does not outlive the expression

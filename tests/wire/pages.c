@@ -12,7 +12,7 @@ static nod_status reply_answer(nod_call *call, const nod_answer *answer)
                                          "expired", "withdrawn", "unfit",   "unasked" };
 
     return nod_reply_textf(call, "%s by %s: %s", names[answer->action], answer->by,
-                           answer->content ? nod_text(call, answer->content) : "nothing");
+                           answer->content ? nod_json_text(call, answer->content) : "nothing");
 }
 
 /* A form. */

@@ -43,7 +43,7 @@ static nod_status counters(nod_call *call)
     nod_set_int(call, all, "defers", seen.defers);
     nod_set_int(call, all, "cancels", seen.cancels);
     nod_set_int(call, all, "working", seen.working);
-    return nod_reply_text(call, nod_text(call, all));
+    return nod_reply_text(call, nod_json_text(call, all));
 }
 
 /* --- asking --- */
@@ -59,7 +59,7 @@ static const char *action_name(nod_action action)
 static const char *answer_text(nod_call *call, const nod_answer *answer)
 {
     return answer->content ? nod_fmt(call, "%s %s", action_name(answer->action),
-                                     nod_text(call, answer->content))
+                                     nod_json_text(call, answer->content))
                            : action_name(answer->action);
 }
 
@@ -148,7 +148,7 @@ static nod_status approve(nod_call *call)
     nod_set_str(call, result, "by", approval.by ? approval.by : "");
     nod_set_str(call, result, "action", action_name(approval.action));
     nod_set(call, result, "data", approval.data ? approval.data : nod_object(call));
-    return nod_reply_text(call, nod_text(call, result));
+    return nod_reply_text(call, nod_json_text(call, result));
 }
 
 static nod_status approve_extras(nod_call *call)
@@ -158,7 +158,7 @@ static nod_status approve_extras(nod_call *call)
     NOD_TRY(nod_approve(
         call, &approval, .message = "With what?",
         .form = NOD_FORM(NOD_CHOICES("extras", NOD_OPTIONS({ "a", "Anchor" }, { "b", "Boat" })))));
-    return nod_reply_text(call, approval.data ? nod_text(call, approval.data)
+    return nod_reply_text(call, approval.data ? nod_json_text(call, approval.data)
                                               : action_name(approval.action));
 }
 
@@ -197,7 +197,7 @@ static nod_status meet(nod_call *call)
                        .form = NOD_FORM(NOD_TEXT("when", .format = "date-time", .required = true),
                                         NOD_TEXT("until", .format = "date-time"),
                                         NOD_TEXT("day", .format = "date"))));
-    return nod_reply_text(call, nod_text(call, answer.content));
+    return nod_reply_text(call, nod_json_text(call, answer.content));
 }
 
 /* Six questions in one round, and one more when they are answered. */
@@ -249,7 +249,7 @@ static nod_status supports(nod_call *call)
     nod_set_bool(call, can, "url", nod_supports(call, NOD_MODE_URL));
     nod_set_bool(call, can, "sampling", nod_supports(call, NOD_MODE_SAMPLING));
     nod_set_bool(call, can, "roots", nod_supports(call, NOD_MODE_ROOTS));
-    return nod_reply_text(call, nod_text(call, can));
+    return nod_reply_text(call, nod_json_text(call, can));
 }
 
 /* --- asking the client's model, and asking where it is not a tool that asks --- */

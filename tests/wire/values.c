@@ -27,7 +27,7 @@ static nod_status ask_optional(nod_call *call)
 
     NOD_TRY(nod_elicit(call, &answer, .message = "Anything to add?", .key = "more",
                        .form = NOD_FORM(NOD_TEXT("remark"))));
-    return nod_reply_textf(call, "%d %s", (int)answer.action, nod_text(call, answer.content));
+    return nod_reply_textf(call, "%d %s", (int)answer.action, nod_json_text(call, answer.content));
 }
 
 static nod_status yes_or_no(nod_call *call)
@@ -44,7 +44,7 @@ static nod_status pick(nod_call *call)
 
     NOD_TRY(nod_elicit(call, &answer, .message = "Which?", .key = "pick",
                        .form = NOD_FORM(NOD_CHOICES("of", NOD_OPTIONS({ "a" }, { "b" })))));
-    return nod_reply_text(call, nod_text(call, answer.content));
+    return nod_reply_text(call, nod_json_text(call, answer.content));
 }
 
 static nod_status long_word(nod_call *call)
@@ -85,12 +85,12 @@ static nod_status said(nod_call *call)
     bool yes;
 
     NOD_TRY(nod_confirm(call, &yes, .key = "say", .message = "Say it?"));
-    return nod_reply_text(call, yes ? nod_text(call, nod_meta(call)) : "no");
+    return nod_reply_text(call, yes ? nod_json_text(call, nod_meta(call)) : "no");
 }
 
 static nod_status said_at_once(nod_call *call)
 {
-    return nod_reply_text(call, nod_text(call, nod_meta(call)));
+    return nod_reply_text(call, nod_json_text(call, nod_meta(call)));
 }
 
 #define JSON_TEXT NOD_FORM(NOD_TEXT("json", .required = true))

@@ -710,7 +710,7 @@ class call
         nod_reply_link(at_, uri.c_str(), name.c_str(), description.c_str(), mime_type.c_str());
     }
     void reply_meta(const text &key, json value) { nod_reply_meta(at_, key.c_str(), value.get()); }
-    void role(nod_role_name who) { nod_role(at_, who); }
+    void reply_as(nod_speaker who) { nod_reply_as(at_, who); }
 
     /* --- completions --- */
     std::string_view completing() const { return detail::view(nod_completing(at_)); }
@@ -722,7 +722,7 @@ class call
     nod::array array() { return nod::array(at_); }
     template <class V> json value(const V &of) { return detail::make(at_, of); }
     json parse(const text &written) { return nod_parse(at_, written.c_str()); }
-    std::string_view dump(json value) { return detail::view(nod_text(at_, value.get())); }
+    std::string_view dump(json value) { return detail::view(nod_json_text(at_, value.get())); }
 
   private:
     using elicit_fn = nod_status(nod_call *, nod_answer *, const nod_elicit_opts *);
@@ -770,7 +770,7 @@ class call
     answer page_form(const text &message, const form *fields, const page_options &o)
     {
         const detail::c_form shown(fields);
-        nod_page_opts opts{};
+        nod_elicit_page_opts opts{};
         nod_answer got{};
 
         opts.size = sizeof(opts);

@@ -82,12 +82,12 @@ class kept_json
 {
   public:
     kept_json() noexcept = default;
-    explicit kept_json(json value) : at_(nod_dup(value.get())) {}
+    explicit kept_json(json value) : at_(nod_json_dup(value.get())) {}
     json get() const noexcept { return at_.get(); }
 
   private:
     struct release {
-        void operator()(nod_json *at) const noexcept { nod_free(at); }
+        void operator()(nod_json *at) const noexcept { nod_json_free(at); }
     };
     std::unique_ptr<nod_json, release> at_;
 };
@@ -113,14 +113,14 @@ template <class T> const nod_json *make(nod_call *call, const T &value)
         if constexpr (std::is_unsigned_v<T> && sizeof(T) >= sizeof(std::int64_t))
             if (value > static_cast<T>(std::numeric_limits<std::int64_t>::max()))
                 throw std::out_of_range("A number for nod is larger than an int64_t can be");
-        return nod_int(call, static_cast<std::int64_t>(value));
+        return nod_json_int(call, static_cast<std::int64_t>(value));
     } else if constexpr (std::is_floating_point_v<T>) {
         nod_json *box = nod_object(call);
 
         nod_set_double(call, box, "n", static_cast<double>(value));
         return nod_get(box, "n");
     } else if constexpr (is_text<T>) {
-        return nod_str(call, text(std::string_view(value)).c_str());
+        return nod_json_str(call, text(std::string_view(value)).c_str());
     } else {
         static_assert(is_list<T>::value,
                       "a JSON value is made of texts, numbers, booleans, JSON values and lists of them");

@@ -168,34 +168,34 @@ struct server_options {
 struct tool {
     text title{};
     text description{};
+    text meta{};
+    text version{};
     std::optional<form> input{};
     text input_schema{};
+    bool strict = false; /* an argument that is not in the form is refused */
     text output_schema{};
     bool read_only = false;
     bool destructive = false;
+    bool additive = false;
     bool idempotent = false;
     bool closed_world = false;
-    bool requires_confirmation = false;
-    text confirm_message{};
     bool blocking = false;
     std::chrono::milliseconds timeout{0};
     nod_task_mode task = NOD_TASK_NEVER;
-    text meta{};
     bool task_asks_first = false;
-    bool additive = false;
-    text version{};
     bool portable = false;
-    std::chrono::milliseconds ask_ttl{0};
     std::size_t journal_entries = 0;
     std::size_t journal_bytes = 0;
+    bool asks = false; /* it may ask a person */
     std::vector<text> surfaces{};
+    std::chrono::milliseconds ask_ttl{0};
+    std::chrono::milliseconds soft_deadline{0};
+    text view{};       /* the uri of a view of its own */
+    bool requires_confirmation = false;
+    text confirm_message{};
     text consent{};
     unsigned remember = 0; /* NOD_REMEMBER_... | NOD_REMEMBER_... */
     std::chrono::milliseconds remember_time{0};
-    std::chrono::milliseconds soft_deadline{0};
-    bool asks = false; /* it may ask a person */
-    text view{};       /* the uri of a view of its own */
-    bool strict = false; /* an argument that is not in the form is refused */
     std::vector<text> approves{}; /* destructive tools that it may ask approval for */
 };
 

@@ -176,7 +176,7 @@ static void a_stage_that_may_be_replaced_is_by_the_lowest_priority(void **state)
         struct place place = places(i);
         struct hook_spec spec = { .table = place.table,
                                   .stage = place.name,
-                                  .kind = NOD_STAGE,
+                                  .kind = NOD_INSTEAD,
                                   .fn = says,
                                   .data = (void *)"s1" };
         begin(asks_once);
@@ -185,7 +185,7 @@ static void a_stage_that_may_be_replaced_is_by_the_lowest_priority(void **state)
             world_finish(&world);
             continue;
         }
-        add(&place, NOD_STAGE, 2, says, "s2");
+        add(&place, NOD_INSTEAD, 2, says, "s2");
         add(&place, NOD_AROUND, 0, goes_in, "a");
         assert_int_equal(hooks_add(engine_hooks(world.engine), &spec), NOD_OK);
         struct world_caller *caller = call_it();
@@ -729,7 +729,7 @@ static void a_hook_instead_of_start_gives_the_result(void **state)
 
     begin(asks_once);
     (void)state;
-    add(&place, NOD_STAGE, 0, writes_result, "{\"cached\":true}");
+    add(&place, NOD_INSTEAD, 0, writes_result, "{\"cached\":true}");
     struct world_caller *caller = call_it();
     assert_int_equal(caller->finished, 1);
     assert_string_equal(caller->body, "{\"cached\":true}");

@@ -29,7 +29,7 @@ static int teardown(void **state)
 static nod_status effect(nod_step_run *step, void *arg)
 {
     (void)arg;
-    nod_step_result(step, nod_str(nod_step_call(step), "done"));
+    nod_step_result(step, nod_json_str(nod_step_call(step), "done"));
     return NOD_OK;
 }
 

@@ -1,5 +1,6 @@
 /* tests/unit/provider/handlers: what a handler can do, and what its mistakes lead to. */
 #include "handler_bench.h"
+#include "provider/form_build.h"
 #include "../runner.h"
 
 enum { SHOWN_MAX = 4096 }; /* as in json/shown.h */
@@ -77,6 +78,71 @@ static void a_preset_is_no_default_and_what_is_required_may_be_empty(void **stat
     bench_call(reads_presets, "{}");
     bench_answer(ASK_ACCEPTED, "{\"why\":\"\",\"extras\":[],\"name\":\"\"}");
     expect_failure(NOD_E_INVALID, "name");
+}
+
+/* A form of texts that are gone when the helper returns. */
+static const nod_form *form_of_a_helper(nod_call *call, struct str *schema)
+{
+    char texts[8][16] = { "ticket", "Ticket", "Which one", "email",
+                          "T-.*",   "T-1",    "like this", "choice" };
+    nod_option options[] = { { texts[7], texts[1] }, { NULL, NULL } };
+    nod_field fields[] = { { .name = texts[0],
+                             .title = texts[1],
+                             .description = texts[2],
+                             .pattern = texts[4],
+                             .preset = texts[5],
+                             .hint = texts[6],
+                             .required = true },
+                           { .name = texts[3], .format = texts[3] },
+                           { .name = texts[7], .kind = NOD_FIELD_CHOICE, .options = options } };
+    nod_form form = { sizeof(fields[0]), fields, 3 };
+    const nod_form *kept = nod_form_keep(call, &form);
+    struct str why;
+
+    *schema = form_text(&form, &call->run->arena, &why);
+    assert_non_null(schema->at);
+    memset(texts, 'x', sizeof(texts));
+    memset(options, 0, sizeof(options));
+    memset(fields, 0, sizeof(fields));
+    return kept;
+}
+
+static nod_status asks_with_a_form_of_a_helper(nod_call *call)
+{
+    struct str schema, why, kept;
+    nod_answer answer;
+    const nod_form *form = form_of_a_helper(call, &schema);
+
+    kept = form_text(form, &call->run->arena, &why);
+    assert_true(str_eq(kept, schema));
+    assert_null(nod_form_keep(call, NULL));
+    NOD_TRY(nod_elicit(call, &answer, .message = "Which?", .form = form));
+    return nod_reply_text(call, nod_get_str(answer.content, "ticket"));
+}
+
+static void a_form_that_a_helper_keeps_outlives_the_helper(void **state)
+{
+    (void)state;
+    bench_call(asks_with_a_form_of_a_helper, "{}");
+    bench_answer(ASK_ACCEPTED, "{\"ticket\":\"T-7\",\"choice\":\"choice\"}");
+    expect_body(TEXT_BODY("T-7"));
+}
+
+static nod_status asks_with_a_form_without_room(nod_call *call)
+{
+    nod_field fields[2] = { { .name = "a" }, { .name = "b" } };
+    nod_form form = { sizeof(fields[0]), fields, FORM_FIELDS_MAX + 1 };
+    nod_answer answer;
+
+    return nod_elicit(call, &answer, .message = "?", .form = nod_form_keep(call, &form));
+}
+
+static void a_form_that_cannot_be_kept_is_no_other_question(void **state)
+{
+    (void)state;
+    bench_call(asks_with_a_form_without_room, "{}");
+    expect_failure(NOD_E_BAD_SCHEMA, "form");
+    assert_int_equal(b.ask_count, 0);
 }
 
 static void decline_and_cancel_are_told_apart(void **state)
@@ -542,7 +608,7 @@ static nod_status large_effect(nod_step_run *step, void *arg)
 
     (void)arg;
     memset(text, 'x', 300 * 1024 - 1);
-    nod_step_result(step, nod_str(nod_step_call(step), text));
+    nod_step_result(step, nod_json_str(nod_step_call(step), text));
     return NOD_OK;
 }
 
@@ -859,6 +925,8 @@ SUBJECT(handlers)
         T(an_ask_that_nobody_answers_is_a_timeout),
         T(an_ask_that_no_surface_takes_is_not_supported),
         T(questions_that_cannot_be_asked_are_refused_and_nothing_is_sent),
+        T(a_form_that_a_helper_keeps_outlives_the_helper),
+        T(a_form_that_cannot_be_kept_is_no_other_question),
         T(a_form_that_was_asked_is_refused_under_a_message_that_asks_for_a_secret),
         T(only_an_accept_is_a_yes),
         T(an_approval_shows_the_arguments_and_keeps_the_id),

@@ -169,7 +169,7 @@ static void a_hook_replies_in_place_of_the_tool(void **state)
     (void)state;
     add(&(struct nod_hook_opts){ .flow = NOD_FLOW_CALL,
                                  .stage = "start",
-                                 .kind = NOD_STAGE,
+                                 .kind = NOD_INSTEAD,
                                  .fn = replies,
                                  .data = (void *)"from a hook" });
     bench_call(echo, "{\"word\":\"hello\"}");
@@ -432,7 +432,7 @@ static void options_of_an_older_program_are_read(void **state)
     struct nod_hook_opts opts = { .size = offsetof(struct nod_hook_opts, name),
                                   .flow = NOD_FLOW_CALL,
                                   .stage = "start",
-                                  .kind = NOD_STAGE,
+                                  .kind = NOD_INSTEAD,
                                   .fn = replies,
                                   .data = (void *)"old",
                                   .target = "not read" };

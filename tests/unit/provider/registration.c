@@ -248,7 +248,7 @@ static void line24_an_output_schema_may_be_any_schema(void **state)
 
 static nod_status every_block(nod_call *call)
 {
-    nod_json *number = nod_int(call, 1);
+    nod_json *number = nod_json_int(call, 1);
 
     (void)nod_reply_text(call, "a\"\n\xff");
     (void)nod_reply_image(call, "abc", 3, "image/png");
@@ -474,7 +474,7 @@ static void completions_are_bounded_and_see_what_was_typed(void **state)
 static nod_status get_prompt(nod_call *call)
 {
     (void)nod_reply_textf(call, "Review %s", nod_arg_str(call, "code"));
-    nod_role(call, NOD_ASSISTANT);
+    nod_reply_as(call, NOD_ASSISTANT);
     return nod_reply_text(call, "Gladly.");
 }
 
@@ -531,8 +531,8 @@ static nod_status json_values(nod_call *call)
     assert_int_equal(nod_count(nod_get(v, "s")), 0);
     assert_null(nod_at(v, 0));
     assert_string_equal(nod_as_str(NULL), "");
-    kept = nod_dup(v);
-    return nod_reply_text(call, nod_text(call, nod_get(v, "a")));
+    kept = nod_json_dup(v);
+    return nod_reply_text(call, nod_json_text(call, nod_get(v, "a")));
 }
 
 static void json_values_read_and_outlive_a_run_when_asked_to(void **state)
@@ -541,9 +541,9 @@ static void json_values_read_and_outlive_a_run_when_asked_to(void **state)
     bench_call(json_values, "{}");
     expect_body(TEXT_BODY("[1,\\\"two\\\",[3]]"));
     assert_string_equal(nod_get_str(kept, "s"), "text");
-    nod_free(kept);
-    nod_free(NULL);
-    assert_null(nod_dup(NULL));
+    nod_json_free(kept);
+    nod_json_free(NULL);
+    assert_null(nod_json_dup(NULL));
 }
 
 SUBJECT(registration)

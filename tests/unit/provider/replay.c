@@ -20,7 +20,7 @@ static nod_status effect(nod_step_run *step, void *arg)
 
     (void)arg;
     effects++;
-    nod_step_result(step, nod_int(call, effects));
+    nod_step_result(step, nod_json_int(call, effects));
     return NOD_OK;
 }
 
@@ -50,7 +50,7 @@ static nod_status large(nod_step_run *step, void *arg)
 
     (void)arg;
     memset(text, 'x', 299999);
-    nod_step_result(step, nod_str(call, text));
+    nod_step_result(step, nod_json_str(call, text));
     return NOD_OK;
 }
 
