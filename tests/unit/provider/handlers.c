@@ -80,8 +80,20 @@ static void a_preset_is_no_default_and_what_is_required_may_be_empty(void **stat
     expect_failure(NOD_E_INVALID, "name");
 }
 
+static void write_schema(const nod_form *form, char text[SHOWN_MAX])
+{
+    struct arena arena;
+    struct str why;
+
+    arena_init(&arena, 1 << 20);
+    struct str schema = form_text(form, &arena, &why);
+    assert_non_null(schema.at);
+    snprintf(text, SHOWN_MAX, STR_FMT, STR_ARG(schema));
+    arena_finish(&arena);
+}
+
 /* A form of texts that are gone when the helper returns. */
-static const nod_form *form_of_a_helper(nod_call *call, struct str *schema)
+static const nod_form *form_of_a_helper(nod_call *call, char schema[SHOWN_MAX])
 {
     char texts[8][16] = { "ticket", "Ticket", "Which one", "email",
                           "T-.*",   "T-1",    "like this", "choice" };
@@ -97,10 +109,8 @@ static const nod_form *form_of_a_helper(nod_call *call, struct str *schema)
                            { .name = texts[7], .kind = NOD_FIELD_CHOICE, .options = options } };
     nod_form form = { sizeof(fields[0]), fields, 3 };
     const nod_form *kept = nod_form_keep(call, &form);
-    struct str why;
 
-    *schema = form_text(&form, &call->run->arena, &why);
-    assert_non_null(schema->at);
+    write_schema(&form, schema);
     memset(texts, 'x', sizeof(texts));
     memset(options, 0, sizeof(options));
     memset(fields, 0, sizeof(fields));
@@ -109,12 +119,12 @@ static const nod_form *form_of_a_helper(nod_call *call, struct str *schema)
 
 static nod_status asks_with_a_form_of_a_helper(nod_call *call)
 {
-    struct str schema, why, kept;
+    char schema[SHOWN_MAX], kept[SHOWN_MAX];
     nod_answer answer;
-    const nod_form *form = form_of_a_helper(call, &schema);
+    const nod_form *form = form_of_a_helper(call, schema);
 
-    kept = form_text(form, &call->run->arena, &why);
-    assert_true(str_eq(kept, schema));
+    write_schema(form, kept);
+    assert_string_equal(kept, schema);
     assert_null(nod_form_keep(call, NULL));
     NOD_TRY(nod_elicit(call, &answer, .message = "Which?", .form = form));
     return nod_reply_text(call, nod_get_str(answer.content, "ticket"));
