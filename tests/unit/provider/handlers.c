@@ -95,8 +95,9 @@ static void write_schema(const nod_form *form, char text[SHOWN_MAX])
 /* A form of texts that are gone when the helper returns. */
 static const nod_form *form_of_a_helper(nod_call *call, char schema[SHOWN_MAX])
 {
-    char texts[8][16] = { "ticket", "Ticket", "Which one", "email",
-                          "T-.*",   "T-1",    "like this", "choice" };
+    char texts[8][16] = {
+        "ticket", "Ticket", "Which one", "email", "T-.*", "T-1", "T-123", "choice"
+    };
     nod_option options[] = { { texts[7], texts[1] }, { NULL, NULL } };
     nod_field fields[] = { { .name = texts[0],
                              .title = texts[1],
