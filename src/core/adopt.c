@@ -162,7 +162,7 @@ static bool enlist(struct call *call)
     struct engine *engine = call->engine;
 
     call->caller->call = call;
-    flow_place(&call->flow, &call_flow, &engine->hooks, "gate", call);
+    flow_place(&call->flow, &call_flow, engine->hooks, "gate", call);
     if (!call_list(call)) {
         call_fail_here(call, NOD_E_LIMIT,
                        STR("This server has as many live calls as it may have; try again later"));

@@ -395,7 +395,7 @@ const struct flow_table ask_flow = { .id = NOD_FLOW_ASK,
 
 void ask_begin(struct ask *ask)
 {
-    flow_start(&ask->flow, &ask_flow, &ask->call->engine->hooks, NULL, ask);
+    flow_start(&ask->flow, &ask_flow, ask->call->engine->hooks, NULL, ask);
 }
 
 void ask_stored(struct ask *ask)

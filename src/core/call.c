@@ -297,7 +297,7 @@ void engine_call(struct engine *engine, const struct call_spec *spec)
         call_refuse(call);
         return;
     }
-    flow_start(&call->flow, &call_flow, &engine->hooks, NULL, call);
+    flow_start(&call->flow, &call_flow, engine->hooks, NULL, call);
 }
 
 void call_handed(struct call *call)

@@ -267,7 +267,7 @@ void call_flow_done(struct flow *flow, void *subject, nod_status status)
     }
     call_refused(call, flow, status);
     if (strcmp(flow_stage(flow), "finish") != 0) {
-        flow_place(flow, &call_flow, &call->engine->hooks, "finish", call);
+        flow_place(flow, &call_flow, call->engine->hooks, "finish", call);
         flow_enter(flow);
     } else {
         call_refuse(call);

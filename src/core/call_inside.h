@@ -200,8 +200,6 @@ size_t args_room(const struct call *call);
  * not give it. */
 bool args_fit(const struct call *call, const struct json *args, struct arena *arena,
               struct schema_problems *problems);
-/* nod's own hook at the gate. */
-void gate_init(struct engine *engine);
 
 extern const struct flow_table ask_flow;
 extern const struct flow_table answer_flow;

@@ -111,7 +111,7 @@ struct run *run_create(struct call *call)
     if (!call->stored && engine_ready(engine, &run->store_away))
         run->store_away = STR_NONE;
     run->ask_ttl_ms = ask_ttl_of(call);
-    run->allowed_fields = call->engine->allowed_fields;
+    run->allowed_fields = call->engine->opts.allow_fields;
     run->checked = &engine->checked;
     run->pages = engine->pages.kinds;
     run->pages_shut =

@@ -429,7 +429,7 @@ static bool objection_counts(struct claim *claim)
                                     : problems_one(&claim->arena, STR(""),
                                                    STR("a rule of this server does not allow it"));
     claim->result = (struct answer_result){ 0 };
-    flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, "lookupPending", claim);
+    flow_place(&claim->flow, &answer_flow, claim->engine->hooks, "lookupPending", claim);
     flow_enter(&claim->flow);
     return true;
 }
@@ -474,7 +474,7 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
 
 static void claim_begin(struct claim *claim)
 {
-    flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, NULL, claim);
+    flow_place(&claim->flow, &answer_flow, claim->engine->hooks, NULL, claim);
     claim_enter(claim);
 }
 
@@ -525,10 +525,10 @@ static void claim_own(struct claim *claim)
 
     claim->by_engine = true;
     claim->answer.by = STR("nod");
-    flow_place(&claim->flow, &answer_flow, &engine->hooks, "buildResult", claim);
+    flow_place(&claim->flow, &answer_flow, engine->hooks, "buildResult", claim);
     claim->flow.firm = true; /* a hook may object to an answer, but not to the clock */
     claim_keep_question(claim);
-    if (!claim_ask(claim) && hooks_any(&engine->hooks, &answer_flow))
+    if (!claim_ask(claim) && hooks_any(engine->hooks, &answer_flow))
         engine->store->ops->load_ask(engine->store, claim->ask_id, own_loaded, claim);
     else
         claim_enter(claim);

@@ -131,7 +131,7 @@ void claim_keep_question(struct claim *claim)
 {
     const struct ask *ask = claim_ask(claim);
 
-    if (ask && !claim->record && hooks_any(&claim->engine->hooks, &answer_flow))
+    if (ask && !claim->record && hooks_any(claim->engine->hooks, &answer_flow))
         claim_keep_record(claim, &ask->record);
 }
 

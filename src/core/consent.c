@@ -24,8 +24,7 @@ bool consent_named(struct str word, enum consent_from *out)
 
 bool question_is_consent(const struct question_kind *question, const struct target *target)
 {
-    if (question->kind == ASK_SAMPLE || question->kind == ASK_ROOTS ||
-        question->kind == ASK_CALL)
+    if (question->kind == ASK_SAMPLE || question->kind == ASK_ROOTS || question->kind == ASK_CALL)
         return false;
     if (question->consent || question->kind == ASK_APPROVAL)
         return true;
@@ -55,11 +54,6 @@ bool page_is_consent(const struct engine *engine, const struct ask_record *ask)
 
 /* --- whose counts --- */
 
-void engine_consent(struct engine *engine, enum consent_from from)
-{
-    engine->consent = from;
-}
-
 static enum consent_from consent_from(const struct engine *engine, const struct target *target)
 {
     return target && target->consent > engine->consent ? target->consent : engine->consent;
@@ -81,7 +75,7 @@ bool consent_counts(const struct engine *engine, const struct surface *surface,
         return true;
     if (surface->ops->consents && !surface->ops->consents(surface, principal))
         return false;
-    if (surface->ops->model && !engine->model_may_consent)
+    if (surface->ops->model && !engine->opts.model_may_consent)
         return false;
     return !(surface->ops->client || surface->ops->own_word || surface->ops->model) ||
            own_word_counts(engine, target, roles);

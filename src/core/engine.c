@@ -20,23 +20,7 @@ struct kept_schema {
     char text[];
 };
 
-void engine_use_clock(struct engine *engine, const struct clock *clock)
-{
-    engine->clock = clock;
-}
-
-void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principal)
-{
-    struct engine_limits *limits = &engine->opts.limits;
-
-    if (in_all)
-        limits->pending_asks = in_all;
-    if (per_principal)
-        limits->pending_asks_per_principal = per_principal;
-}
-
-/* The bytes for a number of entries, if no bytes were given. */
-static size_t bytes_for(size_t entries)
+size_t engine_journal_bytes_for(size_t entries)
 {
     return entries < ENGINE_JOURNAL_BYTES_MOST / ENGINE_JOURNAL_ENTRY_BYTES
                ? entries * ENGINE_JOURNAL_ENTRY_BYTES
@@ -62,18 +46,6 @@ _Static_assert(ENGINE_JOURNAL_ENTRIES_MOST == 4096 && ENGINE_JOURNAL_BYTES_LEAST
                    ENGINE_JOURNAL_BYTES_MOST == 4194304,
                "as engine_journal_wrong, the header and the help say");
 
-void engine_bound_journals(struct engine *engine, size_t entries, size_t bytes)
-{
-    struct engine_limits *limits = &engine->opts.limits;
-
-    if (entries && !bytes)
-        bytes = at_least(bytes_for(entries), limits->journal_bytes);
-    if (entries)
-        limits->journal_entries = entries;
-    if (bytes)
-        limits->journal_bytes = bytes;
-}
-
 struct journal_limits engine_journal_limits(const struct engine *engine,
                                             const struct target *target)
 {
@@ -82,7 +54,7 @@ struct journal_limits engine_journal_limits(const struct engine *engine,
 
     if (target && target->journal_entries) {
         own.entries = target->journal_entries;
-        own.bytes = at_least(bytes_for(own.entries), own.bytes);
+        own.bytes = at_least(engine_journal_bytes_for(own.entries), own.bytes);
     }
     if (target && target->journal_bytes)
         own.bytes = target->journal_bytes;
@@ -100,13 +72,6 @@ void schemas_forget(struct engine *engine)
     map_finish(&engine->schemas);
 }
 
-void engine_ask_ttl(struct engine *engine, int64_t ms)
-{
-    if (ms <= 0)
-        ms = ENGINE_ASK_TTL_MS;
-    engine->opts.ask_ttl_ms = ms < RUN_TTL_MAX_MS ? ms : RUN_TTL_MAX_MS;
-}
-
 void engine_use_pages(struct engine *engine, const struct engine_pages *pages)
 {
     engine->pages = *pages;
@@ -117,22 +82,9 @@ bool engine_has_page(const struct engine *engine, enum ask_page page)
     return engine->pages.link && engine->pages.kinds & 1u << page;
 }
 
-void engine_allow_fields(struct engine *engine, const char *const *fields)
-{
-    engine->allowed_fields = fields && fields[0] ? fields : NULL;
-    for (; fields && *fields; fields++)
-        LOG_WARN("the operator allows a field that may look like a secret",
-                 LOG_CSTR("field", *fields));
-}
-
-void engine_confirm_destructive(struct engine *engine, bool wanted)
-{
-    engine->confirm_destructive = wanted;
-}
-
 struct hooks *engine_hooks(struct engine *engine)
 {
-    return &engine->hooks;
+    return engine->hooks;
 }
 
 /* --- what there is to call --- */

@@ -65,8 +65,25 @@ struct engine_opts {
     /* Calls fn(data) later, on this thread, in order, and never from inside defer itself. */
     void (*defer)(void *ctx, void (*fn)(void *data), void *data);
     void *defer_ctx;
-    int64_t ask_ttl_ms; /* 0: ENGINE_ASK_TTL_MS */
+    const struct catalog *catalog; /* see engine_use_catalog; NULL: none yet */
+    struct hooks
+        *hooks; /* begun with engine_hooks_init, which this engine finishes; NULL: its own */
+    int64_t
+        ask_ttl_ms; /* how long a question waits; 0: ENGINE_ASK_TTL_MS; RUN_TTL_MAX_MS at most */
+    int64_t
+        next_turn_ms; /* how long one turn lasts, where the clock ends it; 0: ENGINE_NEXT_TURN_MS */
     bool one_ask_per_scope;
+    /* Whose word is consent, if a target does not say something stricter, as consent_named has it
+     * (core/consent.h); NULL: roles. */
+    const char *consent;
+    bool model_may_consent;   /* what a model says counts, and destructive tools ask it */
+    bool confirm_destructive; /* every call of a destructive tool is asked for at the gate */
+    /* "tool.field" each, NULL at the end: form fields that may be asked for although they look like
+     * secrets. The operator decides this, never the author of a tool; every use is logged. The list
+     * is not copied. */
+    const char *const *allow_fields;
+    const struct grant_rule *remember; /* the operator's rules; copied */
+    size_t remember_count;
     struct engine_limits limits;
 };
 
@@ -77,8 +94,6 @@ struct engine *engine_create(const struct engine_opts *opts);
  */
 void engine_destroy(struct engine *engine);
 
-/* Replaces the clock that the engine was made with. Before its first call. */
-void engine_use_clock(struct engine *engine, const struct clock *clock);
 /* Replaces the store that the engine was made with. Before its first call. */
 void engine_use_store(struct engine *engine, struct store *store);
 /*
@@ -91,10 +106,8 @@ void engine_use_catalog(struct engine *engine, const struct catalog *catalog);
 /* Targets were added, or also removed (`went`). The live calls are looked at once in a turn, and
  * only if some went. */
 void engine_targets_changed(struct engine *engine, bool went);
-/* Sets other bounds on the questions that wait here; 0: no change. Before the first call. */
-void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principal);
-/* Sets other limits on what a call may learn; 0: no change. Before its first call. */
-void engine_bound_journals(struct engine *engine, size_t entries, size_t bytes);
+/* The bytes for a number of entries, if no bytes were given. */
+size_t engine_journal_bytes_for(size_t entries);
 /* What is wrong with such limits, in words; NULL: nothing. 0 means none was given. */
 const char *engine_journal_wrong(size_t entries, size_t bytes);
 
@@ -119,17 +132,9 @@ bool engine_add_surface(struct engine *engine, struct surface *surface);
  * may have names of its own.
  */
 bool engine_use_surfaces(struct engine *engine, const char *const *names, struct str *unknown);
-/* How long one turn lasts, where the clock ends it; 0: ENGINE_NEXT_TURN_MS. */
-void engine_next_turn(struct engine *engine, int64_t ms);
-/* Whose word is consent, if a target does not say something stricter (core/consent.h);
- * CONSENT_ROLES if this is not called. Before the first call. */
-void engine_consent(struct engine *engine, enum consent_from from);
 /* Does what a client with these roles says count as consent, for what this target asks? */
 bool engine_client_consents(const struct engine *engine, const struct target *target,
                             role_set roles);
-/* What a model says counts as consent, and it is asked what destructive tools ask. Before the first
- * call. */
-void engine_model_may_consent(struct engine *engine, bool may);
 /* What the operator of this server can do if only a model could be asked, and its word does not
  * count: how a sentence goes on. It is never freed. */
 void engine_say_instead_of_model(struct engine *engine, const char *what);
@@ -155,16 +160,6 @@ bool engine_waits_elsewhere(struct engine *engine, struct target *target, unsign
 /* The same, and the somebody is a person. */
 bool engine_waits_for_people(struct engine *engine, struct target *target, unsigned kinds,
                              role_set roles);
-/* How long a question waits from now on, if nobody says otherwise; at most RUN_TTL_MAX_MS. */
-void engine_ask_ttl(struct engine *engine, int64_t ms);
-/*
- * "tool.field" each, NULL at the end: form fields that may be asked for although they look like
- * secrets. The operator decides this, never the author of a tool; every use is logged. The list is
- * not copied.
- */
-void engine_allow_fields(struct engine *engine, const char *const *fields);
-/* Every call of a destructive tool is asked for at the gate. Before the first call. */
-void engine_confirm_destructive(struct engine *engine, bool wanted);
 /*
  * This server has pages of its own (surface/hosted.h). link() appends the address of the page of
  * an ask, whose record has its id, principal and scope; it is for people until `expires_ms`. False:
@@ -188,6 +183,8 @@ bool engine_has_page(const struct engine *engine, enum ask_page page);
  */
 struct str ask_url(const struct engine *engine, const struct ask_record *ask, struct arena *arena);
 struct hooks *engine_hooks(struct engine *engine);
+/* The hooks of an engine that there will be, with nod's own. */
+void engine_hooks_init(struct hooks *hooks);
 const struct flow_table *engine_flow(nod_flow flow);
 
 /* Monotonic ms when engine_tick is due next; INT64_MAX: never. Every call into the engine may

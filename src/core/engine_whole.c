@@ -5,6 +5,7 @@
  */
 #include "core/grant_inside.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 
 /* Hints may have been lost. The waiting calls look one after the other, so that a store that has
@@ -60,12 +61,28 @@ struct engine *engine_create(const struct engine_opts *opts)
     limits->pending_asks_per_principal =
         or_default(limits->pending_asks_per_principal, ENGINE_PENDING_ASKS_PER_PRINCIPAL);
     limits->journal_entries = or_default(limits->journal_entries, ENGINE_JOURNAL_ENTRIES);
-    limits->journal_bytes = or_default(limits->journal_bytes, ENGINE_JOURNAL_BYTES);
+    if (!limits->journal_bytes && opts->limits.journal_entries)
+        limits->journal_bytes = engine_journal_bytes_for(opts->limits.journal_entries);
+    if (!opts->limits.journal_bytes && limits->journal_bytes < ENGINE_JOURNAL_BYTES)
+        limits->journal_bytes = ENGINE_JOURNAL_BYTES;
     limits->run_bytes = or_default(limits->run_bytes, ENGINE_RUN_BYTES);
     limits->calls = or_default(limits->calls, ENGINE_CALLS);
-    engine_ask_ttl(engine, engine->opts.ask_ttl_ms);
-    engine_next_turn(engine, 0);
+    if (opts->ask_ttl_ms <= 0)
+        engine->opts.ask_ttl_ms = ENGINE_ASK_TTL_MS;
+    else if (opts->ask_ttl_ms > RUN_TTL_MAX_MS)
+        engine->opts.ask_ttl_ms = RUN_TTL_MAX_MS;
+    if (opts->next_turn_ms <= 0)
+        engine->opts.next_turn_ms = ENGINE_NEXT_TURN_MS;
     engine->consent = CONSENT_ROLES;
+    if (opts->consent)
+        consent_named(str_of(opts->consent), &engine->consent);
+    for (const char *const *field = opts->allow_fields; field && *field; field++)
+        LOG_WARN("the operator allows a field that may look like a secret",
+                 LOG_CSTR("field", *field));
+    if (!opts->allow_fields || !opts->allow_fields[0])
+        engine->opts.allow_fields = NULL;
+    grant_rules_keep(engine, opts->remember, opts->remember_count);
+    engine->catalog = opts->catalog;
     engine->clock = opts->clock;
     if (opts->node.len) {
         engine->node_text = str_dup(opts->node);
@@ -74,8 +91,12 @@ struct engine *engine_create(const struct engine_opts *opts)
         id_random(&engine->node_id);
         engine->node = id_str(&engine->node_id);
     }
-    hooks_init(&engine->hooks, engine);
-    gate_init(engine);
+    engine->hooks = opts->hooks;
+    if (!engine->hooks) {
+        engine->hooks = &engine->own_hooks;
+        engine_hooks_init(engine->hooks);
+    }
+    engine->hooks->engine = engine;
     idmap_init(&engine->calls, SIZE_MAX / 2, offsetof(struct call, id)); /* see call_list */
     idmap_init(&engine->asks, SIZE_MAX / 2, offsetof(struct ask, id));
     map_init(&engine->tallies, SIZE_MAX / 2);
@@ -133,7 +154,7 @@ void engine_destroy(struct engine *engine)
     fetched_drop(engine);
     mem_free(engine->gone);
     fair_finish(&engine->ops_line);
-    hooks_finish(&engine->hooks);
+    hooks_finish(engine->hooks);
     heap_finish(&engine->due);
     grant_rules_drop(engine);
     mem_free(engine->node_text);

@@ -94,7 +94,7 @@ static bool wants_confirmation(const void *subject)
     const struct call *call = subject;
 
     return call->target->requires_confirmation ||
-           (call->target->destructive && call->engine->confirm_destructive);
+           (call->target->destructive && call->engine->opts.confirm_destructive);
 }
 
 static nod_status confirm(struct nod_hook_run *hook, void *data)
@@ -123,15 +123,16 @@ static nod_status confirm(struct nod_hook_run *hook, void *data)
     return hook_fail_as(hook, &run->fault);
 }
 
-void gate_init(struct engine *engine)
+void engine_hooks_init(struct hooks *hooks)
 {
-    nod_status added = hooks_add(&engine->hooks, &(struct hook_spec){
-                                                     .table = &call_flow,
-                                                     .stage = "gate",
-                                                     .kind = NOD_INSTEAD,
-                                                     .priority = NOD_PRIORITY_CONFIRMATION,
-                                                     .wants = wants_confirmation,
-                                                     .fn = confirm,
-                                                 });
+    hooks_init(hooks);
+    nod_status added = hooks_add(hooks, &(struct hook_spec){
+                                            .table = &call_flow,
+                                            .stage = "gate",
+                                            .kind = NOD_INSTEAD,
+                                            .priority = NOD_PRIORITY_CONFIRMATION,
+                                            .wants = wants_confirmation,
+                                            .fn = confirm,
+                                        });
     (void)added; /* there is room for the first */
 }

@@ -85,9 +85,6 @@ struct grant_rule {
     int64_t for_ms; /* with NOD_REMEMBER_TIME; 0: GRANT_MS */
 };
 
-/* The operator's rules; text is copied. Before the first call. */
-void engine_remember(struct engine *engine, const struct grant_rule *rules, size_t count);
-
 /* The digest of arguments, hexadecimal; empty: they have none, and only the tool can be granted.
  * From any thread. */
 struct str grant_digest(struct arena *arena, const struct json *args);

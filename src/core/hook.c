@@ -20,9 +20,9 @@ struct hooks_graves {
     struct hooks *hooks;
 };
 
-void hooks_init(struct hooks *hooks, struct engine *engine)
+void hooks_init(struct hooks *hooks)
 {
-    *hooks = (struct hooks){ .engine = engine, .graves = MEM_NEW(struct hooks_graves) };
+    *hooks = (struct hooks){ .graves = MEM_NEW(struct hooks_graves) };
     hooks->graves->hooks = hooks;
     list_init(&hooks->runs);
     for (size_t f = 0; f < FLOW_COUNT; f++)
@@ -54,7 +54,9 @@ static void hooks_bury_due(struct due *due)
 
 static void hook_bury_later(struct hooks *hooks, const struct hook *hook)
 {
-    if (hook->removed && !hook->runs)
+    if (hook->removed && !hook->runs && !hooks->engine)
+        hooks_bury(hooks); /* no flow can stand at it */
+    else if (hook->removed && !hook->runs)
         due_set(hooks->engine, &hooks->graves->due, 0, hooks_bury_due);
 }
 
@@ -64,7 +66,8 @@ void hooks_finish(struct hooks *hooks)
     LIST_EACH (at, &hooks->runs) /* these will never be told of the end */
         hook_run_free(LIST_OF(at, struct nod_hook_run, link));
     hooks_bury(hooks);
-    due_stop(hooks->engine, &hooks->graves->due);
+    if (hooks->engine)
+        due_stop(hooks->engine, &hooks->graves->due);
     mem_free(hooks->graves);
 }
 

@@ -88,7 +88,7 @@ struct hook_spec {
 struct hooks_graves;
 
 struct hooks {
-    struct engine *engine;
+    struct engine *engine;                           /* NULL until there is one */
     struct list stages[FLOW_COUNT][FLOW_STAGES_MAX]; /* struct hook, in order */
     struct list runs;                                /* that have not ended */
     size_t count;
@@ -96,7 +96,7 @@ struct hooks {
     bool ending;                 /* the engine is taken apart */
 };
 
-void hooks_init(struct hooks *hooks, struct engine *engine);
+void hooks_init(struct hooks *hooks);
 void hooks_finish(struct hooks *hooks);
 /* NOD_E_NOT_FOUND: no such stage. NOD_E_NOT_SUPPORTED: this stage cannot be replaced. NOD_E_USAGE,
  * NOD_E_LIMIT. */

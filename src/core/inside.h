@@ -37,18 +37,17 @@ struct engine {
     struct id node_id; /* used if no name was given */
     struct str node;
     char *node_text;
-    struct hooks hooks;
+    struct hooks *hooks; /* of its maker, or its own */
+    struct hooks own_hooks;
     struct surface *surfaces[ENGINE_SURFACES_MAX];
     size_t surface_count;
     /* which of them are the client's, a model's, asked through the request that the call came with
      * (surface_is_held), and for every ask (surface_ops.every) */
     uint8_t client_bits, model_bits, held_bits, every_bits;
-    struct questions checked; /* see run.h */
-    size_t resting;           /* calls of `calls` that wait without a client: see resting.c */
-    struct plan plan;         /* where people are asked, unless a target says otherwise */
-    int64_t next_turn_ms;
-    enum consent_from consent; /* see engine_consent */
-    bool model_may_consent;
+    struct questions checked;     /* see run.h */
+    size_t resting;               /* calls of `calls` that wait without a client: see resting.c */
+    struct plan plan;             /* where people are asked, unless a target says otherwise */
+    enum consent_from consent;    /* of .consent */
     const char *instead_of_model; /* see engine_say_instead_of_model; NULL: nothing was said */
     struct idmap calls;           /* struct call */
     struct idmap asks;            /* struct ask, pending here */
@@ -99,17 +98,15 @@ struct engine {
     struct fetched *fetched;       /* results that were handed out: see fetched.c; NULL: none was */
     struct gone *gone; /* calls whose targets are not here: see gone.c; NULL: none was met */
     struct recovery *recovery;
-    struct suspects *suspects;         /* calls whose nodes have died: see suspect.c */
-    struct nodes *nodes;               /* this node and the others: see node.c */
-    bool stopping;                     /* no run begins any more: see engine_stop */
-    const char *const *allowed_fields; /* NULL: none */
-    struct engine_pages pages;         /* zeroed: this server has none */
-    struct grant_rule *remember;       /* the operator's: see grant_offer.c */
+    struct suspects *suspects;   /* calls whose nodes have died: see suspect.c */
+    struct nodes *nodes;         /* this node and the others: see node.c */
+    bool stopping;               /* no run begins any more: see engine_stop */
+    struct engine_pages pages;   /* zeroed: this server has none */
+    struct grant_rule *remember; /* the operator's: see grant_offer.c */
     size_t remember_count;
     struct secrets *secrets; /* NULL: there are none: see secret.c */
     struct need_source *need_sources[NEED_SOURCES_MAX];
     size_t need_source_count;
-    bool confirm_destructive; /* see engine_confirm_destructive */
 };
 
 struct tally { /* pending asks of a principal */

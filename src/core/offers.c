@@ -128,7 +128,7 @@ static size_t turn_by_clock(const struct ask *ask, const struct plan *plan)
 
     if (waited <= 0)
         return 0;
-    int64_t turn = waited / engine->next_turn_ms;
+    int64_t turn = waited / engine->opts.next_turn_ms;
     return turn < plan->count ? (size_t)turn : (size_t)plan->count - 1;
 }
 
@@ -204,7 +204,7 @@ static void turn_is_over(struct due *due)
 static void note_early(struct ask *ask, const struct plan *plan)
 {
     const struct engine *engine = ask->call->engine;
-    int64_t at = ask->since_ms + engine->next_turn_ms * ask->turn;
+    int64_t at = ask->since_ms + engine->opts.next_turn_ms * ask->turn;
 
     if (ask->turn < plan->count && ask->turn > ask->record.turn &&
         (!plan->timed || at > engine_now(engine)))
@@ -261,7 +261,7 @@ void ask_offer(struct ask *ask)
     /* When nobody has answered by then, it is the next one's turn. */
     if (plan->timed && ask->turn + 1u < plan->count) {
         struct engine *engine = call->engine;
-        int64_t at = ask->since_ms + engine->next_turn_ms * (ask->turn + 1);
+        int64_t at = ask->since_ms + engine->opts.next_turn_ms * (ask->turn + 1);
         int64_t left = at - engine_now(engine);
         due_set(engine, &ask->move, left > 0 ? left : 1, turn_is_over);
     }

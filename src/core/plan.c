@@ -111,11 +111,6 @@ bool engine_use_surfaces(struct engine *engine, const char *const *names, struct
     return true;
 }
 
-void engine_next_turn(struct engine *engine, int64_t ms)
-{
-    engine->next_turn_ms = ms > 0 ? ms : ENGINE_NEXT_TURN_MS;
-}
-
 static const struct plan *target_plan(struct engine *engine, struct target *target)
 {
     struct str unknown = STR_NONE;
@@ -137,11 +132,6 @@ const struct plan *call_plan(const struct call *call)
 }
 
 /* --- what a model is told --- */
-
-void engine_model_may_consent(struct engine *engine, bool may)
-{
-    engine->model_may_consent = may;
-}
 
 void engine_say_instead_of_model(struct engine *engine, const char *what)
 {
@@ -199,7 +189,7 @@ static int64_t turn_comes(struct engine *engine, const struct ask_record *record
         return TURN_UNTIMED;
     int64_t now = engine_now(engine);
     int64_t since = ask && ask->since_ms ? ask->since_ms : record->asked_ms;
-    int64_t at = (since ? since : now) + engine->next_turn_ms * (int64_t)turn;
+    int64_t at = (since ? since : now) + engine->opts.next_turn_ms * (int64_t)turn;
     return at > now ? at : TURN_HAS_COME;
 }
 
@@ -348,7 +338,8 @@ bool engine_asks_model(struct engine *engine, struct target *target, unsigned ki
     bool consent = question_is_consent(&(struct question_kind){ .kind = ASK_FORM }, target);
 
     if (kinds & (1u << ASK_FORM | 1u << ASK_URL) ||
-        (consent && !(engine->model_may_consent && engine_client_consents(engine, target, roles))))
+        (consent &&
+         !(engine->opts.model_may_consent && engine_client_consents(engine, target, roles))))
         return false;
     for (size_t turn = 0; turn < plan->count; turn++) {
         if (plan->turns[turn] & model)

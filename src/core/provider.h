@@ -76,7 +76,7 @@ struct target {
     const char *const *surfaces;
     struct plan plan;          /* made from them when it is first needed */
     int64_t soft_deadline_ms;  /* how long a call of it is held that waits elsewhere; 0: as usual */
-    enum consent_from consent; /* see engine_consent; CONSENT_ANY: as the engine says */
+    enum consent_from consent; /* see core/consent.h; CONSENT_ANY: as the engine says */
     struct str source;         /* where it was registered, "tools.c:120"; empty: not known */
     unsigned in_use;           /* what points here: it is freed at 0, or with its provider */
     bool removed;              /* the catalog's own */

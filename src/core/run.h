@@ -146,7 +146,7 @@ struct run {
     uint32_t notices_sent;       /* sent by earlier runs */
     int64_t ask_ttl_ms;
     size_t entries_max, bytes_max;
-    const char *const *allowed_fields; /* see engine_allow_fields */
+    const char *const *allowed_fields; /* see engine_opts */
     struct questions *checked;         /* loop thread only; NULL: the run is on another one */
     const struct clock *clock;
     int64_t store_ahead_ms; /* of the store's clock against that one, when the run began */

@@ -683,7 +683,7 @@ void call_lost(struct call *call)
     call_asks_drop_fresh(call);
     journal_finish(&call->journal);
     asks_end(call); /* those of a live run, which wait */
-    flow_place(&call->flow, &call_flow, &call->engine->hooks, "gate", call);
+    flow_place(&call->flow, &call_flow, call->engine->hooks, "gate", call);
     call_enter(call, LIVE_WAITING);
     if (call_is_alone(call))
         call_unload(call);

@@ -2,22 +2,17 @@
  * host/host: makes a server, registers what its author adds, and takes messages from other threads.
  *
  * The engine has no clock of its own: before the loop waits, the engine's next deadline becomes a
- * timer. The parts are made in the order in which they need each other. serve.c has how the server
- * begins to serve, shutdown.c how it ends.
+ * timer. The parts are made in the order in which they need each other: the engine and its store
+ * when the server begins to serve (serve.c), because only then is known how they are to be.
+ * shutdown.c has how it ends.
  */
 #include "host/host.h"
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "provider/handler.h"
-#include "store/memory.h"
 
 /* --- time --- */
-
-static void defer_on_loop(void *ctx, void (*fn)(void *data), void *data)
-{
-    loop_defer(ctx, fn, data);
-}
 
 static void tick(void *data)
 {
@@ -42,7 +37,6 @@ static void before_wait(void *data)
 nod_server *nod_server_create(const struct nod_server_opts *given)
 {
     nod_server *server = MEM_NEW(struct nod_server);
-    const struct nod_server_opts *opts = &server->settings.opts;
 
     list_init(&server->page_checks);
     arena_init(&server->arena, HOST_TEXT_MAX);
@@ -54,24 +48,13 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
     }
     reload_hold(); /* before all that takes time */
     server->loop = loop_create();
-    server->store = memory_store_create(&(struct memory_opts){
-        .clock = clock_held(), .defer = defer_on_loop, .defer_ctx = server->loop });
-    server->engine =
-        engine_create(&(struct engine_opts){ .clock = clock_held(),
-                                             .store = server->store,
-                                             .defer = defer_on_loop,
-                                             .defer_ctx = server->loop,
-                                             .ask_ttl_ms = opts->ask_ttl_ms,
-                                             .one_ask_per_scope = opts->one_ask_per_scope });
-    engine_bound_journals(server->engine, opts->journal_entries, opts->journal_bytes);
-    engine_confirm_destructive(server->engine, opts->confirm_destructive);
-    remember_use(server->engine, opts->remember);
+    engine_hooks_init(&server->hooks);
     server->catalog = catalog_create();
     server->local =
         local_create(&(struct local_opts){ .server = server,
                                            .catalog = server->catalog,
                                            .loop = server->loop,
-                                           .workers = (size_t)opts->workers,
+                                           .workers = (size_t)server->settings.opts.workers,
                                            .replay_check = server->settings.replay_check });
     loop_before_wait(server->loop, before_wait, server);
     return server;
@@ -137,14 +120,14 @@ bool nod_remove_prompt(nod_server *server, const char *name)
 bool nod_remove_hook(nod_server *server, const char *name)
 {
     return name && is_there(server, "nod_remove_hook") &&
-           local_remove_hook(server->local, server->engine, str_of(name));
+           local_remove_hook(server->local, &server->hooks, str_of(name));
 }
 
 nod_status nod_hook_with(nod_server *server, const struct nod_hook_opts *opts)
 {
     if (!is_there(server, "nod_hook"))
         return NOD_E_USAGE;
-    return local_add_hook(server->local, server->engine, opts);
+    return local_add_hook(server->local, &server->hooks, opts);
 }
 
 /* --- from any thread --- */

@@ -36,7 +36,8 @@ struct nod_server {
     struct arena arena;
     struct loop *loop;
     struct store *store;
-    struct engine *engine;
+    struct hooks hooks;    /* of the engine that it will have */
+    struct engine *engine; /* once its store is there */
     struct catalog *catalog;
     struct local *local;
     struct mcp_server *mcp;                /* while it serves */
@@ -69,7 +70,10 @@ struct nod_server {
 
 /* --- host/serve: false, logged, if it cannot serve --- */
 
-/* Opens the store that the command line or the program names. Once, before serving. */
+/* Makes the engine, as the settings say: with a store, which is then the server's. Once. */
+void host_make_engine(nod_server *server, const struct clock *clock, struct store *store);
+/* Opens the store that the command line or the program names, and makes the engine. Once, before
+ * serving. */
 bool host_open_store(nod_server *server);
 /* Makes the front door, with the routes of /mcp. It does not listen yet: between these two a module
  * adds its routes to server->front, and its surface to server->engine. */
@@ -120,8 +124,8 @@ bool host_open_oauth(nod_server *server);
 /* --- host/remember: what approvals may be remembered for, in the operator's words --- */
 
 bool remember_fits(struct str rule);
-/* Uses the rules of a list, which fit. The last word on a tool counts. */
-void remember_use(struct engine *engine, const char *const *rules);
+/* Reads the rules of a list, which fit, and gives their number. The last word on a tool counts. */
+size_t remember_read(const char *const *texts, struct grant_rule rules[GRANT_RULES_MAX]);
 
 /* --- host/tool_names: options that name a tool which this server does not have --- */
 

@@ -61,12 +61,11 @@ bool remember_fits(struct str rule)
     return rule_read(rule, &read);
 }
 
-void remember_use(struct engine *engine, const char *const *rules)
+size_t remember_read(const char *const *texts, struct grant_rule rules[GRANT_RULES_MAX])
 {
-    struct grant_rule read[GRANT_RULES_MAX];
     size_t count = 0;
 
-    for (; rules && *rules && count < GRANT_RULES_MAX; rules++)
-        rule_read(str_of(*rules), &read[count++]);
-    engine_remember(engine, read, count);
+    for (; texts && *texts && count < GRANT_RULES_MAX; texts++)
+        rule_read(str_of(*texts), &rules[count++]);
+    return count;
 }

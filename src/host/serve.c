@@ -70,6 +70,51 @@ static bool portable_fits(nod_server *server)
     return true;
 }
 
+static void defer_on_loop(void *ctx, void (*fn)(void *data), void *data)
+{
+    loop_defer(ctx, fn, data);
+}
+
+/* The bytes of a journal: of an operator who gives a number of entries alone, those that go with it
+ * and no fewer than the program's. */
+static size_t journal_bytes(const struct settings *settings)
+{
+    size_t bytes = settings->opts.journal_bytes,
+           usual = engine_journal_bytes_for(settings->opts.journal_entries);
+    bool entries_alone = settings_given(settings, "--journal-entries") &&
+                         !settings_given(settings, "--journal-bytes");
+
+    return entries_alone && bytes && bytes < usual ? usual : bytes;
+}
+
+void host_make_engine(nod_server *server, const struct clock *clock, struct store *store)
+{
+    const struct nod_server_opts *opts = &server->settings.opts;
+    struct grant_rule rules[GRANT_RULES_MAX];
+
+    server->store = store;
+    server->engine = engine_create(&(struct engine_opts){
+        .clock = clock,
+        .store = store,
+        .defer = defer_on_loop,
+        .defer_ctx = server->loop,
+        .hooks = &server->hooks,
+        .ask_ttl_ms = opts->ask_ttl_ms,
+        .next_turn_ms = opts->next_surface_ms,
+        .one_ask_per_scope = opts->one_ask_per_scope,
+        .consent = opts->consent,
+        .model_may_consent = opts->model_may_consent,
+        .confirm_destructive = opts->confirm_destructive,
+        .allow_fields = opts->allow_fields,
+        .remember = rules,
+        .remember_count = remember_read(opts->remember, rules),
+        .limits = { .pending_asks = opts->pending_asks,
+                    .pending_asks_per_principal = opts->pending_asks_per_principal,
+                    .journal_entries = opts->journal_entries,
+                    .journal_bytes = journal_bytes(&server->settings) },
+    });
+}
+
 bool host_open_store(nod_server *server)
 {
     const struct settings *settings = &server->settings;
@@ -80,16 +125,6 @@ bool host_open_store(nod_server *server)
         reload_watch(server);
     else
         reload_let_go(true);
-    /* The bytes that go with a number of entries, unless they were given along with it. */
-    bool with_entries = settings_given(settings, "--journal-entries") &&
-                        !settings_given(settings, "--journal-bytes");
-    engine_bound_journals(server->engine, opts->journal_entries,
-                          with_entries ? 0 : opts->journal_bytes);
-    remember_use(server->engine, opts->remember);
-    engine_allow_fields(server->engine, settings->opts.allow_fields);
-    engine_confirm_destructive(server->engine, opts->confirm_destructive);
-    engine_bound_asks(server->engine, opts->pending_asks, opts->pending_asks_per_principal);
-    engine_ask_ttl(server->engine, opts->ask_ttl_ms);
     if (!operator_keyring(&server->ring))
         return false;
     if (server->ring)
@@ -111,9 +146,7 @@ bool host_open_store(nod_server *server)
     });
     if (!store)
         return false;
-    engine_use_store(server->engine, store);
-    server->store->ops->destroy(server->store); /* it was still empty */
-    server->store = store;
+    host_make_engine(server, clock_held(), store);
     return portable_fits(server) && host_open_private(server);
 }
 
@@ -208,7 +241,6 @@ static bool consent_fits(nod_server *server)
 
     if (server->settings.opts.consent)
         consent_named(str_of(server->settings.opts.consent), &from);
-    engine_consent(server->engine, from);
     if (from == CONSENT_ANY)
         LOG_WARN("any client may consent to its own calls, whatever its roles: --consent any");
     if (from == CONSENT_INBOX && !engine_asks_people_elsewhere(server->engine, NULL))
@@ -231,10 +263,8 @@ static bool use_surfaces(nod_server *server)
     static const char *const client_only[] = { "client", NULL };
     struct str unknown;
 
-    engine_next_turn(server->engine, server->settings.opts.next_surface_ms);
     if (server->inbox)
         mcp_use_pages(server->mcp, server->front);
-    engine_model_may_consent(server->engine, server->settings.opts.model_may_consent);
     if (!server->settings.opts.no_model && !mcp_use_model(server->mcp, surface_model()))
         return false;
     /* What was answered elsewhere is known at one server only. */

@@ -66,7 +66,8 @@ static void end_soon(void *data)
 {
     nod_server *server = data;
 
-    if (!engine_is_leaving(server->engine) || loop_now(server->loop) >= server->hurry_until)
+    if (!server->engine || !engine_is_leaving(server->engine) ||
+        loop_now(server->loop) >= server->hurry_until)
         _exit(130);
     timer_set(server->loop, &server->hurry, 1, end_soon, server);
 }
@@ -110,15 +111,18 @@ static void take_apart(nod_server *server, bool ended)
         front_close(server->front);
     timer_stop(server->loop, &server->tick);
     host_close_private(server);
-    server->store->ops->destroy(
-        server->store); /* it drops completions that are on their way to the front and the engine */
+    if (server->store) /* it drops completions that are on their way to the front and the engine */
+        server->store->ops->destroy(server->store);
     server->store = NULL;
     page_checks_drop(server);
     webhooks_destroy(server->webhooks);
     server->webhooks = NULL;
     front_destroy(server->front);
     server->front = NULL;
-    engine_destroy(server->engine);
+    if (server->engine)
+        engine_destroy(server->engine);
+    else
+        hooks_finish(&server->hooks);
     server->engine = NULL;
     hosted_destroy(server->hosted);
     server->hosted = NULL;
@@ -148,11 +152,12 @@ void nod_server_destroy(nod_server *server)
     if (!server)
         return;
     reload_let_go(false);
-    engine_stop(server->engine);
+    if (server->engine)
+        engine_stop(server->engine);
     bool ended = local_stop(server->local, HOST_WORKERS_MS);
     /* What was done, and what is given back, reaches the store, unless it is away. */
     int64_t until = clock_mono(clock_system()) + HOST_SETTLE_MS;
-    while (!engine_settled(server->engine) && clock_mono(clock_system()) < until)
+    while (server->engine && !engine_settled(server->engine) && clock_mono(clock_system()) < until)
         loop_turn(server->loop, HOST_TURN_MS);
     take_apart(server, ended);
 }

@@ -168,13 +168,10 @@ bool kit_server_open(nod_test *test)
     }
     nod_server *server = test->server;
     test->gone = false;
-    server->store->ops->destroy(server->store);
     if (!test->store)
         kit_store_open(test);
-    server->store = test->store;
     loop_before_wait(server->loop, nothing, NULL);
-    engine_use_clock(server->engine, &test->clock.clock);
-    engine_use_store(server->engine, test->store);
+    host_make_engine(server, &test->clock.clock, test->store);
     engine_use_catalog(server->engine, server->catalog);
     engine_use_pages(
         server->engine,

@@ -197,7 +197,7 @@ static nod_status then_runs(nod_hook_run *hook, nod_status status, void *data)
     return judge(hook, status);
 }
 
-nod_status local_add_hook(struct local *local, struct engine *engine,
+nod_status local_add_hook(struct local *local, struct hooks *hooks,
                           const struct nod_hook_opts *given)
 {
     struct nod_hook_opts opts;
@@ -205,37 +205,36 @@ nod_status local_add_hook(struct local *local, struct engine *engine,
 
     OPTS_READ(opts, given);
     *hook = (struct local_hook){ .local = local,
-                                 .hooks = engine_hooks(engine),
+                                 .hooks = hooks,
                                  .fn = opts.fn,
                                  .data = opts.data,
                                  .named = opts.name && *opts.name };
     const struct flow_table *table = engine_flow(opts.flow);
-    nod_status status =
-        !table ? NOD_E_USAGE
-               : hooks_add(engine_hooks(engine), &(struct hook_spec){
-                                                     .owner = local,
-                                                     .table = table,
-                                                     .stage = opts.stage,
-                                                     .kind = opts.kind,
-                                                     .priority = opts.priority,
-                                                     .name = str_of(opts.name),
-                                                     .target = str_of(opts.target),
-                                                     .principal = str_of(opts.principal),
-                                                     .ask = opts.ask,
-                                                     .timeout_ms = opts.timeout_ms,
-                                                     .fn = opts.fn ? hook_runs : NULL,
-                                                     .over = hook_over,
-                                                     .released = hook_released,
-                                                     .data = hook,
-                                                 });
+    nod_status status = !table ? NOD_E_USAGE
+                               : hooks_add(hooks, &(struct hook_spec){
+                                                      .owner = local,
+                                                      .table = table,
+                                                      .stage = opts.stage,
+                                                      .kind = opts.kind,
+                                                      .priority = opts.priority,
+                                                      .name = str_of(opts.name),
+                                                      .target = str_of(opts.target),
+                                                      .principal = str_of(opts.principal),
+                                                      .ask = opts.ask,
+                                                      .timeout_ms = opts.timeout_ms,
+                                                      .fn = opts.fn ? hook_runs : NULL,
+                                                      .over = hook_over,
+                                                      .released = hook_released,
+                                                      .data = hook,
+                                                  });
     if (status != NOD_OK)
         mem_free(hook);
     return status;
 }
 
-bool local_remove_hook(struct local *local, struct engine *engine, struct str name)
+bool local_remove_hook(struct local *local, struct hooks *hooks, struct str name)
 {
-    return hooks_remove(engine_hooks(engine), local, name);
+    return hooks_remove(hooks, local, name);
 }
 
 /* --- the call as a handler sees it --- */

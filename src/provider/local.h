@@ -41,13 +41,13 @@ nod_status local_add_resources(struct local *local, const nod_resource *resource
 nod_status local_add_prompts(struct local *local, const nod_prompt *prompts, size_t count,
                              size_t size);
 /* A hook of the program. */
-nod_status local_add_hook(struct local *local, struct engine *engine,
+nod_status local_add_hook(struct local *local, struct hooks *hooks,
                           const struct nod_hook_opts *opts);
 /* False: there is none of that name, or it is another provider's. */
 bool local_remove_tool(struct local *local, struct str name);
 bool local_remove_resource(struct local *local, struct str uri); /* or template */
 bool local_remove_prompt(struct local *local, struct str name);
-bool local_remove_hook(struct local *local, struct engine *engine, struct str name);
+bool local_remove_hook(struct local *local, struct hooks *hooks, struct str name);
 
 /* Sets local_opts.replay_check afterwards. */
 void local_check_replays(struct local *local, bool check);

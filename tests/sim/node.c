@@ -686,8 +686,8 @@ void node_start(struct node *node)
                                                         .store = &node->link.store,
                                                         .node = str_of(node->name),
                                                         .defer = node_defer,
-                                                        .defer_ctx = node });
-    engine_consent(node->engine, CONSENT_ANY);
+                                                        .defer_ctx = node,
+                                                        .consent = "any" });
     if (sim.nested || sim.lively) {
         node->catalog = catalog_create();
         for (size_t i = 0; i < SHAPES; i++)

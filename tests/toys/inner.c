@@ -4,6 +4,7 @@
  * Each end is compared with that of the same tool called directly. The outer call is ended in every
  * way, and whoever is asked is asked by the rules of both tools. The provider is in inner.h.
  */
+#include "core/inside.h"
 #include "inner_dying.h"
 
 /* --- the same ends as called directly --- */
@@ -383,7 +384,7 @@ static void a_limit_of_questions_is_an_outcome(void **state)
 {
     (void)state;
     begin(asks);
-    engine_bound_asks(world.engine, 0, 1); /* the outer call has it */
+    world.engine->opts.limits.pending_asks_per_principal = 1; /* the outer call has it */
     struct world_caller *outer = call("outer");
     assert_non_null(strstr(outer->body, "LIMIT_REACHED"));
     assert_non_null(strstr(outer->body, "--pending-per-principal"));
@@ -536,13 +537,13 @@ static void a_harmless_outer_tool_does_not_launder_a_destructive_one(void **stat
     own.own_word = true;
     world.surface.ops = &own;
     tool("inner")->destructive = true;
-    engine_confirm_destructive(world.engine, true);
-    engine_consent(world.engine, CONSENT_INBOX);
+    world.engine->opts.confirm_destructive = true;
+    world.engine->consent = CONSENT_INBOX;
     outer_says("outer", "CONFIRMATION_REQUIRED");
     finish();
     begin(replies); /* the outer tool has asked nobody: the inner one does */
     tool("inner")->destructive = true;
-    engine_confirm_destructive(world.engine, true);
+    world.engine->opts.confirm_destructive = true;
     struct world_caller *outer = call("outer");
     assert_int_equal(outer->finished, 0);
     declines_it();

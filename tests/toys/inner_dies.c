@@ -3,6 +3,7 @@
  * else. The call ends right at the next one, and the inner call is begun once. Meanwhile the inner
  * tool may change, or go.
  */
+#include "core/inside.h"
 #include "inner_dying.h"
 
 /* --- the process dies --- */
@@ -165,7 +166,7 @@ static bool changes_after(int turns, enum meanwhile what, bool comes_back, int *
     memset(ran_as, 0, sizeof(ran_as));
     begin_with(asks_as, true);
     keep_versions();
-    engine_ask_ttl(world.engine, 3600000);
+    world.engine->opts.ask_ttl_ms = 3600000;
     adopted = 0;
     tool("inner")->version[0] = 1;
     began_with = target_version(tool("inner"));

@@ -5,6 +5,7 @@
 #ifndef NOD_TESTS_TOYS_INNER_DYING_H
 #define NOD_TESTS_TOYS_INNER_DYING_H
 
+#include "core/inside.h"
 #include "inner.h"
 
 /* --- the process dies --- */
@@ -76,7 +77,7 @@ static inline void die(void)
     world.queued = 0;
     world_engine(&world);
     engine_again();
-    engine_ask_ttl(world.engine, 3600000);
+    world.engine->opts.ask_ttl_ms = 3600000;
     for (size_t i = 0; i < world.shown_count; i++)
         world.shown[i].up = false;
     lose_calls();
@@ -132,7 +133,7 @@ static inline bool goes_on_for(int turns)
 static inline struct world_caller *begin_to_die(world_handler *handler, bool shared)
 {
     begin_with(handler, true);
-    engine_ask_ttl(world.engine, 3600000);
+    world.engine->opts.ask_ttl_ms = 3600000;
     ops.shared = shared;
     adopted = 0;
     struct world_caller *outer = caller_held();

@@ -137,12 +137,13 @@ static const nod_tool tools[] = {
 
 static int serve(nod_server *server)
 {
-    if (!host_open_store(server))
+    if (!host_open_store(server) || !toy_surface_open(server->loop, server->engine))
         return 1;
     bool serving = server->settings.opts.http ? host_open_http(server) && host_listen(server)
-                                         : host_serve_stdio(server);
+                                              : host_serve_stdio(server);
     if (serving)
         host_run(server);
+    toy_surface_close(server->loop);
     return serving ? 0 : 1;
 }
 
@@ -158,10 +159,7 @@ int main(int argc, char **argv)
         return 2;
     }
     settings_log(&server->settings);
-    bool fine =
-        nod_tools(server, tools) == NOD_OK && toy_surface_open(server->loop, server->engine);
-    int code = fine ? serve(server) : 1;
-    toy_surface_close(server->loop);
+    int code = nod_tools(server, tools) == NOD_OK ? serve(server) : 1;
     nod_server_destroy(server);
     return code;
 }

@@ -134,8 +134,8 @@ static void home_starts(void)
                                                 .defer = home_defers,
                                                 .defer_ctx = &world,
                                                 .node = STR("home"),
-                                                .ask_ttl_ms = TTL_MS });
-    engine_consent(home, CONSENT_ANY);
+                                                .ask_ttl_ms = TTL_MS,
+                                                .consent = "any" });
     assert_true(engine_add_surface(home, &world.surface));
     engine_use_catalog(home, there);
     engine_recover(home, &(struct recovery_opts){ .orphan = orphan, .data = &at_home });

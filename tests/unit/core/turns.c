@@ -4,6 +4,7 @@
  *
  * The first surface stands for the client that made the call, the second for the inbox.
  */
+#include "core/inside.h"
 #include "loaded.h"
 #include "../runner.h"
 
@@ -149,7 +150,7 @@ static void the_operator_sets_the_time(void **state)
 {
     (void)state;
     prepare(in_turn, asks);
-    engine_next_turn(world.engine, 1000);
+    world.engine->opts.next_turn_ms = 1000;
     world_call(&world, "ann", "s1");
     world_settle(&world);
     world_advance(&world, 1000);
@@ -513,7 +514,7 @@ static void consent_is_asked_for_where_it_counts_only(void **state)
 {
     (void)state;
     prepare(both, approves);
-    engine_consent(world.engine, CONSENT_INBOX);
+    world.engine->consent = CONSENT_INBOX;
     struct world_caller *caller = world_call(&world, "ann", "s1");
     world_settle(&world);
     assert_int_equal(world.shown_count, 0);
@@ -532,7 +533,7 @@ static void data_is_asked_for_everywhere(void **state)
 {
     (void)state;
     prepare(both, asks);
-    engine_consent(world.engine, CONSENT_INBOX);
+    world.engine->consent = CONSENT_INBOX;
     world_call(&world, "ann", "s1");
     world_settle(&world);
     assert_int_equal(world.shown_count, 1);
@@ -563,7 +564,7 @@ static void nobody_to_consent_is_nobody_asked(void **state)
 {
     (void)state;
     prepare(both, approves);
-    engine_consent(world.engine, CONSENT_INBOX);
+    world.engine->consent = CONSENT_INBOX;
     world.second_can = 0;
     struct world_caller *caller = world_call(&world, "ann", "s1");
     world_settle(&world);

@@ -320,15 +320,15 @@ void world_engine(struct world *world)
 {
     const struct world_opts *opts = &world->opts;
 
-    world->engine =
-        engine_create(&(struct engine_opts){ .clock = &world->clock.clock,
-                                             .store = world->store,
-                                             .defer = defer,
-                                             .defer_ctx = world,
-                                             .ask_ttl_ms = opts->ttl_ms,
-                                             .one_ask_per_scope = opts->one_ask_per_scope,
-                                             .limits = opts->limits });
-    engine_consent(world->engine, CONSENT_ANY); /* roles are the subject of consent.c */
+    world->engine = engine_create(
+        &(struct engine_opts){ .clock = &world->clock.clock,
+                               .store = world->store,
+                               .defer = defer,
+                               .defer_ctx = world,
+                               .ask_ttl_ms = opts->ttl_ms,
+                               .one_ask_per_scope = opts->one_ask_per_scope,
+                               .consent = "any", /* roles are the subject of consent.c */
+                               .limits = opts->limits });
     assert_true(engine_add_surface(world->engine, &world->surface));
     assert_true(engine_add_surface(world->engine, &world->second));
 }

@@ -709,6 +709,31 @@ static void without_a_server_nothing_is_registered_and_nothing_crashes(void **st
     nod_stop(NULL);
 }
 
+/* So what is registered before must not want them. */
+static void a_server_has_no_engine_and_no_store_before_it_serves(void **state)
+{
+    nod_server *server = nod_server_new(.name = "x", .version = "1");
+    (void)state;
+
+    assert_null(server->engine);
+    assert_null(server->store);
+    for (int i = 0; i < 2; i++) { /* its name is free again */
+        assert_int_equal(nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "gate", .name = "one",
+                                  .fn = refuse_chatter),
+                         NOD_OK);
+        assert_int_equal(nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "gate", .name = "one",
+                                  .fn = refuse_chatter),
+                         NOD_E_USAGE);
+        assert_true(nod_remove_hook(server, "one"));
+        assert_false(nod_remove_hook(server, "one"));
+        if (i == 1)
+            assert_int_equal(nod_hook(server, .flow = NOD_FLOW_ANSWER, .stage = "finalize",
+                                      .name = "two", .fn = refuse_chatter),
+                             NOD_OK);
+    }
+    nod_server_destroy(server); /* with a hook that no engine has had */
+}
+
 SUBJECT(server)
 {
     const struct CMUnitTest tests[] = {
@@ -738,6 +763,7 @@ SUBJECT(server)
         cmocka_unit_test(a_public_address_without_tokens_is_refused),
         cmocka_unit_test(a_wrong_command_line_is_exit_code_2),
         cmocka_unit_test(options_of_a_server_that_make_no_sense_are_refused),
+        cmocka_unit_test(a_server_has_no_engine_and_no_store_before_it_serves),
         cmocka_unit_test(without_a_server_nothing_is_registered_and_nothing_crashes),
     };
 

@@ -159,9 +159,11 @@ static void bench_open(bool replay_check)
     fake_clock_init(&b.clock, 1700000000000);
     b.store = memory_store_create(&(struct memory_opts){
         .clock = &b.clock.clock, .defer = bench_defer, .defer_ctx = b.loop });
-    b.engine = engine_create(&(struct engine_opts){
-        .clock = &b.clock.clock, .store = b.store, .defer = bench_defer, .defer_ctx = b.loop });
-    engine_consent(b.engine, CONSENT_ANY);
+    b.engine = engine_create(&(struct engine_opts){ .clock = &b.clock.clock,
+                                                    .store = b.store,
+                                                    .defer = bench_defer,
+                                                    .defer_ctx = b.loop,
+                                                    .consent = "any" });
     b.catalog = catalog_create();
     b.local = local_create(&(struct local_opts){
         .catalog = b.catalog, .loop = b.loop, .workers = 2, .replay_check = replay_check });

@@ -30,7 +30,7 @@ static void add(const struct nod_hook_opts *opts)
     struct nod_hook_opts sized = *opts;
 
     sized.size = sizeof(sized);
-    assert_int_equal(local_add_hook(b.local, b.engine, &sized), NOD_OK);
+    assert_int_equal(local_add_hook(b.local, engine_hooks(b.engine), &sized), NOD_OK);
 }
 
 static void add_at(nod_flow flow, const char *stage, nod_hook_kind kind, nod_hook_fn *fn)
@@ -385,14 +385,15 @@ static void a_removed_hook_finishes_from_another_thread_and_others_go_on(void **
     (void)state;
     struct nod_hook_opts first = second;
     first.name = "first";
-    assert_int_equal(local_add_hook(b.local, b.engine, &first), NOD_OK);
-    assert_int_equal(local_add_hook(b.local, b.engine, &second), NOD_OK);
+    assert_int_equal(local_add_hook(b.local, engine_hooks(b.engine), &first), NOD_OK);
+    assert_int_equal(local_add_hook(b.local, engine_hooks(b.engine), &second), NOD_OK);
     the_end = NOD_OK;
     bench_add("never", echo, NULL);
     bench_start(catalog_find(b.catalog, TARGET_TOOL, STR("never")), "{}", NULL);
-    assert_true(local_remove_hook(b.local, b.engine, STR("first"))); /* its end is on its way */
-    assert_false(local_remove_hook(b.local, b.engine, STR("first")));
-    assert_false(local_remove_hook(b.local, b.engine, STR_NONE));
+    assert_true(local_remove_hook(b.local, engine_hooks(b.engine),
+                                  STR("first"))); /* its end is on its way */
+    assert_false(local_remove_hook(b.local, engine_hooks(b.engine), STR("first")));
+    assert_false(local_remove_hook(b.local, engine_hooks(b.engine), STR_NONE));
     bench_turn(false);
     assert_int_equal(b.status, NOD_OK);
     bench_call(echo, "{}"); /* what is left finishes from its thread as before */
@@ -438,13 +439,14 @@ static void options_of_an_older_program_are_read(void **state)
                                   .target = "not read" };
 
     (void)state;
-    assert_int_equal(local_add_hook(b.local, b.engine, &opts), NOD_OK);
+    assert_int_equal(local_add_hook(b.local, engine_hooks(b.engine), &opts), NOD_OK);
     bench_call(echo, "{}");
     expect_body(TEXT_BODY("old"));
     opts.size = sizeof(opts);
     opts.flow = 9;
-    assert_int_equal(local_add_hook(b.local, b.engine, &opts), NOD_E_USAGE);
-    assert_int_equal(local_add_hook(b.local, b.engine, &(struct nod_hook_opts){ 0 }), NOD_E_USAGE);
+    assert_int_equal(local_add_hook(b.local, engine_hooks(b.engine), &opts), NOD_E_USAGE);
+    assert_int_equal(local_add_hook(b.local, engine_hooks(b.engine), &(struct nod_hook_opts){ 0 }),
+                     NOD_E_USAGE);
 }
 
 #define BENCH_TEST(test) cmocka_unit_test_setup_teardown(test, bench_setup, bench_teardown)

@@ -1,4 +1,5 @@
 /* tests/unit/provider/loops: handlers that do the same for many things, and what may go wrong. */
+#include "core/inside.h"
 #include "handler_bench.h"
 #include "../runner.h"
 
@@ -350,7 +351,8 @@ static void a_server_may_let_all_its_tools_learn_more(void **state)
 {
     (void)state;
     effects = 0;
-    engine_bound_journals(b.engine, MANY + 1, 0);
+    b.engine->opts.limits.journal_entries = MANY + 1;
+    b.engine->opts.limits.journal_bytes = engine_journal_bytes_for(MANY + 1);
     bench_call(charges_many, "{}");
     bench_answer(ASK_ACCEPTED, NULL);
     expect_body(TEXT_BODY("300 charged"));

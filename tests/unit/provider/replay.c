@@ -1,5 +1,6 @@
 /* tests/unit/provider/replay: what the replay check finds, what it lets through, and effects
  * outside of steps that are found without it. */
+#include "core/inside.h"
 #include "handler_bench.h"
 #include "../runner.h"
 
@@ -229,7 +230,7 @@ static void a_field_that_the_operator_allows_is_allowed_in_both_runs(void **stat
     static const char *const allowed[] = { "asks.access_token", NULL };
 
     (void)state;
-    engine_allow_fields(b.engine, allowed);
+    b.engine->opts.allow_fields = allowed;
     bench_add("asks", asks_for_a_code, NULL);
     bench_start(catalog_find(b.catalog, TARGET_TOOL, STR("asks")), "{}", NULL);
     bench_turn(false);
