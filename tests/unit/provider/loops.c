@@ -290,7 +290,7 @@ static nod_status echo(nod_call *call)
 
 static void add_hook(const char *name, nod_hook_fn *fn)
 {
-    assert_int_equal(local_add_hook(b.local, b.engine,
+    assert_int_equal(local_add_hook(b.local, engine_hooks(b.engine),
                                     &(struct nod_hook_opts){ .size = sizeof(struct nod_hook_opts),
                                                              .flow = NOD_FLOW_CALL,
                                                              .stage = "gate",
