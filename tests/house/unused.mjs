@@ -12,6 +12,7 @@ const NOT_IN_SRC = {
     pipe_queued: "how much is unsent",
     local_workers: "what the pool of workers does",
     redis_store_sweep: "a whole sweep at once",
+    engine_hooks: "hooks without a host",
     meta_can: "capabilities without a whole _meta",
     hkdf_sha256: "is compared with the published keys; sealing has it inside",
     // For what comes next.
