@@ -3,7 +3,8 @@
  *
  * A task that is worked on here, or has ended here, is shown at once. All others are looked up
  * in the store each time, because another node may be working on them; and so is one whose end is
- * on its way to a shared store, which may have it. Either way the request is
+ * on its way to a shared store, which may have it, or that is answered while it is worked on: its
+ * questions may be on their way. Either way the request is
  * taken over, and goes on with the task. Requests of tasks/get wait in line: they are small, and a
  * task may be large.
  */
@@ -138,11 +139,11 @@ static void wait_begin(struct task_wait *wait)
     struct str id = id_str(&wait->task);
     struct task *task = task_find(server, id, wait->principal);
     const struct call *call = task ? task->caller.call : NULL;
-    /* Does this node know everything there is to know of the task? The end of its call may be
-     * stored, and the reply of the store be lost. */
+    /* Does this node know everything there is to know of the task? What its call asks, or its end,
+     * may be stored, be shown by another node, and the reply of the store be still to come. */
     wait->finishing = call && call_working(call) && call_has_ended(call);
     bool known = task && (!engine_store(server->opts.engine)->ops->shared || task_over(task) ||
-                          (call && call_working(call) && !wait->finishing));
+                          (call && call_working(call) && !wait->finishing && !wait->responses));
 
     wait->work.drop = NULL;
     if (task)

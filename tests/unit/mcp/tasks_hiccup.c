@@ -116,6 +116,20 @@ static void finish_is_lost(struct store *store, const struct finish_spec *finish
     real.finish(store, finish, lost, failing);
 }
 
+static void park_is_lost(struct store *store, const struct park_spec *park, store_done *done,
+                         void *data)
+{
+    sent++;
+    if (failures == 0) {
+        real.park(store, park, done, data);
+        return;
+    }
+    failures--;
+    struct failing *failing = malloc(sizeof(*failing));
+    *failing = (struct failing){ done, data };
+    real.park(store, park, lost, failing);
+}
+
 static void nothing_found(struct store *store, struct str call_id, store_done *done, void *data)
 {
     (void)store, (void)call_id;
@@ -366,6 +380,22 @@ static void line12_that_the_time_is_over_is_told_after_it_is_stored(void **state
     assert_int_equal(failures, 0);
     get(id, FAILED);
     assert_non_null(strstr(text, "The time to live of the task is over."));
+}
+
+/* Another node has shown the question, which this node, where the task runs, has not heard of yet. */
+static void an_answer_is_looked_up_whose_question_is_stored_and_not_yet_known_to_be(void **state)
+{
+    (void)state;
+    survivor.shared = true;
+    survivor.park = park_is_lost;
+    failures = 1;
+    sent = 0;
+    begin("form", NULL, id);
+    WORLD_AWAIT(&world, sent > 0);
+    update(id, "{\"#1\":" AGE("7") "}", 200, ACK);
+    let_pass(4);
+    get(id, COMPLETED);
+    survivor.park = real.park;
 }
 
 static void line12_a_late_answer_is_ignored(void **state)
@@ -638,6 +668,7 @@ SUBJECT(tasks_hiccup)
         FAILING(line12_an_end_is_told_after_it_is_stored),
         FAILING(an_end_that_is_stored_is_told_though_its_reply_was_lost),
         FAILING(line12_that_the_time_is_over_is_told_after_it_is_stored),
+        FAILING(an_answer_is_looked_up_whose_question_is_stored_and_not_yet_known_to_be),
         FAILING(line12_a_late_answer_is_ignored),
         FAILING(line12_a_store_that_cannot_be_read_does_not_say_that_a_call_is_no_task),
         FAILING(whoever_asks_for_a_task_is_told_503_while_the_store_is_away),
