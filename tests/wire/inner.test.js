@@ -122,6 +122,23 @@ for (const house of houses) {
     assert.deepEqual(deeds.lines(), ['a: x', 'b: z']);
   });
 
+  test(`${house.name}, 2026: a retry that is sent again unchanged is told what an inner call asks next, and its result`, async (t) => {
+    const { first, last, deeds } = await open(t, house);
+    const clients = [new Modern(first.url), new Modern(last.url)];
+    for (const shape of [(args) => ['outer', inside('two', args)], (args) => ['beside', inside('two', args)], (args) => ['outer', inside('o1', inside('two', args))]]) {
+      const call = shape({ tag: 'a' });
+      const all = (round) => Object.fromEntries(Object.keys(round.inputRequests).map((key) => [key, word('w')]));
+      const asked = await clients[0].asked(...call);
+      let next;
+      for (let i = 0; i < 3; i++) {
+        next = await clients[i % 2].asked(...call, retryOf(asked, all(asked)));
+        assert.deepEqual(Object.values(next.inputRequests).map(({ params }) => /the second word\?$/.test(params.message)), [true], JSON.stringify(next));
+      }
+      for (let i = 0; i < 3; i++) assert.equal(await clients[i % 2].ended(...call, retryOf(next, all(next))), 'a: w w');
+    }
+    assert.equal(deeds.lines().length, 0);
+  });
+
   test(`${house.name}, 2026: content that does not fit is asked for again, with what is wrong`, async (t) => {
     const { first, last } = await open(t, house);
     const asked = await new Modern(first.url).asked('outer', inside('word', { tag: 'a' }));

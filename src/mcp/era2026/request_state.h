@@ -27,7 +27,10 @@ enum {
     STATE_ENTRIES_MAX = 4096,     /* journal entries in a portable one */
     STATE_ASKS_MAX = 4096,        /* questions in a state that are looked at */
     STATE_ARENA_MAX = 16 << 20,   /* memory of an opened state */
-    STATE_PAGED = 1 << 30, /* with the attempt of an ask: the client was given a page since then */
+    /* With the attempt of an ask: */
+    STATE_PAGED = 1 << 30, /* the client was given a page since then */
+    STATE_INNER = 1 << 29, /* it is of an inner call */
+    STATE_MARKS = STATE_PAGED | STATE_INNER,
 };
 
 struct state {
@@ -36,7 +39,7 @@ struct state {
     struct str call_id;
     int64_t expires_ms; /* the store's wall clock; later than the expiry of its asks */
     /* Pending. Unless it is portable only id and attempt: which offer the client was shown, perhaps
-     * with STATE_PAGED; 0: it was not shown the question itself. */
+     * with marks; 0: it was not shown the question itself. */
     const struct ask_record *asks;
     size_t ask_count;
 

@@ -87,8 +87,9 @@ static int attempt_of(const struct caller2026 *caller, const struct ask_record *
         return ask->attempt;
     for (size_t i = 0; i < caller->state.ask_count; i++) {
         const struct ask_record *carried = &caller->state.asks[i];
-        if (str_eq(carried->id, ask->id) && carried->attempt > ask->attempt)
-            return carried->attempt;
+        int attempt = carried->attempt & ~STATE_MARKS;
+        if (str_eq(carried->id, ask->id) && attempt > ask->attempt)
+            return attempt;
     }
     return ask->attempt;
 }
@@ -140,8 +141,8 @@ bool resume_contested(struct caller2026 *caller, const struct call *call)
 
     for (size_t i = 0; i < caller->state.ask_count; i++) {
         struct str id = caller->state.asks[i].id;
-        if (str_eq(caller->state.asks[i].key, id))
-            continue; /* of an inner call: its answer is in the journal of that one */
+        if (caller->state.asks[i].attempt & STATE_INNER)
+            continue; /* its answer is in the journal of the inner call */
         if (!is_pending(call, id) && !stands_in(caller->known, seen, id) &&
             !stands_in(entries, count, id))
             return true;
@@ -388,8 +389,7 @@ static void resume_back(struct comer *comer, const struct back *back)
 {
     struct caller2026 *caller = resuming(comer);
 
-    if (resume_there(comer) &&
-        !(target_is_stand_in(caller->target) && gone_told(caller, back))) {
+    if (resume_there(comer) && !(target_is_stand_in(caller->target) && gone_told(caller, back))) {
         switch (back->as) {
         case BACK_LEFT:
             break;

@@ -70,7 +70,7 @@ static int offer_of(const struct caller2026 *caller, struct str ask_id)
 {
     const struct ask_record *carried = carried_of(caller, ask_id);
 
-    return carried ? carried->attempt & ~STATE_PAGED : 0;
+    return carried ? carried->attempt & ~STATE_MARKS : 0;
 }
 
 /* Was this very question put to the client before, so that a response can be an answer to it? What
@@ -114,6 +114,8 @@ static bool state_of_call(struct caller2026 *caller, struct call *call,
             if (record->attempt && page_of(caller, ask).len)
                 record->attempt |= STATE_PAGED;
         }
+        if (record->inner)
+            record->attempt |= STATE_INNER;
         if (!record->asked_ms)
             record->asked_ms = now;
         if (!record->expires_ms)

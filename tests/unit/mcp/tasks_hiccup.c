@@ -382,7 +382,7 @@ static void line12_that_the_time_is_over_is_told_after_it_is_stored(void **state
     assert_non_null(strstr(text, "The time to live of the task is over."));
 }
 
-/* Another node has shown the question, which this node, where the task runs, has not heard of yet. */
+/* Another node has shown the question. This node, where the task runs, has not heard of it yet. */
 static void an_answer_is_looked_up_whose_question_is_stored_and_not_yet_known_to_be(void **state)
 {
     (void)state;
