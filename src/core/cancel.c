@@ -8,6 +8,11 @@
  * cancelled in the same way. The outer call goes first. In the other order the end of an inner call
  * would be an answer, with which the outer one would run on.
  *
+ * A call may be cancelled ahead: it is on its way to the store, where another node is opening it.
+ * It is opened here then, with nothing in it, and cancelled. Whoever opens it later finds it so,
+ * before anything of it has happened. So are the calls that a cancelled call waited for. If this
+ * node dies before the cancel, an empty call is left that nobody runs.
+ *
  * Whoever waits for the end is told when all of them are stored as ended: from then on no answer to
  * any of their questions counts, on whatever node it is given. If that takes long, because the
  * store is away, whoever waits is told so. The cancel is sent on.
@@ -32,6 +37,9 @@ struct cancelling {
     struct id call;
     struct buf result; /* the outcome as the store keeps it */
     char *why;         /* for the calls that it waited for */
+    char *principal,
+        *scope; /* of a call that is cancelled ahead; of the calls that it waited for */
+    bool ahead;
     struct id inner[STORE_CLAIM_MOST];
     size_t inner_count;
     size_t left; /* of these, plus one while they are being cancelled */
@@ -56,6 +64,8 @@ static void cancelling_over(struct cancelling *cancelling, nod_status status)
     buf_finish(&cancelling->result);
     cancel_tell(cancelling, status);
     mem_free(cancelling->why);
+    mem_free(cancelling->principal);
+    mem_free(cancelling->scope);
     mem_free(cancelling);
 }
 
@@ -95,6 +105,12 @@ static struct cancelling *cancelling_until(struct engine *engine, struct str cal
     return cancelling;
 }
 
+static void cancelling_of(struct cancelling *cancelling, struct str principal, struct str scope)
+{
+    cancelling->principal = str_dup(principal);
+    cancelling->scope = str_dup(scope);
+}
+
 /* --- the calls that it waited for --- */
 
 static void cancelling_less(struct cancelling *cancelling)
@@ -116,9 +132,12 @@ static void waited_row(void *data, const struct store_row *row)
 {
     struct cancelling *cancelling = OP_OF(data, struct cancelling, work.op);
 
-    if (row->ask->kind == ASK_CALL && row->ask->state != ASK_ACCEPTED &&
-        row->ask->id.len == ID_LEN && cancelling->inner_count < STORE_CLAIM_MOST)
-        cancelling->inner[cancelling->inner_count++] = id_of(row->ask->id);
+    if (row->ask->kind != ASK_CALL || row->ask->state == ASK_ACCEPTED ||
+        row->ask->id.len != ID_LEN || cancelling->inner_count == STORE_CLAIM_MOST)
+        return;
+    cancelling->inner[cancelling->inner_count++] = id_of(row->ask->id);
+    if (!cancelling->principal)
+        cancelling_of(cancelling, row->ask->principal, row->ask->scope);
 }
 
 static void waited_send(struct op *op)
@@ -146,8 +165,9 @@ static void waited_done(struct op *op, nod_status status, const struct store_rep
     for (size_t i = 0; i < cancelling->inner_count; i++) {
         inner_unwanted(engine, id_str(&cancelling->inner[i])); /* if it is just being begun here */
         cancelling->left++;
-        engine_cancel(engine, id_str(&cancelling->inner[i]), str_of(cancelling->why),
-                      inner_cancelled, cancelling);
+        engine_cancel_ahead(engine, id_str(&cancelling->inner[i]), str_of(cancelling->principal),
+                            str_of(cancelling->scope), str_of(cancelling->why), inner_cancelled,
+                            cancelling);
     }
     cancelling_less(cancelling);
 }
@@ -178,6 +198,38 @@ static void cancelling_send(struct op *op)
                        buf_str(&cancelling->result), op_completed, op);
 }
 
+static void cancelling_begin(struct cancelling *cancelling);
+
+static void ahead_send(struct op *op)
+{
+    struct cancelling *cancelling = OP_OF(op, struct cancelling, work.op);
+    struct call_record record = { .id = id_str(&cancelling->call),
+                                  .principal = str_of(cancelling->principal),
+                                  .scope = str_of(cancelling->scope),
+                                  .kind = TARGET_TOOL,
+                                  .args = STR("{}") };
+
+    op->engine->store->ops->append(op->engine->store,
+                                   &(struct append_spec){ .token = id_str(&op->token),
+                                                          .open = &record,
+                                                          .node = op->engine->node,
+                                                          .call_id = record.id,
+                                                          .epoch = 1 },
+                                   op_completed, op);
+}
+
+/* It is there now, whoever has opened it. */
+static void ahead_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct cancelling *cancelling = OP_OF(op, struct cancelling, work.op);
+
+    (void)reply;
+    if (status == NOD_OK || status == NOD_E_STALE)
+        cancelling_begin(cancelling);
+    else
+        cancelling_over(cancelling, status);
+}
+
 static void cancelling_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct cancelling *cancelling = OP_OF(op, struct cancelling, work.op);
@@ -186,6 +238,14 @@ static void cancelling_done(struct op *op, nod_status status, const struct store
     struct arena arena;
 
     (void)reply;
+    if (status == NOD_E_NOT_FOUND && cancelling->ahead) {
+        cancelling->ahead = false;
+        op_start_of(engine, &cancelling->work.op, str_of(cancelling->principal), ahead_send,
+                    ahead_done);
+        if (engine_survives(engine))
+            cancelling->work.op.most = INT_MAX;
+        return;
+    }
     arena_init(&arena, CANCELLED_MAX * 4);
     if (status == NOD_OK && !engine_find(engine, id_str(&cancelling->call)) &&
         outcome_read(&arena, buf_str(&cancelling->result), &outcome) == NOD_OK)
@@ -194,11 +254,10 @@ static void cancelling_done(struct op *op, nod_status status, const struct store
     cancelling_down(cancelling, status);
 }
 
-static void cancelling_begin(struct cancelling *cancelling, const struct outcome *outcome)
+static void cancelling_begin(struct cancelling *cancelling)
 {
     struct engine *engine = cancelling->work.op.engine;
 
-    outcome_write(&cancelling->result, outcome);
     op_start(engine, &cancelling->work.op, cancelling_send, cancelling_done);
     if (engine_survives(engine))
         cancelling->work.op.most = INT_MAX; /* until then nobody can run it, or find it ended */
@@ -207,7 +266,10 @@ static void cancelling_begin(struct cancelling *cancelling, const struct outcome
 void engine_end_stored(struct engine *engine, struct str call_id, const struct outcome *outcome,
                        void (*done)(void *data, nod_status status), void *data)
 {
-    cancelling_begin(cancelling_new(engine, call_id, outcome->message, done, data), outcome);
+    struct cancelling *cancelling = cancelling_new(engine, call_id, outcome->message, done, data);
+
+    outcome_write(&cancelling->result, outcome);
+    cancelling_begin(cancelling);
 }
 
 static struct outcome outcome_cancelled(struct str why)
@@ -241,16 +303,29 @@ void call_cancel_then(struct call *call, struct str why,
     call_cancel(call, why);
 }
 
-void engine_cancel(struct engine *engine, struct str call_id, struct str why,
-                   void (*done)(void *data, nod_status status), void *data)
+void engine_cancel_ahead(struct engine *engine, struct str call_id, struct str principal,
+                         struct str scope, struct str why,
+                         void (*done)(void *data, nod_status status), void *data)
 {
     struct call *live = engine_call_at(engine, call_id);
     struct outcome outcome = outcome_cancelled(why);
 
-    if (live)
+    if (live) {
         call_cancel_then(live, why, done, data);
-    else
-        cancelling_begin(cancelling_until(engine, call_id, why, done, data), &outcome);
+        return;
+    }
+    struct cancelling *cancelling = cancelling_until(engine, call_id, why, done, data);
+    cancelling->ahead = principal.len;
+    if (cancelling->ahead)
+        cancelling_of(cancelling, principal, scope);
+    outcome_write(&cancelling->result, &outcome);
+    cancelling_begin(cancelling);
+}
+
+void engine_cancel(struct engine *engine, struct str call_id, struct str why,
+                   void (*done)(void *data, nod_status status), void *data)
+{
+    engine_cancel_ahead(engine, call_id, STR_NONE, STR_NONE, why, done, data);
 }
 
 void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome,

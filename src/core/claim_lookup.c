@@ -176,7 +176,7 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     if (cancelled) {
         if (claim->lent)
             claim_own_content(claim);
-        call_end_tell(cancelled, cancel_known, claim);
+        call_cancel_then(cancelled, STR_NONE, cancel_known, claim); /* told in time */
     } else if (record->state == ASK_PENDING && has_lost_target(claim, record)) {
         claim->gone = arena_str(&claim->arena, record->target);
         doubt_look(claim, record->call_id); /* its end says what was done */

@@ -388,6 +388,11 @@ void call_cancel_then(struct call *call, struct str why,
 /* The same by its id, wherever the call is. Nothing happens if it has ended or is unknown. */
 void engine_cancel(struct engine *engine, struct str call_id, struct str why,
                    void (*done)(void *data, nod_status status), void *data);
+/* The same. If the call is unknown, because another node is still on its way to store it, it is
+ * stored as cancelled, as a call of this principal and scope: whoever opens it finds that. */
+void engine_cancel_ahead(struct engine *engine, struct str call_id, struct str principal,
+                         struct str scope, struct str why,
+                         void (*done)(void *data, nod_status status), void *data);
 
 /*
  * Ends a call that waits, or that no node runs, with this failure. `done`, which may be NULL, is

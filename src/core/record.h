@@ -250,6 +250,12 @@ struct call_record {
     bool forgotten; /* the call has ended, and only this, its id, principal and times are left */
 };
 
+/* It was cancelled before it was stored (cancel.c), and has neither a target nor arguments. */
+static inline bool call_record_is_ahead(const struct call_record *record)
+{
+    return !record->target.len && !record->forgotten;
+}
+
 /* The schema of the form that a person fills in, wherever; empty: there is none. */
 struct str ask_record_form(const struct ask_record *ask);
 

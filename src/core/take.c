@@ -734,10 +734,11 @@ static bool same_args(struct str one, struct str other)
     return same;
 }
 
-/* Of a forgotten call only the end is left: nothing shows that it was another request. */
+/* Of a forgotten call only the end is left, and a call that was cancelled ahead had nothing else:
+ * nothing shows that it was another request. */
 static bool same_request(const struct call *call, const struct call_record *record)
 {
-    if (record->forgotten)
+    if (record->forgotten || call_record_is_ahead(record))
         return true;
     return record->kind == call->target->kind && str_eq(record->target, call->target->name) &&
            str_eq(record->scope, call->scope) && str_eq(record->uri, call->uri) &&

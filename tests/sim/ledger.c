@@ -126,6 +126,13 @@ void ledger_opened(struct sim_call *call, struct str node)
     epoch_begins(call, 1, node);
 }
 
+void ledger_ahead(struct sim_call *call, struct str node)
+{
+    call->ahead = true;
+    if (!call->ended)
+        ledger_opened(call, node);
+}
+
 void ledger_wrote(struct sim_call *call, const char *verb, uint64_t epoch, int64_t keep_for_ms)
 {
     if (call->ended)
@@ -708,7 +715,8 @@ const struct sim_call *ledger_inner_left(void)
 {
     for (size_t i = 0; i < sim.call_count; i++) {
         const struct sim_call *inner = &sim.calls[i];
-        if (inner->outer && inner->stored && !inner->ended && inner->outer->ended)
+        bool begun = inner->stored && !inner->ahead; /* else nobody is asked, and nothing done */
+        if (inner->outer && begun && !inner->ended && inner->outer->ended)
             return inner;
     }
     return NULL;

@@ -208,11 +208,15 @@ static void link_append(struct store *store, const struct append_spec *append, s
         drain();
         if (sent.message->status == NOD_OK && !append->clears &&
             ledger_is_new(call, append->token)) {
-            if (append->open)
-                ledger_opened(call, append->node);
-            ledger_wrote(call, "append", append->epoch, append->keep_for_ms);
-            ledger_handed(call, append->handed);
-            ledger_entries(call, append->entries, append->entry_count);
+            if (append->open && call_record_is_ahead(append->open)) {
+                ledger_ahead(call, append->node);
+            } else {
+                if (append->open)
+                    ledger_opened(call, append->node);
+                ledger_wrote(call, "append", append->epoch, append->keep_for_ms);
+                ledger_handed(call, append->handed);
+                ledger_entries(call, append->entries, append->entry_count);
+            }
         }
     }
     send_end(sent,
@@ -306,7 +310,8 @@ static void link_cancel(struct store *store, struct str token, struct str call_i
         sim.store->ops->cancel(sim.store, token, call_id, why, message_fill, sent.message);
         drain();
         if (sent.message->status == NOD_OK && ledger_is_new(call, token)) {
-            ledger_ended(call, why);
+            if (!call->ahead || !call->ended)
+                ledger_ended(call, why);
             woken(NULL, call_id);
         }
     }

@@ -114,6 +114,7 @@ struct sim_call {
 
     /* What the store has. */
     bool stored, handed, ended;
+    bool ahead; /* somebody has opened it to cancel it */
     uint64_t epoch;
     size_t journal; /* entries */
     struct {
@@ -176,6 +177,8 @@ bool ledger_is_held(const struct sim_call *call);
 /* False: this very operation has happened before. */
 bool ledger_is_new(struct sim_call *call, struct str token);
 void ledger_opened(struct sim_call *call, struct str node);
+/* It is opened by who cancels it. It may have ended and been forgotten before. */
+void ledger_ahead(struct sim_call *call, struct str node);
 void ledger_wrote(struct sim_call *call, const char *verb, uint64_t epoch, int64_t keep_for_ms);
 void ledger_handed(struct sim_call *call, bool handed);
 void ledger_entries(struct sim_call *call, const struct entry *entries, size_t count);

@@ -214,8 +214,10 @@ static void a_cancel_that_the_store_does_not_take_is_not_accepted_and_goes_on(vo
     (void)state;
     for (int live = 0; live < 2; live++) {
         nod_status told = NOD_OK;
+        char ask_id[ID_LEN + 1];
         begin_with(asks, true);
         call_of("outer", true, true);
+        memcpy(ask_id, world_up(&world)->id, sizeof(ask_id));
         if (!live) {
             engine_destroy(world.engine);
             world_engine(&world);
@@ -225,10 +227,16 @@ static void a_cancel_that_the_store_does_not_take_is_not_accepted_and_goes_on(vo
         world.fail_how = MEMORY_FAIL_BEFORE;
         world.fail_times = 1000;
         engine_cancel(world.engine, str_of(call_name), STR("enough"), cancel_heard, &told);
+        if (live) { /* whoever answers meanwhile is told so in the same time */
+            world.last.status = NOD_OK;
+            world_answer(&world, ask_id, ASK_ACCEPTED, "{\"n\":1}", "ann", 1);
+        }
         world_advance(&world, 4000);
         assert_int_equal(told, NOD_OK);
         world_advance(&world, 2000);
         assert_int_equal(told, NOD_E_STORE);
+        if (live)
+            assert_int_equal(world.last.status, NOD_E_STORE);
         world.fail_times = 0;
         world_advance(&world, 4000);
         load(call_name);

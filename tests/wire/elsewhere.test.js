@@ -350,6 +350,27 @@ for (const { name, create } of stores)
     assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
   });
 
+for (const version of ['2025-11-25', '2025-06-18'])
+  test(`redis, ${version}: a cancel at another node counts, though the call has asked nothing yet and the store does not know it`, async (t) => {
+    const start = house(t, await stores.find(({ name }) => name === 'redis').create(t));
+    const [first, second] = [await start(), await start()];
+    const peer = await rawPeer(t, 'http', 'probe', { server: first, version });
+    for (const ms of [30, 300, 1500]) {
+      const request = { id: `nap${ms}`, method: 'tools/call', params: { name: 'naps_and_asks', arguments: { ms } } };
+      const sent = peer.send(request);
+      await pause(ms / 3);
+      peer.url = second.url;
+      assert.equal((await peer.send({ method: 'notifications/cancelled', params: { requestId: request.id } })).status, 202);
+      peer.url = first.url;
+      await (await sent).finished;
+      peer.url = second.url;
+      const again = await peer.send(request);
+      assert.match(JSON.stringify(again.json), /was cancelled/);
+      peer.url = first.url;
+    }
+    assert.deepEqual(peer.inbox.rest(isAsk), [], 'nobody was asked');
+  });
+
 test('11.4: the last attempt that is invalid, through another node, ends the call', async (t) => {
   const { create } = stores.find(({ name }) => name === 'redis');
   const start = house(t, await create(t));

@@ -496,7 +496,9 @@ static nod_status structured(nod_call *call)
 /* Works before it asks, so that its client can be gone by then. */
 static nod_status naps_and_asks(nod_call *call)
 {
-    sleep_ms(30);
+    int64_t ms = nod_arg_int(call, "ms");
+
+    sleep_ms(ms ? ms : 30);
     return ask(call);
 }
 
@@ -652,7 +654,7 @@ static nod_tool tools[] = {
       .strict = true },
     { .name = "naps_and_asks",
       .handler = naps_and_asks,
-      .input = NOD_FORM(NOD_TEXT("message"), NOD_INT("ttl"), NOD_INT("attempts")),
+      .input = NOD_FORM(NOD_INT("ms"), NOD_TEXT("message"), NOD_INT("ttl"), NOD_INT("attempts")),
       .blocking = true },
     { .name = "ask_choice", .handler = ask_choice },
     { .name = "ask_lists", .handler = ask_lists, .input = NOD_FORM(NOD_INT("attempts")) },

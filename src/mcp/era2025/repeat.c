@@ -287,7 +287,8 @@ static enum found looking_found(struct comer *comer, const struct call_record *r
 
     if (session) {
         wish_of_text(record->kind, record->target, record->uri, record->args, &its);
-        if (str_eq(record->scope, session_scope(session)) && digest_eq(&its, &looking->wish))
+        if (str_eq(record->scope, session_scope(session)) &&
+            (digest_eq(&its, &looking->wish) || call_record_is_ahead(record)))
             return FOUND_IT;
         refuse(looking, other_params);
     }

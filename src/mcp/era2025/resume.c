@@ -359,49 +359,27 @@ void resume2025_stream(struct session *session, struct http_exchange *exchange, 
 
 /* --- cancelling a call that is not here --- */
 
-enum {
-    CANCEL_LOOKS = 3,     /* looks at the store, for a call that may be on its way there */
-    CANCEL_LOOK_MS = 500, /* between two of them */
-};
-
 struct cancelling {
     struct server_work work; /* first */
-    struct timer timer;
-    int looks;
-    char *why;
+    char *why, *principal, *scope;
     struct id call;
-    void (*done)(void *data, nod_status status); /* NULL: nobody waits, or it was told */
+    void (*done)(void *data, nod_status status); /* NULL: nobody waits, or it is told by the core */
     void *data;
 };
 
-static void cancelling_tell(struct cancelling *cancelling, nod_status status)
-{
-    void (*done)(void *, nod_status) = cancelling->done;
-
-    cancelling->done = NULL;
-    if (done)
-        done(cancelling->data, status);
-}
-
 static void cancelling_free(struct cancelling *cancelling, nod_status status)
 {
-    cancelling_tell(cancelling, status);
+    if (cancelling->done)
+        cancelling->done(cancelling->data, status);
     server_work_done(&cancelling->work);
     mem_free(cancelling->why);
+    mem_free(cancelling->principal);
+    mem_free(cancelling->scope);
     mem_free(cancelling);
 }
 
-static void cancelling_drop(struct server_work *work)
-{
-    struct cancelling *cancelling = (struct cancelling *)(void *)work;
-
-    timer_stop(work->server->opts.loop, &cancelling->timer);
-    cancelling_free(cancelling, NOD_E_STORE);
-}
-
-static void cancel_look(void *data);
-
-/* A request that had its pending result has ended, and its cancel comes too late. */
+/* A request that had its pending result has ended, and its cancel comes too late. One that the
+ * store does not know is perhaps worked on by another node, and has asked nothing yet. */
 static void cancel_handles(void *data, nod_status status, const struct handle *handles,
                            size_t count)
 {
@@ -410,8 +388,11 @@ static void cancel_handles(void *data, nod_status status, const struct handle *h
 
     (void)handles;
     if (server && status == NOD_OK && !count) {
-        engine_cancel(server->opts.engine, id_str(&cancelling->call), str_of(cancelling->why),
-                      cancelling->done, cancelling->data);
+        struct engine *engine = server->opts.engine;
+        bool shared = engine_store(engine)->ops->shared;
+        engine_cancel_ahead(
+            engine, id_str(&cancelling->call), shared ? str_of(cancelling->principal) : STR_NONE,
+            str_of(cancelling->scope), str_of(cancelling->why), cancelling->done, cancelling->data);
         cancelling->done = NULL;
     }
     cancelling_free(cancelling, server ? status : NOD_E_STORE);
@@ -424,13 +405,9 @@ static void cancel_looked(void *data, nod_status status, const struct store_repl
     const struct call_record *call = server && status == NOD_OK ? reply->call : NULL;
     char key[HANDLE_KEY_LEN + 1];
 
-    if (server && status == NOD_E_NOT_FOUND && ++cancelling->looks < CANCEL_LOOKS) {
-        cancelling_tell(cancelling, NOD_OK); /* nothing was asked; it may never come */
-        cancelling->work.drop = cancelling_drop;
-        timer_set(server->opts.loop, &cancelling->timer, CANCEL_LOOK_MS, cancel_look, cancelling);
-        return;
-    }
-    if (call && !call->forgotten) {
+    if (server && status == NOD_E_NOT_FOUND) {
+        cancel_handles(cancelling, NOD_OK, NULL, 0);
+    } else if (call && !call->forgotten) {
         handle_key(call->principal, call->target, call->args, call->id, key);
         handles_find(server, str_of(key), cancel_handles, cancelling);
     } else {
@@ -438,24 +415,18 @@ static void cancel_looked(void *data, nod_status status, const struct store_repl
     }
 }
 
-static void cancel_look(void *data)
-{
-    struct cancelling *cancelling = data;
-    struct store *store = engine_store(cancelling->work.server->opts.engine);
-
-    cancelling->work.drop = NULL;
-    store->ops->load_call(store, id_str(&cancelling->call), cancel_looked, cancelling);
-}
-
 void resume2025_cancel(struct session *session, struct str request_id, struct str why,
                        void (*done)(void *data, nod_status status), void *data)
 {
     struct cancelling *cancelling = MEM_NEW(struct cancelling);
+    struct store *store = engine_store(session->server->opts.engine);
 
     cancelling->why = str_dup(why);
+    cancelling->principal = str_dup(session_principal(session));
+    cancelling->scope = str_dup(session_scope(session));
     cancelling->done = done;
     cancelling->data = data;
     repeat2025_call(session, request_id, &cancelling->call);
     server_work_add(session->server, &cancelling->work);
-    cancel_look(cancelling);
+    store->ops->load_call(store, id_str(&cancelling->call), cancel_looked, cancelling);
 }

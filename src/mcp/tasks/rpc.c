@@ -220,6 +220,10 @@ void tasks_get(struct request *request)
 
 /* --- tasks/cancel --- */
 
+static const struct str cancel_is_sent_on = STR_INIT(
+    "The store cannot be reached, and has not taken the cancel yet. The cancel is sent on as "
+    "long as this server lives; send it again to be sure.");
+
 /* Who is told that a task is cancelled can rely on it: the store has it. */
 static void cancel_stored(void *data, nod_status status)
 {
@@ -228,7 +232,7 @@ static void cancel_stored(void *data, nod_status status)
     if (!wait->work.server) {
         task_wait_free(wait);
     } else if (status == NOD_E_STORE) {
-        task_wait_fail(wait, 503, RPC_INTERNAL_ERROR, store_away, STR_NONE);
+        task_wait_fail(wait, 503, RPC_INTERNAL_ERROR, cancel_is_sent_on, STR_NONE);
     } else {
         task_write_done(wait->work.server, wait->request_id);
         task_wait_end(wait, 200);

@@ -176,6 +176,31 @@ static void a_call_that_has_ended_gives_its_end(void **state)
     assert_string_equal(visit.code, "CANCELLED");
 }
 
+/* The store did not know it yet when another node heard of the cancel. */
+static void a_call_that_was_cancelled_ahead_asks_nobody(void **state)
+{
+    struct world_caller *caller = world_caller_new(&world);
+    size_t shown = world.shown_count;
+
+    (void)state;
+    id_random(&name);
+    engine_cancel_ahead(world.engine, id_str(&name), STR("ann"), STR("s1"), STR("Enough"), NULL,
+                        NULL);
+    world_settle(&world);
+    engine_call(world.engine, &(struct call_spec){ .target = &world.target,
+                                                   .principal = STR("ann"),
+                                                   .scope = STR("s1"),
+                                                   .id = id_str(&name),
+                                                   .named = true,
+                                                   .caller = &caller->caller });
+    world_settle(&world);
+    assert_string_equal(caller->code, "CANCELLED");
+    assert_int_equal(world.shown_count, shown);
+    struct visit visit = come("ann", (struct visit){ 0 });
+    assert_int_equal(visit.as, BACK_ENDED);
+    assert_string_equal(visit.code, "CANCELLED");
+}
+
 static void a_call_whose_target_is_gone_ends_unless_it_is_spared(void **state)
 {
     struct catalog *empty = catalog_create();
@@ -256,6 +281,7 @@ SUBJECT(comeback)
         VISIT(who_means_another_call_is_told_nothing),
         VISIT(for_who_has_left_nothing_is_done),
         VISIT(a_call_that_has_ended_gives_its_end),
+        VISIT(a_call_that_was_cancelled_ahead_asks_nobody),
         VISIT(a_call_whose_target_is_gone_ends_unless_it_is_spared),
         VISIT(the_engine_goes_while_the_end_of_a_gone_call_is_on_its_way),
     };

@@ -277,6 +277,7 @@ static void a_cancel_that_is_not_stored_for_long_is_told_503(void **state)
     post(&talk, &(struct exchange){ "tasks/cancel", id, params });
     let_pass(4);
     talk_await(&talk, "HTTP/1.1 503");
+    talk_await(&talk, "The cancel is sent on");
     talk_close(&talk);
     failures = 0;
     let_pass(4);
