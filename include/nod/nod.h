@@ -50,8 +50,10 @@
  * returns. nod_json_dup keeps a value longer. Use nod_defer to release a resource of your own when the
  * run returns; this also happens when it returns NOD_PENDING.
  *
- * THREADS. A nod_call belongs to one thread. Only nod_cancelled may be called from another one. The
- * functions that take a nod_server * say which of them may be called from any thread.
+ * THREADS. A nod_call belongs to one thread. Only nod_cancelled may be called from another one. A
+ * nod_server belongs to the thread that runs it, with nod_main or with nod_start and nod_turn; the
+ * functions that take one say which of them may be called from any thread. One process may have
+ * several servers, each on a thread of its own or together on one.
  *
  * OPTIONS. `nod_confirm(call, &yes, .message = "...")` is a macro around nod_confirm_with, which
  * takes a pointer to a struct whose first member is its size. Programs built against an older
@@ -73,7 +75,12 @@
 extern "C" {
 #endif
 
-#define NOD_VERSION "0.1.0"
+/* Of this header. nod_version and nod_version_number are those of the library that runs. */
+#define NOD_VERSION        "0.1.0"
+#define NOD_VERSION_MAJOR  0
+#define NOD_VERSION_MINOR  1
+#define NOD_VERSION_PATCH  0
+#define NOD_VERSION_NUMBER (NOD_VERSION_MAJOR * 10000 + NOD_VERSION_MINOR * 100 + NOD_VERSION_PATCH)
 
 #if defined(__GNUC__)
 #define NOD_API              __attribute__((visibility("default")))
@@ -109,6 +116,10 @@ typedef enum nod_status {
     NOD_E_FAILED = -17,  /* the tool's own failure; nod_reply_error says which */
     NOD_E_CRASHED = -18, /* the server died whenever the call was run: it is not run again */
 } nod_status;
+
+/* "0.1.0", and 100 for it: to be compared with NOD_VERSION_NUMBER. From any thread. */
+NOD_API const char *nod_version(void);
+NOD_API int nod_version_number(void);
 
 /* "timeout", "not supported", ...: a word for logs. */
 NOD_API const char *nod_status_name(nod_status status);
@@ -355,6 +366,9 @@ struct nod_server_opts {
 
 /* NULL, with the reason on stderr, if an option is not valid. */
 NOD_API nod_server *nod_server_create(const struct nod_server_opts *opts);
+/* After nod_start: call nod_stop before, and turn until nod_turn says false; without that, clients are
+ * cut off, and running calls go on at the next start, as after a crash. A blocking handler that runs
+ * has two seconds to return, the store one. NULL is fine. */
 NOD_API void nod_server_destroy(nod_server *server);
 #define nod_server_new(...)                                                                        \
     nod_server_create(                                                                             \
@@ -526,6 +540,7 @@ NOD_API void nod_source(nod_server *server, const char *file, int line);
 #define nod_resources(server, array) NOD_ADD_(nod_add_resources, server, array)
 #define nod_prompts(server, array)   NOD_ADD_(nod_add_prompts, server, array)
 
+/* --- running it --- */
 /*
  * Runs the server until it is told to stop, destroys it, and returns the exit code of the process.
  * Every server gets the same command line: stdio by default, --http HOST:PORT, --store ADDRESS,
@@ -538,6 +553,83 @@ NOD_API int nod_main(nod_server *server, int argc, char **argv);
  * With the memory store they are cancelled.
  */
 NOD_API void nod_stop(nod_server *server);
+
+/* --- in a program of your own --- */
+/*
+ * Instead of nod_main, where the program has a loop of its own: a GUI, a game, a daemon.
+ *
+ *     nod_start(server)
+ *     until nod_turn(server) says false: wait until nod_fd(server) is readable or nod_timeout(server)
+ *         is over, along with all else that the program waits for; then nod_turn(server)
+ *     nod_server_destroy(server)
+ *
+ * These functions leave the process alone: they set no signal handler, take no standard stream that
+ * was not given to them, never end the process (but for abort, when there is no memory), and raise no
+ * limit. A write to a client that is gone raises no SIGPIPE. nod_stop stops the server; a handler of
+ * SIGINT is yours. What SIGHUP does under nod_main is not there: restart the server.
+ *
+ * A server is used on one thread, from nod_start on: functions of its nod_server * are called there,
+ * but for those that say "from any thread". A process may have several servers, on one thread or on
+ * several; each with .store of its own, unless that is shared. docs/embedding.md has more.
+ */
+/*
+ * Reads nod's command line, as nod_main does: before nod_start, once. NOD_OK: the options are set.
+ * NOD_E_CANCELLED: it was --help or --version, whose text is on standard output; end the program as
+ * after a success. NOD_E_USAGE: it is wrong, and stderr says why, or the log if nod_log_to was called.
+ */
+NOD_API nod_status nod_settings_argv(nod_server *server, int argc, char **argv) NOD_USE_RESULT;
+/*
+ * The client whose messages come from `in` and are written to `out` (which may be the same socket):
+ * one message a line. Before nod_start, once; not used if the server has addresses for HTTP. nod
+ * closes both, nod_server_destroy at the latest, and they no longer block. With 0 and 1, which MCP
+ * clients start a program with, they stay open, and nod_start does what nod_main does: descriptor 0
+ * is empty from then on, and 1 is standard error, so that a printf breaks no message. When the input
+ * ends, the server stops. NOD_E_USAGE: one of them is not open.
+ */
+NOD_API nod_status nod_stdio(nod_server *server, int in, int out) NOD_USE_RESULT;
+/*
+ * Opens the store and listens; returns when clients can come. It may wait for the store: for a Redis
+ * that is away, two seconds. NOD_E_USAGE: what is set does not go together, or there is neither an
+ * address for HTTP nor nod_stdio; NOD_E_STORE: the store cannot be used; NOD_E_IO: anything else, such
+ * as an address that is taken. The log has the sentence. After an error only nod_server_destroy is left.
+ */
+NOD_API nod_status nod_start(nod_server *server) NOD_USE_RESULT;
+/* A descriptor, readable when nod_turn has something to do. The same until nod_server_destroy; poll(2)
+ * it for reading, and do nothing else with it. -1 before nod_start. */
+NOD_API int nod_fd(const nod_server *server);
+/* How many milliseconds from now nod_turn is due even if the descriptor is not readable: 0: now; -1:
+ * then it is not. Ask right before each wait: handlers, and functions called between two turns, change
+ * it. */
+NOD_API int nod_timeout(nod_server *server);
+/* Does what is due, in a slice (some 10 ms if there is much; handlers that are not .blocking take as
+ * long as they take), and never waits. Also when nothing is due. False: the server has ended, because
+ * of nod_stop or the end of its input; destroy it. */
+NOD_API bool nod_turn(nod_server *server);
+/* The port of the first address for HTTP, such as the one that the system chose for port 0. 0: it
+ * listens on none. */
+NOD_API int nod_port(const nod_server *server);
+
+/* --- the log --- */
+typedef enum nod_log_level {
+    NOD_LOG_DEBUG,
+    NOD_LOG_INFO,
+    NOD_LOG_NOTICE,
+    NOD_LOG_WARNING,
+    NOD_LOG_ERROR,
+    NOD_LOG_CRITICAL,
+    NOD_LOG_ALERT,
+    NOD_LOG_EMERGENCY,
+} nod_log_level;
+
+/*
+ * Lines of the log go to fn instead of stderr: one line each, without its newline. From then on nod
+ * writes nothing to standard error, but before an abort. There is one log in a process, for all its
+ * servers; call this before anything else. fn is called on the thread that has something to say, which
+ * may be one of nod's own, one line at a time; it calls nothing of nod but nod_stop. When nod_log_to
+ * returns, the function of before is not called any more. NULL: to stderr again. From any thread.
+ */
+typedef void nod_log_fn(nod_log_level level, const char *line, void *data);
+NOD_API void nod_log_to(nod_log_fn *fn, void *data);
 
 /* --- services --- */
 /*
@@ -1180,16 +1272,6 @@ NOD_API nod_status nod_random(nod_call *call, uint64_t *bits) NOD_USE_RESULT;
 /* ------------------------------------------------------------------------------------------
  * Telling the client something while the call runs. A replay does not repeat it.
  */
-typedef enum nod_log_level {
-    NOD_LOG_DEBUG,
-    NOD_LOG_INFO,
-    NOD_LOG_NOTICE,
-    NOD_LOG_WARNING,
-    NOD_LOG_ERROR,
-    NOD_LOG_CRITICAL,
-    NOD_LOG_ALERT,
-    NOD_LOG_EMERGENCY,
-} nod_log_level;
 
 /* Only sent if the client asked for progress. total <= 0: unknown. message may be NULL. */
 NOD_API void nod_progress(nod_call *call, double progress, double total, const char *message);

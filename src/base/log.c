@@ -14,26 +14,44 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
-static struct log_opts settings = { .level = LOG_LEVEL_INFO, .fd = 2 };
+/* Of the process; each may change while other threads log. */
+static struct {
+    _Atomic enum log_level level;
+    _Atomic enum log_format format;
+    atomic_bool journald;
+    atomic_int fd;
+} settings = { .level = LOG_LEVEL_INFO, .fd = 2 };
+
+/* Where lines go instead of the descriptor. The lock is held while it is called, so that it is over
+ * when somebody has changed it. */
+static pthread_mutex_t teller_lock = PTHREAD_MUTEX_INITIALIZER;
+static nod_log_fn *teller; /* both under the lock */
+static void *teller_data;
+static atomic_bool has_teller;
+static _Thread_local bool telling;
 
 static const struct {
     struct str word;
     struct str journald;
+    nod_log_level told;
 } levels[] = {
-    [LOG_LEVEL_ERROR] = { STR_INIT("error"), STR_INIT("<3>") },
-    [LOG_LEVEL_WARN] = { STR_INIT("warn"), STR_INIT("<4>") },
-    [LOG_LEVEL_INFO] = { STR_INIT("info"), STR_INIT("<6>") },
-    [LOG_LEVEL_DEBUG] = { STR_INIT("debug"), STR_INIT("<7>") },
+    [LOG_LEVEL_ERROR] = { STR_INIT("error"), STR_INIT("<3>"), NOD_LOG_ERROR },
+    [LOG_LEVEL_WARN] = { STR_INIT("warn"), STR_INIT("<4>"), NOD_LOG_WARNING },
+    [LOG_LEVEL_INFO] = { STR_INIT("info"), STR_INIT("<6>"), NOD_LOG_INFO },
+    [LOG_LEVEL_DEBUG] = { STR_INIT("debug"), STR_INIT("<7>"), NOD_LOG_DEBUG },
 };
 
 static _Thread_local bool gathers;
+static atomic_flag gathering = ATOMIC_FLAG_INIT; /* a thread does */
 static struct {
     char text[LOG_LINE_MAX];
     volatile size_t len; /* read by the handler of a signal */
@@ -206,14 +224,32 @@ static struct str time_text(void)
 
 void log_setup(const struct log_opts *opts)
 {
-    settings = *opts;
-    if (settings.fd <= 0)
-        settings.fd = 2;
+    settings.level = opts->level;
+    settings.format = opts->format;
+    settings.journald = opts->journald;
+    settings.fd = opts->fd > 0 ? opts->fd : 2;
+}
+
+void log_to(nod_log_fn *tell, void *data)
+{
+    if (telling)
+        return;
+    log_flush();
+    pthread_mutex_lock(&teller_lock);
+    teller = tell;
+    teller_data = data;
+    has_teller = tell != NULL;
+    pthread_mutex_unlock(&teller_lock);
+}
+
+bool log_is_told(void)
+{
+    return has_teller;
 }
 
 bool log_enabled(enum log_level level)
 {
-    return level <= settings.level;
+    return level <= atomic_load_explicit(&settings.level, memory_order_relaxed);
 }
 
 bool log_level_parse(struct str word, enum log_level *out)
@@ -260,8 +296,12 @@ static void on_crash(int signal)
 void log_gather(bool on)
 {
     log_flush();
+    if (on == gathers || (on && atomic_flag_test_and_set(&gathering)))
+        return;
     gathers = on;
-    if (on) {
+    if (!on) {
+        atomic_flag_clear(&gathering);
+    } else {
         /* A handler that the program or a sanitizer has set stays. */
         static const int signals[] = { SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV };
         struct sigaction ours = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND }, theirs;
@@ -272,6 +312,25 @@ void log_gather(bool on)
                 sigaction(signals[i], &ours, NULL);
         }
     }
+}
+
+/* False: nobody wants to be told. A line that the callback itself leads to is dropped. */
+static bool tell_line(enum log_level level, struct line *line)
+{
+    if (!has_teller)
+        return telling;
+    if (telling)
+        return true;
+    pthread_mutex_lock(&teller_lock);
+    bool told = teller;
+    if (told) {
+        line->text[line->len - 1] = '\0'; /* instead of the newline */
+        telling = true;
+        teller(levels[level].told, line->text, teller_data);
+        telling = false;
+    }
+    pthread_mutex_unlock(&teller_lock);
+    return told;
 }
 
 static void write_line(enum log_level level, struct str line)
@@ -321,6 +380,7 @@ void log_write(enum log_level level, const char *event, const struct log_field *
     if (line.cut)
         put_tail(&line, json ? cut_json : cut_logfmt);
     put_tail(&line, json ? STR("}\n") : STR("\n"));
-    write_line(level, str_n(line.text, line.len));
+    if (!tell_line(level, &line))
+        write_line(level, str_n(line.text, line.len));
     errno = saved;
 }

@@ -9,13 +9,14 @@
  * escaped: no byte from outside can begin a line of its own or move a terminal's cursor. A longer
  * line is cut, says so (cut=true), and is still well-formed.
  *
- * log_setup must be called before there is a second thread; everything else may be called from any
- * thread. errno does not change.
+ * Everything may be called from any thread. There is one log in a process. errno does not change.
  *
  * Never log the content of questions or answers, nor tokens or keys.
  */
 #ifndef NOD_BASE_LOG_H
 #define NOD_BASE_LOG_H
+
+#include <nod/nod.h>
 
 #include "base/str.h"
 
@@ -40,10 +41,18 @@ struct log_opts {
 void log_setup(const struct log_opts *opts);
 
 /*
+ * Lines go to this function instead of the descriptor, without their newline, each when it is made;
+ * NULL: to the descriptor again. It is called on the thread that logs, one line at a time; what it
+ * logs itself is dropped. When log_to returns, the function of before is not called any more.
+ */
+void log_to(nod_log_fn *tell, void *data);
+bool log_is_told(void);
+
+/*
  * While a thread gathers, its lines at info and debug are written together: when there are
  * LOG_LINE_MAX bytes of them, before a warning or an error, and by log_flush, which the loop calls
  * before it waits. They are written too if the process aborts or crashes. One thread of a process
- * may gather.
+ * gathers; if another one wants to meanwhile, that one's lines are written at once.
  */
 void log_gather(bool on);
 void log_flush(void);

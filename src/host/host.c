@@ -46,7 +46,6 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
         mem_free(server);
         return NULL;
     }
-    reload_hold(); /* before all that takes time */
     server->loop = loop_create();
     engine_hooks_init(&server->hooks);
     server->catalog = catalog_create();

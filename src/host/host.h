@@ -2,8 +2,8 @@
  * host/host: the parts of a nod_server.
  *
  * It owns the loop, the store, the engine, the catalog, the local provider and, while it serves,
- * the protocol. Everything runs on the thread that calls nod_main, except blocking handlers and the
- * threads of the SQLite store.
+ * the protocol. Everything runs on the thread that calls nod_main, or nod_start and nod_turn,
+ * except blocking handlers and the threads of the SQLite store.
  */
 #ifndef NOD_HOST_HOST_H
 #define NOD_HOST_HOST_H
@@ -58,9 +58,13 @@ struct nod_server {
     /* The program's; texts are in the arena. */
     struct nod_oauth_opts services[ACCOUNTS_SERVICES_MAX];
     size_t service_count;
-    struct list page_checks;       /* of nod_page_check, under way: page_check.c */
-    struct timer tick;             /* for the engine's next deadline */
-    bool serving;                  /* host_run has begun */
+    struct list page_checks; /* of nod_page_check, under way: page_check.c */
+    struct timer tick;       /* for the engine's next deadline */
+    bool has_client;         /* one, on these two descriptors, unless it serves HTTP */
+    int in, out;
+    bool started;                  /* nod_start was called */
+    bool serving;                  /* and has begun to serve: the loop is held */
+    bool ended;                    /* it was told to stop, and what ran has ended */
     bool stop_early, hangup_early; /* told so before it served: then it is done at once */
     bool stopping;
     int64_t hurry_until; /* it was told to stop twice; 0: it was not */
@@ -79,13 +83,24 @@ bool host_open_store(nod_server *server);
  * adds its routes to server->front, and its surface to server->engine. */
 bool host_open_http(nod_server *server);
 bool host_listen(nod_server *server);
-/* Instead of both: one client, on stdin and stdout. */
+/* Instead of both: one client, on the descriptors of nod_stdio. */
 bool host_serve_stdio(nod_server *server);
 /* Makes the front door that the options want, without routes and listeners. */
 bool host_make_front(nod_server *server);
 /* Figures at --metrics, when the front door is there, if there is one. */
 bool host_open_metrics(nod_server *server);
-/* Until the server was told to stop and what ran has ended. */
+
+/* --- host/start --- */
+
+/* It listens: from now on it serves, until it has ended. */
+void host_begin(nod_server *server);
+
+/* --- host/main --- */
+
+/* The process is the server's own: signals stop it, and it may have descriptors 0 and 1. Before the
+ * store is opened. */
+void host_own_process(nod_server *server);
+/* Waits until the server, which serves, was told to stop and what ran has ended. */
 void host_run(nod_server *server);
 
 /* --- host/page_check --- */

@@ -1,44 +1,70 @@
 /*
  * host/main: nod_main, the main function of every server.
  *
+ * It starts the server as every program can (start.c), and waits for it. The process is its own:
+ * signals stop the server or make it read files again, it may open as many files as the system
+ * allows, and SQLite is set up for it.
+ *
  * Exit codes: 0 if it was told to stop or its client went away, 1 if it could not serve, 2 if the
  * command line is wrong. The server is destroyed in every case.
  */
-#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "host/host.h"
-#include "host/storage.h"
+#include "store/sqlite.h"
 
 enum { EXIT_FINE = 0, EXIT_CANNOT_SERVE = 1, EXIT_WRONG_USAGE = 2 };
 
-static const char *program_name(int argc, char **argv)
+/* Each client needs a file descriptor. */
+static void allow_files(void)
 {
-    return argc > 0 && argv[0] ? argv[0] : "server";
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+            LOG_DEBUG("the limit of open files stays as it is");
+    }
+}
+
+void host_own_process(nod_server *server)
+{
+    if (!server->has_client) { /* whether they are open is seen when they are needed */
+        server->has_client = true;
+        server->in = STDIN_FILENO;
+        server->out = STDOUT_FILENO;
+    }
+    shutdown_watch(server);
+    if (server->settings.opts.http || server->settings.opts.inbox) {
+        reload_watch(server);
+        allow_files();
+    } else {
+        reload_let_go(true);
+    }
+    sqlite_own_process();
+}
+
+void host_run(nod_server *server)
+{
+    if (server->ended)
+        return;
+    log_gather(true);
+    reload_noted(server);
+    loop_run(server->loop);
+    log_gather(false);
 }
 
 static int serve(nod_server *server)
 {
-    const struct settings *settings = &server->settings;
-
-    tool_names_check(server);
-    if (settings_given(settings, "--store") && !storage_is_known(settings->opts.store))
-        return EXIT_WRONG_USAGE;
-    bool opened = host_open_store(server);
-    if (server->stop_early)
-        return EXIT_FINE;
-    if (!opened || !host_open_oauth(server))
-        return EXIT_CANNOT_SERVE;
-    bool serving = settings->opts.http
-                       ? host_open_http(server) && host_open_webhooks(server) &&
-                             host_open_metrics(server) && host_listen(server)
-                       : host_open_inbox_beside_stdio(server) && host_serve_stdio(server) &&
-                             host_open_webhooks(server) && host_open_metrics(server);
-
-    if (!serving) /* which surfaces there are is not known before */
-        return server->no_such_surface && settings_given(settings, "--surfaces")
-                   ? EXIT_WRONG_USAGE
-                   : EXIT_CANNOT_SERVE;
+    host_own_process(server);
+    nod_status status = nod_start(server);
+    if (status != NOD_OK) { /* what the program itself names is not the command line's fault */
+        const char *option = server->no_such_surface ? "--surfaces" : "--store";
+        bool theirs = status == NOD_E_USAGE && settings_given(&server->settings, option);
+        return theirs ? EXIT_WRONG_USAGE : EXIT_CANNOT_SERVE;
+    }
     host_run(server);
     return EXIT_FINE;
 }
@@ -49,24 +75,18 @@ int nod_main(nod_server *server, int argc, char **argv)
 
     if (!server) /* nod_server_create has logged why */
         return EXIT_CANNOT_SERVE;
-    const struct settings *settings = &server->settings;
-    switch (settings_argv(&server->settings, argc, argv)) {
-    case SETTINGS_HELP:
-        printf("usage: %s [options]\n\n", program_name(argc, argv));
-        settings_help(stdout);
-        break;
-    case SETTINGS_VERSION:
-        printf("%s %s (nod %s)\n", settings->opts.name, settings->opts.version, NOD_VERSION);
-        break;
-    case SETTINGS_WRONG:
-        fprintf(stderr, "%s: %s\nTry --help.\n", program_name(argc, argv), settings->wrong);
-        code = EXIT_WRONG_USAGE;
-        break;
-    case SETTINGS_RUN:
-        settings_log(settings);
+    reload_hold(); /* before all that takes time */
+    switch (nod_settings_argv(server, argc, argv)) {
+    case NOD_OK:
+        settings_log(&server->settings);
         code = serve(server);
         break;
+    case NOD_E_CANCELLED: /* --help, --version */
+        break;
+    default:
+        code = EXIT_WRONG_USAGE;
     }
+    reload_let_go(false);
     nod_server_destroy(server);
     return code;
 }

@@ -6,9 +6,10 @@
  * wrong with the new one. Requests that were let in go on. Without any of this the signal
  * does nothing; it never ends a server that serves over HTTP, nor one that starts to.
  *
- * So the signal is noted from nod_server_create on, when nobody knows yet how the server is to
- * serve. If that is stdio alone, SIGHUP ends the process, as is the default, and so does one that
- * was noted. A program that has a handler of its own, or ignores the signal, keeps that.
+ * So the signal is noted from the beginning of nod_main on, when nobody knows yet how the server is
+ * to serve. If that is stdio alone, SIGHUP ends the process, as is the default, and so does one
+ * that was noted. A program that has a handler of its own, or ignores the signal, keeps that. A
+ * program that calls nod_start keeps all its signals; nothing of this is done there.
  */
 #include <signal.h>
 

@@ -7,14 +7,13 @@
  *     host_open_http    the front door is there, with the routes of /mcp; it does not listen yet
  *                       (here a module adds its routes and its surface)
  *     host_listen       the surfaces are in use, and it listens
- *     host_run          until it was told to stop (shutdown.c)
  *
  * Over stdio, standard output belongs to the protocol. File descriptor 1 is then standard error, so
- * that a printf in a handler cannot break a message, and descriptor 0 is empty.
+ * that a printf in a handler cannot break a message, and descriptor 0 is empty. A program that has
+ * other descriptors for its client (nod_stdio) keeps its standard streams as they are.
  */
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -120,11 +119,6 @@ bool host_open_store(nod_server *server)
     const struct settings *settings = &server->settings;
     const struct nod_server_opts *opts = &settings->opts;
 
-    shutdown_watch(server);
-    if (settings->opts.http || settings->opts.inbox)
-        reload_watch(server);
-    else
-        reload_let_go(true);
     if (!operator_keyring(&server->ring))
         return false;
     if (server->ring)
@@ -304,15 +298,16 @@ static bool take_stdio(int *in, int *out)
 
 bool host_serve_stdio(nod_server *server)
 {
-    int in, out;
+    int in = server->in, out = server->out;
 
-    if (!take_stdio(&in, &out)) {
+    if (in == STDIN_FILENO && out == STDOUT_FILENO && !take_stdio(&in, &out)) {
         LOG_ERROR("standard input or output is closed");
         return false;
     }
     make_mcp(server);
     if (!use_surfaces(server))
         return false;
+    server->has_client = false; /* whoever reads and writes there closes them */
     nod_status status = mcp_stdio_start(server->mcp, in, out, shutdown_begin, server);
     if (status != NOD_OK)
         LOG_ERROR("cannot serve on standard input and output",
@@ -355,13 +350,6 @@ bool host_make_front(nod_server *server)
                  "may whoever gets it to; run it as a user of its own");
     if (settings->opts.token_file && !load_tokens(server, settings->opts.token_file))
         return false;
-    /* As many file descriptors as the system allows: each client needs one. */
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-        files.rlim_cur = files.rlim_max;
-        if (setrlimit(RLIMIT_NOFILE, &files) != 0)
-            LOG_DEBUG("the limit of open files stays as it is");
-    }
     await_store(server);
     server->front = front_create(&(struct front_opts){
         .loop = server->loop,
@@ -441,18 +429,4 @@ bool host_open_metrics(nod_server *server)
         return false;
     say_url("metrics", "http", host, metrics_port_number(server->metrics), "/metrics");
     return true;
-}
-
-void host_run(nod_server *server)
-{
-    /* The loop ends when the server ends, not when there happens to be nothing to wait for. */
-    loop_hold(server->loop);
-    log_gather(true);
-    server->serving = true;
-    reload_noted(server);
-    if (server->stop_early)
-        shutdown_begin(server);
-    loop_run(server->loop);
-    log_gather(false);
-    loop_release(server->loop);
 }

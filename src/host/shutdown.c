@@ -10,7 +10,7 @@
  *   3. The protocol drains (mcp/drain.c): there are no new requests; running calls may end, within
  *      HOST_DRAIN_MS; calls that wait for a person are cancelled or, with a durable or shared
  *      store, left to it; the last bytes are sent, and the store takes the last records.
- *   4. The loop stops, and host_run returns. nod_server_destroy does the rest:
+ *   4. The loop stops, and nod_main or nod_turn says so. nod_server_destroy does the rest:
  *   5. The engine starts nothing any more; blocking handlers have HOST_WORKERS_MS to return.
  *   6. What was done, and what is given back, reaches the store, within HOST_SETTLE_MS.
  *   7. The parts are freed: the protocol, the front door, the store, the engine, and the rest.
@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "host/host.h"
 #include "crypto/seal.h"
+#include "net/broken_pipe.h"
 
 /* --- being told to stop --- */
 
@@ -31,7 +32,8 @@ static void drained(void *data)
 {
     nod_server *server = data;
 
-    loop_stop(server->loop); /* host_run returns */
+    server->ended = true;
+    loop_stop(server->loop); /* nod_main goes on; nod_turn says it */
 }
 
 void shutdown_begin(void *data)
@@ -101,6 +103,12 @@ void shutdown_watch(nod_server *server)
 /* Frees the rest when nothing of it runs any more. `ended`: no handler runs either. */
 static void take_apart(nod_server *server, bool ended)
 {
+    if (server->serving)
+        loop_release(server->loop);
+    if (server->has_client && server->in > STDERR_FILENO)
+        close(server->in);
+    if (server->has_client && server->out > STDERR_FILENO && server->out != server->in)
+        close(server->out);
     timer_stop(server->loop, &server->hurry);
     inbox_stop(server->inbox);
     mcp_server_destroy(server->mcp);
@@ -149,9 +157,11 @@ static void take_apart(nod_server *server, bool ended)
 
 void nod_server_destroy(nod_server *server)
 {
+    struct broken_pipe held;
+
     if (!server)
         return;
-    reload_let_go(false);
+    broken_pipe_hold(&held); /* streams are closed with their last words */
     if (server->engine)
         engine_stop(server->engine);
     bool ended = local_stop(server->local, HOST_WORKERS_MS);
@@ -160,6 +170,7 @@ void nod_server_destroy(nod_server *server)
     while (server->engine && !engine_settled(server->engine) && clock_mono(clock_system()) < until)
         loop_turn(server->loop, HOST_TURN_MS);
     take_apart(server, ended);
+    broken_pipe_release(&held);
 }
 
 void shutdown_crash(nod_server *server)

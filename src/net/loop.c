@@ -16,7 +16,6 @@
 #include "net/loop.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
@@ -24,6 +23,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/broken_pipe.h"
 
 enum {
     LOOP_READ_BUFFER = 64 * 1024,
@@ -416,12 +416,6 @@ struct loop *loop_create(void)
 {
     struct loop *loop = MEM_NEW(struct loop);
 
-    /* Writing to a peer that is gone is an error of that stream, not the end of the process. */
-    struct sigaction now;
-    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
-        now.sa_handler = SIG_IGN;
-        sigaction(SIGPIPE, &now, NULL);
-    }
     must(uv_loop_init(&loop->uv), "loop");
     must(uv_mutex_init(&loop->lock), "lock");
     must(uv_async_init(&loop->uv, &loop->wake, on_wake), "wake");
@@ -490,10 +484,14 @@ void loop_destroy(struct loop *loop)
 
 void loop_run(struct loop *loop)
 {
+    struct broken_pipe held;
+
+    broken_pipe_hold(&held);
     uv_update_time(&loop->uv);
     turns_init(&loop->turns); /* what came before was no turn that anybody waited for */
     loop->waiting = true;
     uv_run(&loop->uv, UV_RUN_DEFAULT);
+    broken_pipe_release(&held);
 }
 
 static void on_turn(uv_timer_t *handle)
@@ -503,16 +501,41 @@ static void on_turn(uv_timer_t *handle)
 
 void loop_turn(struct loop *loop, int wait_ms)
 {
+    struct broken_pipe held;
+
+    broken_pipe_hold(&held);
     uv_update_time(&loop->uv);
+    turns_resume(&loop->turns); /* what came before was somebody else's work */
+    loop->waiting = true;
     if (wait_ms <= 0) {
         uv_run(&loop->uv, UV_RUN_NOWAIT);
-        return;
+    } else {
+        /* It repeats: libuv looks at the timers before it waits, and one that was due by then would
+         * leave a wait without an end. */
+        uv_timer_start(&loop->turn, on_turn, (uint64_t)wait_ms, (uint64_t)wait_ms);
+        uv_run(&loop->uv, UV_RUN_ONCE);
+        uv_timer_stop(&loop->turn);
     }
-    /* It repeats: libuv looks at the timers before it waits, and one that was due by then would
-     * leave a wait without an end. */
-    uv_timer_start(&loop->turn, on_turn, (uint64_t)wait_ms, (uint64_t)wait_ms);
-    uv_run(&loop->uv, UV_RUN_ONCE);
-    uv_timer_stop(&loop->turn);
+    if (!loop->waiting)
+        turn_ended(&loop->turns); /* what follows is, too */
+    loop->waiting = true;
+    broken_pipe_release(&held);
+}
+
+int loop_fd(const struct loop *loop)
+{
+    return uv_backend_fd(&loop->uv);
+}
+
+/* libuv says 0 itself while anything is deferred (`busy` is active then), and while it has not told
+ * the system what to watch. */
+int loop_timeout(struct loop *loop)
+{
+    uv_update_time(&loop->uv);
+    if (loop->before_wait.fn)
+        loop->before_wait.fn(loop->before_wait.data);
+    clock_arm(loop);
+    return uv_backend_timeout(&loop->uv);
 }
 
 void loop_stop(struct loop *loop)

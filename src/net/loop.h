@@ -24,8 +24,16 @@ void loop_destroy(struct loop *loop);
 
 /* Runs until loop_stop, or until nothing is left to wait for. */
 void loop_run(struct loop *loop);
-/* Runs what is due and returns; waits at most wait_ms (0: not at all). For tests. */
+/* Runs what is due and returns; waits at most wait_ms (0: not at all). */
 void loop_turn(struct loop *loop, int wait_ms);
+/*
+ * For whoever waits for this loop in a loop of their own, and calls loop_turn(loop, 0) when the
+ * descriptor is readable or the time is over. The time is in ms from now, 0 if something is to be
+ * done at once, -1 if nothing is; it is right until anything of this loop is touched, and while
+ * the loop is held (loop_hold).
+ */
+int loop_fd(const struct loop *loop);
+int loop_timeout(struct loop *loop);
 void loop_stop(struct loop *loop);
 
 struct uv_loop_s *loop_uv(struct loop *loop);

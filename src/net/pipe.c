@@ -186,8 +186,6 @@ static int own_fd(int fd, int flags)
         own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (own < 0)
         LOG_ERROR("a standard stream is not open", LOG_INT("fd", fd));
-    else if (fd > STDERR_FILENO)
-        close(fd);
     return own;
 }
 
@@ -198,6 +196,10 @@ nod_status pipe_open(struct loop *loop, const struct pipe_opts *opts, struct pip
     int read_fd = own_fd(opts->read_fd, O_RDONLY);
     int write_fd = read_fd >= 0 ? own_fd(opts->write_fd, O_WRONLY) : -1;
 
+    if (opts->read_fd > STDERR_FILENO)
+        close(opts->read_fd);
+    if (opts->write_fd > STDERR_FILENO && opts->write_fd != opts->read_fd)
+        close(opts->write_fd);
     if (write_fd < 0) {
         if (read_fd >= 0)
             close(read_fd);

@@ -17,8 +17,8 @@ struct pipe_lines;
 struct stream;
 
 struct pipe_opts {
-    int read_fd;  /* 0 */
-    int write_fd; /* 1 */
+    int read_fd;  /* 0, or another; both are closed, unless they are standard streams */
+    int write_fd; /* 1, or another, also the same */
     size_t line_max;
     size_t queue_max;
     void (*on_line)(struct str line,

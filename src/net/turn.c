@@ -45,6 +45,13 @@ void turns_init(struct turns *turns)
     turns->cpu_ns = turn_cpu_ns();
 }
 
+void turns_resume(struct turns *turns)
+{
+    turns->ended_ns = turns->since_ns = clock_look_ns();
+    turns->cpu_ns = turn_cpu_ns();
+    turns->unread_ns = 0;
+}
+
 void turn_began(struct turns *turns, int64_t now_ns)
 {
     if (now_ns > turns->since_ns)

@@ -44,6 +44,8 @@ struct turns {
 };
 
 void turns_init(struct turns *turns);
+/* A turn begins now: what the thread did since the last one ended was not the loop's work. */
+void turns_resume(struct turns *turns);
 /* A turn began at that time: what came before was a wait. */
 void turn_began(struct turns *turns, int64_t now_ns);
 /* From now on it is spent on this. Looks at the clock. Returns what it was spent on before. */

@@ -561,11 +561,21 @@ static struct sqlite_store *make(const struct sqlite_opts *opts, char *why)
     return store;
 }
 
+/* It refuses if the program has used SQLite before, and nothing changes. */
+static void own_process_once(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+void sqlite_own_process(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, own_process_once);
+}
+
 struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WHY_MAX])
 {
-    /* SQLite need not count its memory, under one lock for all threads with every allocation. It
-     * refuses if the program has used SQLite before, and nothing changes. */
-    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     struct sqlite_store *store = make(opts, why);
 
     if (!lite_begin(store, opts->mark, why)) {

@@ -44,6 +44,10 @@ struct sqlite_opts {
     const char *vfs;                   /* tests; NULL: SQLite's own */
 };
 
+/* Before the first store is opened, in a program that uses SQLite for nothing else: SQLite need not
+ * count its memory, under one lock for all threads with every allocation. */
+void sqlite_own_process(void);
+
 /*
  * NULL, and a message in `why`: another process owns the file, it is something else, it was written
  * by a newer nod, it is sealed with a secret that is not set, or it cannot be read or written.

@@ -108,10 +108,12 @@ static void stays_ended(struct provider *provider, struct str call_id,
 
 static int serve(nod_server *server)
 {
+    host_own_process(server);
     if (!host_open_store(server))
         return 1;
     if (!host_open_http(server) || !host_listen(server))
         return 1;
+    host_begin(server);
     host_run(server);
     return 0;
 }

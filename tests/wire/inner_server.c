@@ -199,12 +199,15 @@ static bool outer_add(nod_server *server, int i)
 
 static int serve(nod_server *server)
 {
+    host_own_process(server);
     if (!host_open_store(server))
         return 1;
     bool serving = server->settings.opts.http ? host_open_http(server) && host_listen(server)
                                          : host_serve_stdio(server);
-    if (serving)
+    if (serving) {
+        host_begin(server);
         host_run(server);
+    }
     return serving ? 0 : 1;
 }
 

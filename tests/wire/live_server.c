@@ -95,12 +95,15 @@ static bool toys_add(struct catalog *catalog)
 
 static int serve(nod_server *server)
 {
+    host_own_process(server);
     if (!host_open_store(server))
         return 1;
     bool serving = server->settings.opts.http ? host_open_http(server) && host_listen(server)
                                          : host_serve_stdio(server);
-    if (serving)
+    if (serving) {
+        host_begin(server);
         host_run(server);
+    }
     return serving ? 0 : 1;
 }
 

@@ -213,8 +213,10 @@ static void end(void)
 
 static int serve(void)
 {
+    host_own_process(server);
     if (!host_open_store(server) || !host_open_http(server) || !host_listen(server))
         return 1;
+    host_begin(server);
     host_run(server);
     return 0;
 }

@@ -189,10 +189,12 @@ int main(int argc, char **argv)
             (struct front_signin_opts){ .session_ms = from_environment("TOY_SESSION_MS"),
                                         .idle_ms = from_environment("TOY_IDLE_MS"),
                                         .link_ms = from_environment("TOY_LINK_MS") };
+        host_own_process(server);
         bool fine = host_open_store(server) && host_open_http(server);
         for (size_t i = 0; fine && i < sizeof(routes) / sizeof(routes[0]); i++)
             fine = front_route(server->front, &routes[i]);
         if (fine && host_listen(server)) {
+            host_begin(server);
             host_run(server);
             code = 0;
         }

@@ -137,12 +137,15 @@ static const nod_tool tools[] = {
 
 static int serve(nod_server *server)
 {
+    host_own_process(server);
     if (!host_open_store(server) || !toy_surface_open(server->loop, server->engine))
         return 1;
     bool serving = server->settings.opts.http ? host_open_http(server) && host_listen(server)
                                               : host_serve_stdio(server);
-    if (serving)
+    if (serving) {
+        host_begin(server);
         host_run(server);
+    }
     toy_surface_close(server->loop);
     return serving ? 0 : 1;
 }

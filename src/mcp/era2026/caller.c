@@ -306,8 +306,8 @@ static bool read_retry(struct request *request, struct str *state, const struct 
 
 bool caller_keep_args(struct caller2026 *caller, struct str text, const struct json *args)
 {
-    static struct digest of_nothing; /* "{}", with which many tools are called */
-    static bool known;
+    static _Thread_local struct digest of_nothing; /* "{}", with which many tools are called */
+    static _Thread_local bool known;
 
     if (str_eq(text, STR("{}"))) {
         if (!known)

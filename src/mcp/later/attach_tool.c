@@ -35,7 +35,7 @@ const struct own_tool *attach_tool_of(const struct target *target)
 
 struct target *attach_target(void)
 {
-    static struct target none = { .kind = TARGET_TOOL };
+    static _Thread_local struct target none = { .kind = TARGET_TOOL }; /* its holds are counted */
 
     return &none;
 }
