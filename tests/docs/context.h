@@ -8,3 +8,4 @@ nod_step_fn delete_row, restart_host, unlink_file;
 long long balance_of(const char *account);
 bool bank_send(const char *account, const char *key);
 bool is_working_hours(void);
+nod_log_fn show_line;

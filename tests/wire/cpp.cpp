@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <poll.h>
 #include <set>
 #include <string>
 
@@ -302,5 +303,13 @@ int main(int argc, char **argv)
     });
     if (std::getenv("CPP_BROKEN"))
         server.tool("no name for a tool", {}, counts);
-    return server.run(argc, argv);
+    if (!std::getenv("OWN_LOOP"))
+        return server.run(argc, argv);
+    if (server.stdio(0, 1) != NOD_OK || server.settings(argc, argv) != NOD_OK || server.start() != NOD_OK)
+        return 1;
+    while (server.turn()) {
+        pollfd fd{server.fd(), POLLIN, 0};
+        poll(&fd, 1, server.timeout());
+    }
+    return 0;
 }

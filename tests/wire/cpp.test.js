@@ -32,6 +32,13 @@ onEach('whoever waits for a person holds nothing, and a step is done once', asyn
   }
 });
 
+onEach('a loop of the program\'s own drives it as well', async (t, connect) => {
+  const session = await connect({ env: { OWN_LOOP: '1' } });
+  const call = session.text('holds');
+  (await session.question()).accept({});
+  assert.match(await call, /^alive 3/);
+});
+
 onEach('what a handler throws is the failure that the client reads', async (t, connect) => {
   const session = await connect();
   const expected = {

@@ -633,6 +633,14 @@ class server
             at_ = nullptr; /* nod_main has destroyed it */
         return code;
     }
+    /* Or in a loop of your own: see "in a program of your own" in nod.h. */
+    nod_status settings(int argc, char **argv) { return ok_ ? nod_settings_argv(at_, argc, argv) : NOD_E_USAGE; }
+    nod_status stdio(int in, int out) { return ok_ ? nod_stdio(at_, in, out) : NOD_E_USAGE; }
+    nod_status start() { return ok_ ? nod_start(at_) : NOD_E_USAGE; }
+    int fd() const { return nod_fd(at_); }
+    int timeout() { return nod_timeout(at_); }
+    bool turn() { return nod_turn(at_); }
+    int port() const { return nod_port(at_); }
     /* While it runs, from any thread. */
     void stop() { nod_stop(at_); }
     void resource_updated(const text &uri) { nod_resource_updated(at_, uri.c_str()); }
