@@ -36,6 +36,32 @@ enum {
 /* What ASan has given out; not there without it. */
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
+#ifdef __SANITIZE_THREAD__
+#include <dlfcn.h>
+#include <sys/syscall.h>
+
+/*
+ * libuv closes descriptors by a system call that TSan does not see. When another thread is given
+ * the same number then, TSan believes that two threads share one descriptor. So it is shown.
+ */
+__attribute__((visibility("default"))) long syscall(long number, ...)
+{
+    static long (*_Atomic real)(long number, ...);
+    long with[6];
+    va_list args;
+
+    va_start(args, number);
+    for (int i = 0; i < 6; i++)
+        with[i] = va_arg(args, long);
+    va_end(args);
+    if (number == SYS_close)
+        return close((int)with[0]);
+    if (!real)
+        real = (long (*)(long number, ...))dlsym(RTLD_NEXT, "syscall");
+    return real(number, with[0], with[1], with[2], with[3], with[4], with[5]);
+}
+#endif
+
 /* --- the server --- */
 
 static nod_status ask(nod_call *call)
@@ -173,11 +199,12 @@ static void post(int port, const char *tool, const char *more, char got[TEXT_ROO
     size_t len = 0;
     ssize_t more_bytes;
 
-    snprintf(body, sizeof(body),
-             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\","
-             "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-             "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{}}}%s}}",
-             tool, more);
+    snprintf(
+        body, sizeof(body),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\","
+        "\"arguments\":{},\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{}}}%s}}",
+        tool, more);
     snprintf(head, sizeof(head),
              "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAccept: "
              "application/json, text/event-stream\r\nContent-Type: application/json\r\n"
