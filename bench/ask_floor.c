@@ -6,6 +6,7 @@
  */
 #include "ask_floor.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -157,6 +158,7 @@ void ask_floor_serve(int port_fd, void *data)
                               .on_request =
                                   floor->era == MCP_ERA_2025 ? on_request_2025 : on_request_2026 };
     struct loop *loop = loop_create();
+    signal(SIGPIPE, SIG_IGN); /* clients go as they like */
     struct http_server *server;
 
     prepare(floor);
