@@ -237,7 +237,9 @@ typedef struct nod_form {
  * come after the program's, but --http and --surfaces replace .http and .surfaces. Of two that do not
  * go together (.inbox with .http or with .no_inbox) the command line's counts. A number outside of its
  * bounds is refused, with the bounds, wherever it was set; 0 stands for the default. A list ends with
- * NULL, and NULL is an empty one; texts are copied.
+ * NULL, and NULL is an empty one. NULL is a text that is not set; an empty text is refused, as on the
+ * command line: .token_file = getenv("TOKENS") never serves without tokens because the variable is
+ * empty. Texts are copied.
  *
  * What does nothing without another member (.tls_key without .tls_cert, .token_file on standard input
  * and output) is refused as on the command line; only numbers may be there in any case. Not here, but

@@ -194,8 +194,8 @@ static bool member_wrong(struct settings *settings, const struct setting *row, c
 
     buf_init(&takes, SETTINGS_WRONG_MAX);
     setting_takes(row, false, &takes);
-    wrong(settings, "%s takes " STR_FMT "; it was given \"%.60s\"", row->member,
-          STR_ARG(buf_str(&takes)), given);
+    wrong(settings, ".%s takes " STR_FMT "; it was given \"%.60s\"%s", row->member,
+          STR_ARG(buf_str(&takes)), given, *given ? "" : " (NULL is a text that is not set)");
     buf_finish(&takes);
     return false;
 }
@@ -241,13 +241,15 @@ static bool member_list(struct settings *settings, const struct setting *row)
     const char **copy = count ? arena_zalloc(settings->arena, (count + 1) * sizeof(*copy)) : NULL;
     for (size_t i = 0; copy && i < count; i++) {
         copy[i] = keep_clean(settings, list[i]);
-        if (row->fits && !row->fits(str_of(list[i])))
+        if (!text_fits(row, str_of(list[i])))
             return member_wrong(settings, row, list[i]);
     }
     *place = copy;
     return true;
 }
 
+/* An empty text is refused: a program that hands on a variable which happens to be empty would
+ * otherwise serve without what it asked for, such as its tokens. */
 static bool read_member(struct settings *settings, const struct setting *row)
 {
     const char **text = place_of(settings, row);
@@ -260,8 +262,6 @@ static bool read_member(struct settings *settings, const struct setting *row)
     case SETTING_TEXT:
     case SETTING_WORD:
         *text = keep_clean(settings, *text);
-        if (*text && !**text)
-            *text = NULL;
         return !*text || text_fits(row, str_of(*text)) || member_wrong(settings, row, *text);
     default:
         return member_number(settings, row);

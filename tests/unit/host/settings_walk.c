@@ -310,6 +310,36 @@ static void a_list_is_refused_when_it_is_longer_than_its_row_says(void **state)
     }
 }
 
+/* NULL is how a program says nothing. An empty text would be a token file that is not there. */
+static void an_empty_text_is_refused_wherever_it_is_and_the_message_names_the_member(void **state)
+{
+    size_t seen = 0;
+    (void)state;
+
+    for (const struct setting *row = settings_table; row < settings_table + settings_count; row++) {
+        const char *const list[] = { text_for(row), "", NULL };
+        struct nod_server_opts opts = nobodys();
+
+        if (!row->member || is_number(row) || row->type == SETTING_FLAG)
+            continue;
+        seen++;
+        if (row->type == SETTING_LIST)
+            *(const char *const **)member_of(&opts, row) = list;
+        else
+            *(const char **)member_of(&opts, row) = "";
+        arena_reset(&arena);
+        char named[TEXT_MAX];
+        if (settings_begin(&by_struct, &opts, &arena))
+            fail_msg("%s took an empty text", row->member);
+        snprintf(named, sizeof(named), ".%s", row->member);
+        if (!strstr(by_struct.wrong, named))
+            fail_msg("%s: %s", row->member, by_struct.wrong);
+        if (row->option && (give(row, "") != SETTINGS_WRONG || !strstr(by_argv.wrong, row->option)))
+            fail_msg("%s: %s", row->option, by_argv.wrong);
+    }
+    assert_true(seen > 20);
+}
+
 static void a_word_is_one_of_its_row_and_the_message_names_them(void **state)
 {
     (void)state;
@@ -375,6 +405,7 @@ SUBJECT(settings_walk)
         cmocka_unit_test(what_needs_another_is_refused_without_it_whoever_has_set_it),
         cmocka_unit_test(each_bound_is_refused_with_its_number),
         cmocka_unit_test(a_list_is_refused_when_it_is_longer_than_its_row_says),
+        cmocka_unit_test(an_empty_text_is_refused_wherever_it_is_and_the_message_names_the_member),
         cmocka_unit_test(a_word_is_one_of_its_row_and_the_message_names_them),
         cmocka_unit_test(an_option_without_its_last_letter_names_the_one_that_was_meant),
         cmocka_unit_test(what_can_be_given_is_said_in_the_help),
