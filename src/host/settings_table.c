@@ -1,8 +1,8 @@
 /*
  * host/settings_table: the table of settings, a row each.
  *
- * Whoever adds a setting adds a row here and its member in struct nod_server_opts, and uses it from
- * there. Everything else follows from the row: see settings.h.
+ * Whoever adds a setting adds a row here and its member in struct nod_server_opts, in C and in C++,
+ * and uses it from there. Everything else follows from the row: see settings.h.
  */
 #include "host/host.h"
 #include "host/settings.h"

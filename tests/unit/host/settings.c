@@ -245,97 +245,6 @@ static void a_store_is_named_and_a_flag_takes_no_value(void **state)
     assert_int_equal(READ("--store"), SETTINGS_WRONG);
 }
 
-/* An option with a value that it takes and one that it does not; without either it is a flag. */
-static const struct {
-    const char *name, *good, *bad;
-} each[] = {
-    { "--http", "0", "99999" },
-    { "--metrics", "0", "nowhere" },
-    { "--no-inbox" },
-    { "--inbox", "unix:x", "nowhere" },
-    { "--demo" },
-    { "--token-file", "f", "" },
-    { "--public-url", "https://a", "a" },
-    { "--trusted-proxy", "::1", "10.0.0.1/8" },
-    { "--tls-cert", "f", "" },
-    { "--tls-key", "f", "" },
-    { "--allow-host", "h", "" },
-    { "--allow-origin", "https://a", "" },
-    { "--allow-field", "tool.field", "field" },
-    { "--remember", "session", "" },
-    { "--confirm-destructive" },
-    { "--no-model" },
-    { "--model-may-consent" },
-    { "--surfaces", "client>inbox", "" },
-    { "--next-surface", "30s", "30" },
-    { "--soft-deadline", "tool:a=2m", "tool:=2m" },
-    { "--consent", "roles", "nobody" },
-    { "--view-consent" },
-    { "--no-view-consent", "ada", "" },
-    { "--oauth", "f", "" },
-    { "--webhook", "https://a", "a" },
-    { "--webhook-secret", "f", "" },
-    { "--webhook-allow", "10.0.0.1:80", "10.0.0.1" },
-    { "--webhook-content" },
-    { "--store", "memory:", "x" },
-    { "--ephemeral" },
-    { "--portable-states" },
-    { "--ask-ttl", "7d", "7" },
-    { "--keep", "1h", "0h" },
-    { "--pending", "1", "0" },
-    { "--pending-per-principal", "1", "0" },
-    { "--kept-mib", "1", "0" },
-    { "--kept-mib-per-principal", "1", "x" },
-    { "--journal-entries", "100", "many" },
-    { "--journal-bytes", "4096", "4k" },
-    { "--sessions-per-principal", "1", "0" },
-    { "--calls-per-principal", "1", "0" },
-    { "--listeners-per-principal", "1", "0" },
-    { "--subscriptions-per-principal", "1", "0" },
-    { "--tasks-per-principal", "1", "0" },
-    { "--log", "debug", "loud" },
-    { "--log-format", "json", "xml" },
-};
-enum { EACH_COUNT = sizeof(each) / sizeof(each[0]) };
-
-/* The option together with what it needs, with this value; NULL: without one. */
-static enum settings_do read_one(const char *name, const char *value)
-{
-    bool is_inbox = strcmp(name, "--inbox") == 0;
-
-    return READ(is_inbox ? "--log=info" : "--http=0", "--tls-cert=c", "--webhook=https://a", name,
-                value);
-}
-
-static void every_option_takes_what_fits_and_nothing_else(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < EACH_COUNT; i++) {
-        bool flag = !each[i].good;
-        if (read_one(each[i].name, each[i].good) != SETTINGS_RUN)
-            fail_msg("%s %s: %s", each[i].name, flag ? "" : each[i].good, settings.wrong);
-        if (read_one(each[i].name, flag ? "yes" : each[i].bad) != SETTINGS_WRONG)
-            fail_msg("%s took \"%s\"", each[i].name, flag ? "yes" : each[i].bad);
-        if (!flag && !strstr(settings.wrong, each[i].bad))
-            fail_msg("%s does not say what it was given: %s", each[i].name, settings.wrong);
-        if (!flag && read_one(each[i].name, NULL) != SETTINGS_WRONG)
-            fail_msg("%s needs no value", each[i].name);
-    }
-}
-
-static void every_option_of_the_table_has_a_case_here(void **state)
-{
-    (void)state;
-    for (size_t row = 0; row < settings_count; row++) {
-        const char *option = settings_table[row].option;
-        bool known = !option;
-        for (size_t i = 0; i < EACH_COUNT && !known; i++)
-            known = strcmp(each[i].name, option) == 0;
-        if (!known)
-            fail_msg("%s: add a row to `each`", option);
-    }
-}
-
 static void what_a_call_may_do_and_where_it_asks_is_kept(void **state)
 {
     (void)state;
@@ -461,8 +370,6 @@ SUBJECT(settings)
         cmocka_unit_test(help_and_version_come_before_anything_behind_them),
         cmocka_unit_test(names_are_bounded),
         cmocka_unit_test(a_store_is_named_and_a_flag_takes_no_value),
-        cmocka_unit_test(every_option_takes_what_fits_and_nothing_else),
-        cmocka_unit_test(every_option_of_the_table_has_a_case_here),
         cmocka_unit_test(what_a_call_may_do_and_where_it_asks_is_kept),
         cmocka_unit_test(what_the_program_has_set_stays_unless_the_command_line_says_otherwise),
         cmocka_unit_test(what_nobody_has_set_is_as_the_table_says),

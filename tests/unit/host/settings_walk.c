@@ -20,20 +20,20 @@ enum { ROOM = 1 << 20, TEXT_MAX = 64, NEEDS_MAX = 4 };
 static struct arena arena;
 static struct settings by_argv, by_struct;
 
-/* A text that fits, where not every text does. */
+/* A text that fits and one that does not, where not every text does. */
 static const struct {
-    const char *member, *text;
-} texts[] = { { "http", "0" },
-              { "inbox", "0" },
-              { "metrics", "0" },
-              { "public_url", "https://a" },
-              { "trusted_proxies", "10.0.0.0/8" },
-              { "soft_deadlines", "tool:x=5m" },
-              { "remember", "tool=session,8h" },
-              { "allow_fields", "tool.field" },
-              { "store", "sqlite:x" },
-              { "webhooks", "https://a" },
-              { "webhook_allow", "10.0.0.7:80" } };
+    const char *member, *text, *bad;
+} texts[] = { { "http", "0", "99999" },
+              { "inbox", "0", "nowhere" },
+              { "metrics", "0", "nowhere" },
+              { "public_url", "https://a", "a" },
+              { "trusted_proxies", "10.0.0.0/8", "10.0.0.1/8" },
+              { "soft_deadlines", "tool:x=5m", "tool:=2m" },
+              { "remember", "tool=session,8h", "tool=never" },
+              { "allow_fields", "tool.field", "field" },
+              { "store", "sqlite:x", "x" },
+              { "webhooks", "https://a", "a" },
+              { "webhook_allow", "10.0.0.7:80", "10.0.0.7" } };
 
 static const char *text_for(const struct setting *row)
 {
@@ -60,6 +60,17 @@ static bool is_number(const struct setting *row)
     return row->type == SETTING_COUNT || row->type == SETTING_INT || row->type == SETTING_TIME;
 }
 
+/* What a row does not take; NULL: `texts` has to say. To a flag it is one word too many. */
+static const char *bad_for(const struct setting *row)
+{
+    for (size_t i = 0; row->member && i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (strcmp(texts[i].member, row->member) == 0)
+            return texts[i].bad;
+    if (row->fits)
+        return NULL;
+    return row->type == SETTING_TEXT || row->type == SETTING_LIST ? "" : "nonsense";
+}
+
 /* The first of the options that a row needs, or NULL. */
 static const struct setting *need_of(const struct setting *row)
 {
@@ -71,20 +82,21 @@ static const struct setting *need_of(const struct setting *row)
     return NULL;
 }
 
-/* Whatever the option needs is there. NULL: a flag. */
+/* Whatever the option needs is there. NULL: a flag, or the value is missing. */
 static enum settings_do give(const struct setting *row, const char *value)
 {
-    const char *argv[2 * NEEDS_MAX + 4] = { "server", row->option };
+    const char *argv[2 * NEEDS_MAX + 4] = { "server" };
     struct nod_server_opts opts = nobodys();
-    int argc = 2;
+    int argc = 1;
 
-    if (value)
-        argv[argc++] = value;
     for (const struct setting *need = need_of(row); need; need = need_of(need)) {
-        assert_true(argc + 2 < (int)(sizeof(argv) / sizeof(argv[0])));
+        assert_true(argc + 4 <= (int)(sizeof(argv) / sizeof(argv[0])));
         argv[argc++] = need->option;
         argv[argc++] = text_for(need);
     }
+    argv[argc++] = row->option;
+    if (value)
+        argv[argc++] = value;
     arena_reset(&arena);
     assert_true(settings_begin(&by_argv, &opts, &arena));
     return settings_argv(&by_argv, argc, (char **)argv);
@@ -202,6 +214,31 @@ static void given_on_the_command_line_or_in_the_struct_it_is_the_same(void **sta
         assert_same(row);
     }
     assert_true(seen > 40);
+}
+
+static void every_option_takes_what_fits_and_nothing_else(void **state)
+{
+    (void)state;
+    for (const struct setting *row = settings_table; row < settings_table + settings_count; row++) {
+        bool flag = row->type == SETTING_FLAG;
+        const char *bad = bad_for(row), *good = flag ? NULL : text_for(row);
+        char number[TEXT_MAX];
+
+        if (!row->option)
+            continue;
+        if (!bad)
+            fail_msg("%s: add a row to `texts`", row->option);
+        if (is_number(row))
+            good = shown(row, row->type == SETTING_TIME ? 120000 : row->least, number);
+        if (give(row, good) != SETTINGS_RUN)
+            fail_msg("%s %s: %s", row->option, flag ? "" : good, by_argv.wrong);
+        if (give(row, bad) != SETTINGS_WRONG)
+            fail_msg("%s took \"%s\"", row->option, bad);
+        if (!strstr(by_argv.wrong, bad) || (!flag && !strstr(by_argv.wrong, row->option)))
+            fail_msg("%s does not say what it was given: %s", row->option, by_argv.wrong);
+        if (!flag && give(row, NULL) != SETTINGS_WRONG)
+            fail_msg("%s needs no value", row->option);
+    }
 }
 
 /* Whatever can be said on the command line a program can set, or there is a reason. */
@@ -401,6 +438,7 @@ SUBJECT(settings_walk)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(given_on_the_command_line_or_in_the_struct_it_is_the_same),
+        cmocka_unit_test(every_option_takes_what_fits_and_nothing_else),
         cmocka_unit_test(what_only_an_operator_can_set_is_about_the_process),
         cmocka_unit_test(what_needs_another_is_refused_without_it_whoever_has_set_it),
         cmocka_unit_test(each_bound_is_refused_with_its_number),
