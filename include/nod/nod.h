@@ -56,8 +56,10 @@
  * several servers, each on a thread of its own or together on one.
  *
  * OPTIONS. `nod_confirm(call, &yes, .message = "...")` is a macro around nod_confirm_with, which
- * takes a pointer to a struct whose first member is its size. Programs built against an older
- * header keep working. C++ has <nod/nod.hpp>; other languages call the _with functions.
+ * takes a pointer to a struct whose first member is its size. From the first release on new members
+ * go to the end of a struct, and programs built against an older header keep working. Until then
+ * header and library belong together: build a program again that was built against another header.
+ * C++ has <nod/nod.hpp>; other languages call the _with functions.
  *
  * WORDS. The 2025 era is the MCP revisions 2025-03-26 to 2025-11-25, where a request stays open
  * while a person thinks. The 2026 era is 2026-07-28, where the client gets the question as a reply
