@@ -208,12 +208,13 @@ static bool member_number(struct settings *settings, const struct setting *row)
     int64_t n = is_time ? *(int64_t *)place : is_int ? *(int *)place : 0;
     char given[32];
 
-    if (!is_time && !is_int) /* what no int64_t holds is too large in any case */
+    snprintf(given, sizeof(given), "%lld", (long long)n);
+    if (!is_time && !is_int) { /* what no int64_t holds is too large in any case */
         n = *(size_t *)place > INT64_MAX ? INT64_MAX : (int64_t) * (size_t *)place;
-    if (n && !in_bounds(row, n)) {
-        snprintf(given, sizeof(given), "%lld", (long long)n);
-        return member_wrong(settings, row, given);
+        snprintf(given, sizeof(given), "%zu", *(size_t *)place);
     }
+    if (n && !in_bounds(row, n))
+        return member_wrong(settings, row, given);
     if (!n)
         n = row->usual;
     if (is_time)
@@ -237,7 +238,8 @@ static bool member_list(struct settings *settings, const struct setting *row)
 
     *place = NULL;
     if (count > (size_t)row->most)
-        return wrong(settings, "%s has more than %lld texts", row->member, (long long)row->most);
+        return wrong(settings, ".%s has %zu entries, and may have %lld at most; one is %s",
+                     row->member, count, (long long)row->most, row->takes ? row->takes : "a text");
     const char **copy = count ? arena_zalloc(settings->arena, (count + 1) * sizeof(*copy)) : NULL;
     for (size_t i = 0; copy && i < count; i++) {
         copy[i] = keep_clean(settings, list[i]);
@@ -290,6 +292,8 @@ bool settings_begin(struct settings *settings, const struct nod_server_opts *opt
 {
     *settings = (struct settings){ .arena = arena };
     OPTS_READ(settings->opts, opts);
+    if (opts && !opts->size) /* else it would seem that nothing is set */
+        return wrong(settings, "a server's options need .size = sizeof(struct nod_server_opts)");
     if (!settings->opts.name || !*settings->opts.name)
         return wrong(settings, "a server needs a .name");
     if (!settings->opts.version || !*settings->opts.version)
@@ -436,6 +440,7 @@ static bool has_its_needs(struct settings *settings, const struct setting *row)
     fine = has_one_of(settings, row, &names) ||
            wrong(settings, "%s%s needs " STR_FMT, by_argv ? "" : ".",
                  by_argv ? row->option : row->member, STR_ARG(buf_str(&names)));
+    settings->by_program = !fine && !by_argv;
     buf_finish(&names);
     return fine;
 }
@@ -456,13 +461,26 @@ static bool one_gives_way(struct settings *settings, const char *one, const char
     return true;
 }
 
+/* Two that one place has said and that do not go together, by the names that they have there. */
+static bool clash(struct settings *settings, const char *one, const char *between,
+                  const char *other, const char *behind)
+{
+    bool by_argv = settings_given(settings, one);
+
+    settings->by_program = !by_argv;
+    if (by_argv)
+        return wrong(settings, "%s%s%s%s", one, between, other, behind);
+    return wrong(settings, ".%s%s.%s%s", find(str_of(one))->member, between,
+                 find(str_of(other))->member, behind);
+}
+
 bool settings_agree(struct settings *settings)
 {
     if (!one_gives_way(settings, "--inbox", "--http"))
-        return wrong(settings, "--inbox is for a server on standard input and output; with --http "
-                               "the inbox is at / already");
+        return clash(settings, "--inbox", " is for a server on standard input and output; with ",
+                     "--http", " the inbox is at / already");
     if (!one_gives_way(settings, "--inbox", "--no-inbox"))
-        return wrong(settings, "--inbox and --no-inbox do not go together");
+        return clash(settings, "--inbox", " and ", "--no-inbox", " do not go together");
     for (const struct setting *row = settings_table; row < settings_table + settings_count; row++)
         if (row->needs && is_set(settings, row) && !has_its_needs(settings, row))
             return false;

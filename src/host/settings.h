@@ -46,6 +46,7 @@ struct settings {
     bool given[SETTINGS_ROWS_MAX]; /* on the command line */
     struct arena *arena;
     char wrong[SETTINGS_WRONG_MAX]; /* what is wrong, if something is */
+    bool by_program; /* what is wrong is what the program has set, not the command line */
 };
 
 enum setting_type {

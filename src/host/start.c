@@ -54,9 +54,12 @@ nod_status nod_settings_argv(nod_server *server, int argc, char **argv)
         return NOD_E_CANCELLED;
     case SETTINGS_WRONG:
         if (log_is_told())
-            LOG_ERROR("the command line is wrong; try --help", LOG_CSTR("why", settings->wrong));
+            LOG_ERROR(settings->by_program ? "the server's options are not valid"
+                                           : "the command line is wrong; try --help",
+                      LOG_CSTR("why", settings->wrong));
         else
-            fprintf(stderr, "%s: %s\nTry --help.\n", program, settings->wrong);
+            fprintf(stderr, "%s: %s\n%s", program, settings->wrong,
+                    settings->by_program ? "" : "Try --help.\n");
         return NOD_E_USAGE;
     case SETTINGS_RUN:
         break;

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 
 #include "host/settings.h"
 #include "../runner.h"
@@ -342,7 +343,8 @@ static void of_two_that_do_not_go_together_the_command_lines_counts(void **state
     assert_true(settings.opts.no_inbox);
     opts.no_inbox = true;
     assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", NULL }), SETTINGS_WRONG);
-    assert_string_equal(settings.wrong, "--inbox and --no-inbox do not go together");
+    assert_string_equal(settings.wrong, ".inbox and .no_inbox do not go together");
+    assert_true(settings.by_program);
     opts.inbox = NULL;
     opts.http = http;
     assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", "--inbox=1", NULL }),
@@ -352,6 +354,51 @@ static void of_two_that_do_not_go_together_the_command_lines_counts(void **state
     opts.inbox = "1";
     opts.no_inbox = false;
     assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", NULL }), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong, ".inbox is for a server on standard input and output; with "
+                                        ".http the inbox is at / already");
+    assert_true(settings.by_program);
+    assert_int_equal(READ("--inbox=1", "--no-inbox"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong, "--inbox and --no-inbox do not go together");
+    assert_false(settings.by_program);
+}
+
+/* What settings_begin says of this struct. */
+static const char *wrong_of(const struct nod_server_opts *opts)
+{
+    arena_reset(&arena);
+    assert_false(settings_begin(&settings, opts, &arena));
+    return settings.wrong;
+}
+
+static void what_is_wrong_in_the_struct_is_said_by_its_members(void **state)
+{
+    const char *addresses[SETTINGS_LISTEN_MAX + 2];
+    struct nod_server_opts opts = { .name = "x", .version = "1" };
+    (void)state;
+
+    assert_string_equal(wrong_of(&opts),
+                        "a server's options need .size = sizeof(struct nod_server_opts)");
+    opts.size = sizeof(opts);
+    opts.pending_asks = SIZE_MAX;
+    char largest[64];
+    snprintf(largest, sizeof(largest), "it was given \"%zu\"", SIZE_MAX);
+    assert_non_null(strstr(wrong_of(&opts), largest));
+    opts.pending_asks = 0;
+    opts.heartbeat_ms = -5;
+    assert_non_null(strstr(wrong_of(&opts), ".heartbeat_ms takes a number of milliseconds"));
+    assert_non_null(strstr(settings.wrong, "it was given \"-5\""));
+    opts.heartbeat_ms = 0;
+    for (int i = 0; i <= SETTINGS_LISTEN_MAX; i++)
+        addresses[i] = "0";
+    addresses[SETTINGS_LISTEN_MAX + 1] = NULL;
+    opts.http = addresses;
+    assert_string_equal(wrong_of(&opts), ".http has 17 entries, and may have 16 at most; one is "
+                                         "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH");
+    opts.http = NULL;
+    opts.token_file = "tokens";
+    assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", NULL }), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong, ".token_file needs .http or .inbox");
+    assert_true(settings.by_program);
 }
 
 SUBJECT(settings)
@@ -365,6 +412,7 @@ SUBJECT(settings)
         cmocka_unit_test(values_come_behind_a_blank_or_an_equals_sign),
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(of_two_that_do_not_go_together_the_command_lines_counts),
+        cmocka_unit_test(what_is_wrong_in_the_struct_is_said_by_its_members),
         cmocka_unit_test(the_public_url_and_proxies_are_kept),
         cmocka_unit_test(tls_takes_a_certificate_and_a_key),
         cmocka_unit_test(help_and_version_come_before_anything_behind_them),
