@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { environment, freePort, pause, program, startHttp, within, PATIENCE_MS } from '../wire/harness.js';
 import { scratchFolder } from '../wire/modern.js';
@@ -136,6 +136,68 @@ test('a wrong word on its command line is named', async (t) => {
     [['delete_account', '--later', 'q.json'], 'call: options go before the tool: scripts/call --later ... TOOL\n'],
     [['delete_account', 'ada'], "call: 'ada' is not NAME=VALUE\n"],
   ]) assert.deepEqual(await call(server, words), { code: 2, said: why });
+});
+
+test('an address that no server can have is said at once', async () => {
+  for (const url of ['127.0.0.1:8080', 'localhost:8080/mcp', '/mcp', 'ftp://localhost/mcp', 'http://', 'http://localhost:99999/mcp'])
+    assert.deepEqual(await call({ url }, []), { code: 2, said: `call: ${url} is not the address of a server: it has to be like http://127.0.0.1:8080/mcp\n` });
+});
+
+test('what answers and is not MCP is shown, and where MCP is', async (t) => {
+  const server = await startHttp(t, 'delete-account');
+  const inbox = await call(server, ['--url', new URL('/', server.url).href]);
+  assert.equal(inbox.code, 1, inbox.said);
+  assert.match(inbox.said, /^call: \S+ did not answer as MCP does \(a server of nod has it at \/mcp\)\. It said: \S/);
+  assert.doesNotMatch(inbox.said, /Traceback/);
+  const said = ['[]', '{}', '{"error":"no"}', '{"error":{}}', '{"result":7}', '<p>', ''];
+  let at = 0;
+  const other = createServer((request, response) => {
+    request.resume().on('end', () => response.end(said[at]));
+  });
+  other.listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  t.after(() => other.close());
+  for (; at < said.length; at++) {
+    const url = `http://127.0.0.1:${other.address().port}/`;
+    assert.deepEqual(await call({ url }, []), { code: 1, said: `call: ${url} did not answer as MCP does (a server of nod has it at /mcp). It said: ${said[at]}\n` });
+  }
+});
+
+test('--from FILE --later OTHER: what is asked next is kept in OTHER, and FILE stays as it is', async (t) => {
+  const server = await startHttp(t, 'probe');
+  const [first, second] = ['first', 'second'].map((name) => path.join(scratchFolder(t), name));
+  assert.equal((await call(server, ['--later', first, 'three'])).code, 0);
+  const before = readFileSync(first, 'utf8');
+  const { code, said } = await call(server, ['--from', first, '--later', second]);
+  assert.deepEqual([code, said.includes(`(the question is in ${second};`)], [0, true], said);
+  assert.equal(readFileSync(first, 'utf8'), before);
+  assert.notEqual(readFileSync(second, 'utf8'), before);
+  assert.match((await call(server, ['--from', second])).said, new RegExp(`the question is in ${second};`), 'without --later it is kept where it was');
+});
+
+test('a field that the question does not have is named, and so are those that it has; a no has none', async (t) => {
+  const server = await startHttp(t, 'probe');
+  const file = path.join(scratchFolder(t), 'question');
+  await call(server, ['--later', file, 'ask']);
+  assert.deepEqual(await call(server, ['--from', file, 'name=Ada', 'nosuch=1']), { code: 2, said: "call: the question has no field 'nosuch'; its fields are: name, age, code\n" });
+  assert.deepEqual(await call(server, ['--from', file, '--decline', 'name=Ada']), { code: 2, said: "call: 'name=Ada' is sent only with a yes, and not with --decline\n" });
+  assert.match((await call(server, ['--from', file, 'name=Ada'])).said, /accept .*Ada/);
+});
+
+test('of several questions each is given its own fields', async (t) => {
+  const server = await startHttp(t, 'probe');
+  const file = path.join(scratchFolder(t), 'questions');
+  await call(server, ['--later', file, 'two_at_once']);
+  assert.match((await call(server, ['--from', file, 'word=both'])).said, /left both, right both/);
+});
+
+test('whoever has read enough closes the pipe, and nothing is said about it', async () => {
+  const reader = `import os, subprocess, sys
+out, into = os.pipe()
+os.close(out)
+sys.exit(subprocess.run(sys.argv[1:], stdout=into).returncode)`;
+  const { code, said } = await new Promise((resolve) => execFile('python3', ['-c', reader, SCRIPT, '--help'], { timeout: PATIENCE_MS }, (error, stdout, stderr) => resolve({ code: error?.code, said: stderr })));
+  assert.deepEqual({ code, said }, { code: 1, said: '' });
 });
 
 test('--no-forms: what is asked waits in the inbox, and the result comes when it is answered there, also past the soft deadline', async (t) => {
