@@ -11,12 +11,16 @@
 #include <stdlib.h>
 
 #include "base/similar.h"
+#include "json/unseen.h"
+#include "json/utf8.h"
 #include "provider/handler.h"
 
 enum {
     HELP_LEFT = 25,      /* columns before what is said of an option */
     HELP_WIDTH = 80,     /* of a line */
     HELP_ROW_MAX = 2048, /* bytes of what is said of one setting */
+    WORD_MAX = 100,      /* bytes of what is no option that are said */
+    GIVEN_MAX = 60,      /* and of a value that does not fit */
 };
 
 static void *place_of(const struct settings *settings, const struct setting *row)
@@ -27,14 +31,41 @@ static void *place_of(const struct settings *settings, const struct setting *row
 static bool wrong(struct settings *settings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Always false. */
+/* The beginning of a text, to the end of a character. */
+static struct str beginning(const char *text, size_t most)
+{
+    struct str all = str_of(text);
+    size_t len = all.len < most ? all.len : most;
+
+    while (len && len < all.len && utf8_is_tail(all.at[len]))
+        len--;
+    return str_n(text, len);
+}
+
+/* Always false. What was given may be anything, and is drawn on a terminal: what cannot be seen, or
+ * moves what can, is escaped as in the log (base/log.h). */
 static bool wrong(struct settings *settings, const char *format, ...)
 {
+    char said[SETTINGS_WRONG_MAX], piece[16];
+    struct unseen_place place = { 0 };
+    size_t used = 0, len;
     va_list args;
 
     va_start(args, format);
-    vsnprintf(settings->wrong, sizeof(settings->wrong), format, args);
+    vsnprintf(said, sizeof(said), format, args);
     va_end(args);
+    for (const char *at = said, *end = said + strlen(said); at < end; at += len ? len : 1) {
+        len = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
+        uint32_t code = len ? utf8_code(at, len) : 0xfffd;
+        bool hidden = unseen_here(&place, code) || code == '\n' || !len;
+        int size = hidden ? snprintf(piece, sizeof(piece), "\\u%04x", (unsigned)code)
+                          : snprintf(piece, sizeof(piece), "%.*s", (int)len, at);
+        if (used + (size_t)size >= sizeof(settings->wrong))
+            break;
+        memcpy(settings->wrong + used, piece, (size_t)size);
+        used += (size_t)size;
+    }
+    settings->wrong[used] = '\0';
     return false;
 }
 
@@ -194,8 +225,9 @@ static bool member_wrong(struct settings *settings, const struct setting *row, c
 
     buf_init(&takes, SETTINGS_WRONG_MAX);
     setting_takes(row, false, &takes);
-    wrong(settings, ".%s takes " STR_FMT "; it was given \"%.60s\"%s", row->member,
-          STR_ARG(buf_str(&takes)), given, *given ? "" : " (NULL is a text that is not set)");
+    wrong(settings, ".%s takes " STR_FMT "; it was given \"" STR_FMT "\"%s", row->member,
+          STR_ARG(buf_str(&takes)), STR_ARG(beginning(given, GIVEN_MAX)),
+          *given ? "" : " (NULL is a text that is not set)");
     buf_finish(&takes);
     return false;
 }
@@ -349,11 +381,12 @@ static bool unknown(struct settings *settings, const char *arg, struct str name)
     if (help)
         similar.meant = "--help";
     if (similar.meant)
-        return wrong(settings, "%.100s is not an option; did you mean %s?", arg, similar.meant);
+        return wrong(settings, STR_FMT " is not an option; did you mean %s?",
+                     STR_ARG(beginning(arg, WORD_MAX)), similar.meant);
     return wrong(settings,
-                 arg[0] == '-' ? "%.100s is not an option"
-                               : "%.100s is not an option, and a server takes nothing else",
-                 arg);
+                 arg[0] == '-' ? STR_FMT " is not an option"
+                               : STR_FMT " is not an option, and a server takes nothing else",
+                 STR_ARG(beginning(arg, WORD_MAX)));
 }
 
 /* The value is missing (NULL), or does not fit. */
@@ -369,8 +402,8 @@ static bool value_wrong(struct settings *settings, const struct setting *row, co
         setting_takes(row, true, &takes);
     }
     if (given)
-        wrong(settings, "%s takes " STR_FMT "; it was given \"%.60s\"", option,
-              STR_ARG(buf_str(&takes)), given);
+        wrong(settings, "%s takes " STR_FMT "; it was given \"" STR_FMT "\"", option,
+              STR_ARG(buf_str(&takes)), STR_ARG(beginning(given, GIVEN_MAX)));
     else
         wrong(settings, "%s needs a value: " STR_FMT, option, STR_ARG(buf_str(&takes)));
     buf_finish(&takes);

@@ -148,6 +148,25 @@ static void values_come_behind_a_blank_or_an_equals_sign(void **state)
     assert_string_equal(settings.log_format, "json");
 }
 
+static void what_is_wrong_is_said_without_moving_a_terminal(void **state)
+{
+    char arg[160] = "--x";
+    (void)state;
+
+    assert_int_equal(READ("--z\x1b[2J\xc2\x9b\nq\xe2\x80\xae\xff"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong,
+                        "--z\\u001b[2J\\u009b\\u000aq\\u202e\\ufffd is not an option");
+    assert_int_equal(READ("--log", "\x1b]0;x\x07"), SETTINGS_WRONG);
+    assert_string_equal(settings.wrong, "--log takes error, warn, info or debug; it was given "
+                                        "\"\\u001b]0;x\\u0007\"");
+    /* A text that is cut ends with a whole character. */
+    for (size_t at = strlen(arg); at + 3 < sizeof(arg); at += 2)
+        memcpy(arg + at, "\xc3\xa9", 3);
+    assert_int_equal(READ(arg), SETTINGS_WRONG);
+    assert_null(strstr(settings.wrong, "\\ufffd"));
+    assert_non_null(strstr(settings.wrong, "\xc3\xa9 is not an option"));
+}
+
 static void what_is_wrong_is_named(void **state)
 {
     (void)state;
@@ -411,6 +430,7 @@ SUBJECT(settings)
         cmocka_unit_test(an_address_that_is_none_is_refused),
         cmocka_unit_test(values_come_behind_a_blank_or_an_equals_sign),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(what_is_wrong_is_said_without_moving_a_terminal),
         cmocka_unit_test(of_two_that_do_not_go_together_the_command_lines_counts),
         cmocka_unit_test(what_is_wrong_in_the_struct_is_said_by_its_members),
         cmocka_unit_test(the_public_url_and_proxies_are_kept),
