@@ -20,6 +20,8 @@ export const button = (text, onclick, attributes) => el('button', { type: 'butto
 // A message that comes and goes.
 export const tell = (node, text) => ((node.hidden = !text), (node.textContent = text));
 export const { max, min } = Math;
+// The beginning of a text that is said where there is no room for a button.
+export const begin = (text, most) => (text.length > most ? `${text.slice(0, most).replace(/[\ud800-\udbff]$/, '')}…` : text);
 export const $ = (id) => document.getElementById(id);
 export const count = (n) => n.toLocaleString('en');
 export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
@@ -40,7 +42,8 @@ function mark(run) {
   return el('span.mark', { title: `${words.marks[turns.test(run) ? 'turns' : /(?!\p{DI})[\p{Mn}\p{Me}]/u.test(run) ? 'piles' : 'unseen']}, ${hex}` }, controls[code] ?? hex, times > 1 && `×${count(times)}`);
 }
 
-const seen = (text) => text.split(/(\u3000)/).map((part) => (part === '\u3000' ? el('span.wide', { title: words.wideSpace }, part) : part));
+// A long word without a blank may be broken every so often: to find out where, a browser measures all of it for each line.
+const seen = (text) => text.split(/(\u3000|\S{1000}\p{M}*)/u).map((part, i) => (part === '\u3000' ? el('span.wide', { title: words.wideSpace }, part) : i % 2 ? [part, el('wbr')] : part)).flat();
 
 export function visible(text) {
   const nodes = [];
@@ -52,8 +55,11 @@ export function visible(text) {
   return [...nodes, ...seen(text.slice(from))];
 }
 
+export const inLine = (text) => visible(text.replace(/\r?\n/g, ' ↵ '));
 // Short text from outside, in one line and in its own direction.
-export const said = (text, what = 'bdi', attributes = {}) => el(what, attributes, visible(text.replace(/\r?\n/g, ' ↵ ')));
+export const said = (text, what = 'bdi', attributes = {}) => el(what, attributes, inLine(text));
+// What something is called, which ought to be short.
+export const called = (text, limit = 200) => folded(text, 'bdi', { limit, draw: inLine });
 
 // options: [value, text] each
 export const select = (name, options, attributes) =>
@@ -61,8 +67,8 @@ export const select = (name, options, attributes) =>
 
 const STEP = 20000; // characters that one press shows
 
-// Long text: its beginning, and a button for more. Nothing is cut without saying so.
-export function folded(text, what = 'span', { limit = 600, lines = 10 } = {}) {
+// Long text: its beginning, and a button for more. Nothing is cut without saying so. draw(text) -> nodes
+export function folded(text, what = 'span', { limit = 600, lines = 10, draw = visible } = {}) {
   let end = text.length > limit * 1.3 ? limit : text.length;
   let at = -1;
   while (lines-- && (at = text.indexOf('\n', at + 1)) >= 0) if (!lines && text.length - at > 80) end = min(end, at);
@@ -70,7 +76,7 @@ export function folded(text, what = 'span', { limit = 600, lines = 10 } = {}) {
   const show = (from, to) => {
     if (text.codePointAt(to - 1) > 0xffff) to--; // not between the two halves of a character
     const part = text.slice(from, to), left = text.length - to;
-    node.append(...visible(part), ...(left ? [more(left, STEP, words.characters(left), () => show(to, min(text.length, to + STEP)))] : []));
+    node.append(...draw(part), ...(left ? [more(left, STEP, words.characters(left), () => show(to, min(text.length, to + STEP)))] : []));
   };
   show(0, end);
   return node;

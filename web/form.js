@@ -1,6 +1,6 @@
 // A form from a schema: one field for each property, checked while typing. The server checks again, and its word counts.
 import { words } from './words.js';
-import { el, select, said, folded } from './dom.js';
+import { el, select, called, folded } from './dom.js';
 import { Num, num, entries } from './json.js';
 import { stir } from './calm.js';
 
@@ -92,7 +92,7 @@ function ticks(choices, attributes, chosen) {
     input.checked = chosen(value);
     return input;
   });
-  return { inputs, group: true, node: el('div.choices', choices.map(({ title }, i) => el('label', inputs[i], said(title)))), chosen: () => choices.filter((_, i) => inputs[i].checked).map(({ value }) => value) };
+  return { inputs, group: true, node: el('div.choices', choices.map(({ title }, i) => el('label', inputs[i], called(title)))), chosen: () => choices.filter((_, i) => inputs[i].checked).map(({ value }) => value) };
 }
 
 // Each kind: its node, the inputs in it, read() -> the value, or undefined: it was left empty; check(value) -> what is wrong, or ''.
@@ -158,7 +158,7 @@ function makeField(name, schema, required, changed) {
   const kind = kinds[kindOf(schema)](schema, id, required);
   const { group, box, inputs = [kind.node] } = kind;
   const error = el('p.error', { id: `${id}-error` }); // its room is kept: what is wrong moves nothing
-  const title = [said(schema.title ?? name), !required ? el('span.opt', words.optional) : !box && el('span.req', words.required)]; // a box that is not ticked is an answer, too
+  const title = [called(schema.title ?? name), !required ? el('span.opt', words.optional) : !box && el('span.req', words.required)]; // a box that is not ticked is an answer, too
   const hint = limits(schema);
   const help = (schema.description || hint) && el('p.help', { id: `${id}-help` }, schema.description && folded(schema.description, 'span', { limit: 300 }), ' ', hint && el('span.limit', `(${hint})`));
   const label = (...nodes) => el('label', { for: id }, nodes);

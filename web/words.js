@@ -147,6 +147,8 @@ export const words = {
   members: (n) => plural(n, 'member'),
   noMembers: 'no members',
   blanks: 'blanks',
+  noName: 'no name',
+  unit: (node) => ['(unit “', node, '”)'],
   more: (step, left, what) => `show ${step ? `${step} of ` : ''}${left} more${what}`,
   characters: (n) => (n > 1 ? ' characters' : ' character'),
   wideSpace: 'a wide space, U+3000',
