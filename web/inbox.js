@@ -4,7 +4,7 @@
 // keeps it right. Questions are shown oldest first, new ones join at the end, and one that has ended
 // stays in its place for a while: nothing moves under the pointer.
 import { words } from './words.js';
-import { $, el, said, timeAgo, timeLeft, tick, count, max, min } from './dom.js';
+import { $, el, said, inLine, timeAgo, timeLeft, tick, count, max, min } from './dom.js';
 import { base, request, readAsk, answerAsk, askPath, whoAmI, hasKey, signInPath, signOut, toSignIn, watch } from './live.js';
 import { makeAsk, badge, outcomeText, isPending, nameOf, gistOf, labelOf } from './ask.js';
 import { sheets } from './pages.js';
@@ -47,20 +47,48 @@ function paintRow(row) {
 }
 
 // Of a question that is too long for its two lines, what is the same in the row above or below gives way before what differs.
+// That is a word with all of its signs, and the words before it: a "not" may be one of them, and digits the beginning of its number.
 const HEAD = 18, SHARED = 28; // characters of the beginning that stay; fewer that are shared stay all
-function sharedBy(a, b = '') {
+const KEPT = [24, 10], KEPT_WORDS = 3, KEPT_DIGITS = 60; // characters before what differs, also where lines are short; words; digits
+const LONG_WORD = 40; // characters of a word that stay before its difference: a longer one is cut, but not in a number
+const begins = (text, at) => text.slice(0, at).trimEnd().search(/\S*$/); // the word before
+// From where what differs is shown, and where it ends.
+function differs(a, b = '', kept) {
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;
-  const [begun] = a.slice(0, at).match(/[\p{L}\p{N}\p{M}\p{Cs}]{0,20}$/u);
-  return at - begun.length; // the word that differs is whole, unless it is very long
+  const to = at + /^\S{0,20}/.exec(a.slice(at, at + 20))[0].length;
+  let from = at - /\S*$/.exec(a.slice(0, at))[0].length;
+  if (at - from > LONG_WORD) {
+    for (from = at - LONG_WORD; from && /[\p{N}\p{M}\p{P}\p{S}\p{Cs}]/u.test(a[from - 1]); ) from--;
+    return { from, to };
+  }
+  for (let words = 0; from > 0; ) {
+    const before = begins(a, from), digits = /\d\s+$/.test(a.slice(before, from)) && /\d/.test(a[from] ?? '');
+    if (digits ? at - before > KEPT_DIGITS : words++ >= KEPT_WORDS || at - before > kept) break;
+    from = before;
+  }
+  return { from, to };
 }
+const inView = new Set(); // nodes of rows; what nobody sees is not laid out
+const seen = new IntersectionObserver((changes) => {
+  for (const { target, isIntersecting } of changes) inView[isIntersecting ? 'add' : 'delete'](target);
+  fitSoon();
+});
 function fit() {
-  const all = [...list.children].map(({ row }) => row);
-  const long = all.map((row, i) => [row, max(...[all[i - 1], all[i + 1]].map((other) => sharedBy(row.text, other?.text)))]).filter(([, shared]) => shared > SHARED);
-  const paint = (row, text) => row.link.firstChild.replaceWith(said(text, 'b.gist', { dir: 'auto' }));
-  for (const [row] of long) if (row.short) paint(row, row.text), (row.short = false);
-  const cut = long.filter(([{ link: { firstChild } }]) => firstChild.scrollHeight > firstChild.clientHeight + 2);
-  for (const [row, shared] of cut) paint(row, `${row.text.slice(0, row.text.lastIndexOf(' ', HEAD) + 1)}… ${row.text.slice(shared)}`), (row.short = true);
+  const place = ({ previousSibling, nextSibling, row }, kept) => [previousSibling, nextSibling].map((other) => differs(row.text, other?.row?.text, kept)).reduce((a, b) => (b.from > a.from ? b : a));
+  const gist = ({ row }) => row.link.firstChild, bottom = (node) => node.getBoundingClientRect().bottom;
+  const paint = (node, ...parts) => gist(node).replaceWith(el('b.gist', { dir: 'auto' }, parts));
+  const short = (node, { from, to }) => {
+    const { text } = node.row, end = el('span');
+    paint(node, inLine(`${text.slice(0, text.lastIndexOf(' ', HEAD) + 1)}…${/\s/.test(text[from - 1]) ? ' ' : ''}${text.slice(from, to)}`), end, inLine(text.slice(to)));
+    node.row.short = true;
+    return [node, end];
+  };
+  const long = [...inView].filter((node) => node.isConnected && place(node, KEPT[0]).from > SHARED);
+  for (const node of long) if (node.row.short) paint(node, inLine(node.row.text)), (node.row.short = false);
+  const cut = long.filter((node) => gist(node).scrollHeight > gist(node).clientHeight + 2).map((node) => short(node, place(node, KEPT[0])));
+  const below = cut.filter(([node, end]) => bottom(end) > bottom(gist(node)) + 2);
+  for (const [node] of below) short(node, place(node, KEPT[1]));
 }
 let fitting;
 function fitSoon() {
@@ -75,6 +103,7 @@ function addRow(item, fresh) {
   rows.set(item.id, row);
   paintRow(row);
   list.append(row.node);
+  seen.observe(row.node);
 }
 
 function paintCount() {
@@ -156,7 +185,9 @@ function prune() {
 }
 
 function forget(id) {
-  rows.get(id)?.node.remove();
+  const node = rows.get(id)?.node;
+  node?.remove();
+  inView.delete(node);
   rows.delete(id);
   views.delete(id);
 }

@@ -63,10 +63,54 @@ describe('the list', { concurrency: 2 }, () => {
           const box = node.getBoundingClientRect();
           return range.getBoundingClientRect().bottom <= box.bottom + 1 && box.height < 48;
         }, [i, one]);
-      assert.match(await title(page, 0).textContent(), /^Shall I send the … Ada, or not\?$/, 'the beginning is there, too');
+      assert.match(await title(page, 0).textContent(), /^Shall I send the … (weeks )?ago, to Ada, or not\?$/, 'the beginning is there, too, and the words before the difference');
     }
     await page.setViewportSize({ width: 1280, height: 800 });
     assert.match(await ask(page).locator('.message').textContent(), /^Shall I send the reminder about the invoice of last month/, 'the question in view is whole');
+  });
+
+  test('what gives way ends at a blank: a sign, the digits of a number, and a "not" before the difference stay', async (t) => {
+    const { peer, page } = await stage(t);
+    await page.setViewportSize({ width: 360, height: 800 });
+    const long = 'Transfer from the current account of the household to the savings account at the bank in Vienna, reference 2026-11,';
+    const pairs = [
+      ['the sum of 1,000,500 EUR today', 'the sum of 1,000,600 EUR today', 'sum of 1,000,500 EUR'],
+      ['the sum of 1 000 500 EUR today', 'the sum of 1 000 600 EUR today', 'sum of 1 000 500 EUR'],
+      ['the sum of -500 EUR today', 'the sum of -600 EUR today', 'sum of -500 EUR'],
+      ['the sum of 0.0001 today', 'the sum of 0.0002 today', 'sum of 0.0001 today'],
+      ['and IBAN AT61.19043002345 alone', 'and IBAN AT61.29043002345 alone', 'IBAN AT61.19043002345 alone'],
+      ['for the cluster non-production alone', 'for the cluster non-staging alone', 'cluster non-production alone'],
+      ['and it is asked that you do not delete it', 'and it is asked that you do not keep it', 'you do not delete it'],
+      ['and uninstall all of it at night', 'and unlock all of it at night', 'and uninstall all'],
+      [`see ${'https://example.com/'.padEnd(60, 'x')}?sum=-1.5`, `see ${'https://example.com/'.padEnd(60, 'x')}?sum=-1.7`, '?sum=-1.5'],
+    ];
+    for (const [i, [one, other]] of pairs.entries()) {
+      await peer.call('say', { text: `${i}${long} ${one}, and confirm it before noon or all of this is void.` });
+      await rows(page).nth(2 * i).waitFor({ state: 'attached' });
+      await peer.call('say', { text: `${i}${long} ${other}, and confirm it before noon or all of this is void.` });
+      await rows(page).nth(2 * i + 1).waitFor({ state: 'attached' });
+    }
+    for (const [i, [, , kept]] of pairs.entries()) {
+      await rows(page).nth(2 * i).scrollIntoViewIfNeeded();
+      const gist = rows(page).nth(2 * i).locator('.gist', { hasText: '…' });
+      await gist.waitFor();
+      const text = await gist.textContent();
+      assert.ok(text.includes(kept), text);
+    }
+  });
+
+  test('of a long list only the rows in view are laid out, and each when it comes into view', async (t) => {
+    const { peer, page } = await stage(t);
+    const begin = 'word '.repeat(150);
+    for (let i = 0; i < 60; i++) await peer.call('say', { text: `${begin}${i} of many` });
+    await page.getByText('60 waiting').waitFor();
+    const gist = (i) => rows(page).nth(i).locator('.gist', { hasText: '…' });
+    await gist(0).waitFor();
+    assert.ok((await page.locator('#list .gist', { hasText: '…' }).count()) < 30);
+    assert.equal(await gist(59).count(), 0);
+    await rows(page).nth(59).scrollIntoViewIfNeeded();
+    await gist(59).waitFor();
+    assert.match(await gist(59).textContent(), /… word word word \d+ of many$/);
   });
 
   test('thirty rows with the worst text: nothing is wider than its row, nothing runs, and all of it is accessible', async (t) => {
