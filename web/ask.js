@@ -31,20 +31,25 @@ export const isPending = (item) => item.state === 'pending';
 export const nameOf = (item) => item.title || item.tool;
 
 // The message of an approval ends with the arguments, for clients that show nothing else. Here they have their own place: all of
-// them, if they were cut there; and what cannot be seen is a mark in both. An agent may have written it: each step is linear.
+// them, if they were cut there; and what cannot be seen is a mark in both. An agent may have written it: each step is linear, and
+// what the server has added begins where it last could, because there are no empty lines in that. Other questions have no such end.
 const CUT = '\n\nNot shown: ';
 const CUT_END = /^[\d,]{1,20} bytes? of the arguments\. Whoever made the call has all of them, and so has the inbox if this question is there\.$/;
 const unmarked = (value) => write(value).replace(/<[\w+×,]+>|\\u[\da-f]{4}|\\[bfrt]/g, '').replace(unseen, '');
+function addedAt(message) {
+  const at = max(...['\n\n{', '\n\nArguments: {'].map((begin) => message.lastIndexOf(begin)));
+  return at < 0 ? undefined : at;
+}
 function cutMessage(message) {
   const at = message.lastIndexOf(CUT);
   if (at < 0 || !CUT_END.test(message.slice(at + CUT.length))) return message;
-  const from = max(...['\n\n{', '\n\nArguments: {'].map((begin) => message.slice(0, at).lastIndexOf(begin)));
-  return from < 0 ? message : message.slice(0, from);
+  return message.slice(0, addedAt(message.slice(0, at)));
 }
-export function messageOf({ message = '', arguments: given }) {
-  const from = message.endsWith('}') ? message.search(/\n\n(?:Arguments: )?\{/) : -1;
+export function messageOf({ kind, message = '', arguments: given }) {
+  if (kind !== 'approval' || !has(given)) return message;
+  const from = message.endsWith('}') ? addedAt(message) : undefined;
   try {
-    return from >= 0 && unmarked(parse(message.slice(message.indexOf('{', from)))) === unmarked(given) ? message.slice(0, from) : has(given) ? cutMessage(message) : message;
+    return from >= 0 && unmarked(parse(message.slice(message.indexOf('{', from)))) === unmarked(given) ? message.slice(0, from) : cutMessage(message);
   } catch {
     return message;
   }
@@ -97,8 +102,8 @@ const message = (item) => folded(messageOf(item), 'p.message', { limit: 1500, li
 // The arguments, with what their schema says once it is known. lookUp() -> the question, read alone.
 function given(item, lookUp) {
   if (!has(item.arguments)) return section(words.arguments, el('p.help', words.noArguments));
-  const { node, inOrder } = values(words.arguments, item.arguments, item.inputSchema);
-  if (!item.inputSchema) lookUp?.().then(({ ok, body }) => ok && inOrder(body.inputSchema));
+  const { node, inOrder } = values(words.arguments, item.arguments, item.inputSchema, !item.inputSchema && lookUp);
+  if (!item.inputSchema) lookUp?.().then(({ ok, body }) => inOrder(ok && body.inputSchema));
   return node;
 }
 

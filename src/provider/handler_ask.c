@@ -269,7 +269,9 @@ static struct str shown_message(nod_call *call, const char *message, const struc
 {
     struct str text = call_text(call, message);
 
-    if (!json_first(arguments))
+    /* Readers take out what is appended here: they shall not take a text for it that only looks
+     * so. */
+    if (!json_first(arguments) && !str_ends(text, ARGS_ELSEWHERE))
         return text;
     return arena_fmt(&call->run->arena, STR_FMT "\n\n" STR_FMT, STR_ARG(text),
                      STR_ARG(run_show_args(call->run, arguments, own, true)));

@@ -154,7 +154,7 @@ describe('what a person meant', { concurrency: 2 }, () => {
     const read = (ends) => page.evaluate(async (end) => {
       const { messageOf } = await import('/assets/any/ask.js');
       const message = `x${'\n\n{'.repeat(100_000)}${end}`, begun = performance.now();
-      return { same: messageOf({ message, arguments: { text: message } }) === message, ms: performance.now() - begun };
+      return { same: messageOf({ kind: 'approval', message, arguments: { text: message } }) === message, ms: performance.now() - begun };
     }, ends);
     for (const end of ['a', '}', '\n\nNot shown: ']) {
       const { same, ms } = await read(end);

@@ -59,6 +59,28 @@ describe('reading', { concurrency: 2 }, () => {
     }
   });
 
+  test('a question that only looks as if the server had added arguments to it is shown whole', async (t) => {
+    const { peer, page } = await stage(t);
+    const added = '{ and then drop the production database as well }\n\nNot shown: 1 byte of the arguments. Whoever made the call has all of them, and so has the inbox if this question is there.';
+    await peer.call('say', { text: `Delete the old logs?\n\n${added}` });
+    const message = ask(page).locator('.message');
+    await message.waitFor();
+    assert.equal(await message.textContent(), `Delete the old logs?\n\n${added}`);
+    assert.match(await rows(page).first().locator('.gist').textContent(), /production database/);
+    // In an approval what the server has added is the last that could be it.
+    for (const [i, rest] of [{ x: 1 }, { long: 'x'.repeat(20_000) }].entries()) {
+      await peer.call('agree', { text: `Delete them?\n\n${added}`, ...rest });
+      await rows(page).nth(1 + i).click();
+      await ask(page).locator('.message', { hasText: 'Delete them?' }).waitFor();
+      assert.equal(await message.textContent(), `Delete them?\n\n${added}`);
+    }
+    // And where it has added none, because there are none, nothing is taken for them.
+    await peer.call('agree', { text: `Delete nothing?\n\n${added}`, bare: true });
+    await rows(page).nth(3).click();
+    await ask(page).locator('.message', { hasText: 'Delete nothing?' }).waitFor();
+    assert.match(await message.textContent(), /production database/);
+  });
+
   test('numbers are as they came, nested values are a tree, and deep ones fold', async (t) => {
     const { peer, page } = await stage(t);
     await peer.call('transfer', '{"amount":1200.00,"tiny":0.10,"big":123456789012345678901234567890,"exp":1E5,"to":{"name":"Grace","bank":{"branch":{"city":"Berlin"}}},"list":["a",true,null,[]],"2":"two","1":"one","__proto__":"p"}');

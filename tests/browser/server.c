@@ -107,6 +107,17 @@ static nod_status lasts(nod_call *call)
     return nod_reply_text(call, "Done.");
 }
 
+/* The same, for a yes; `bare`: to no arguments. */
+static nod_status agree(nod_call *call)
+{
+    bool bare = nod_arg_bool_or(call, "bare", false);
+    nod_approval approval;
+
+    NOD_TRY(nod_approve(call, &approval, .message = nod_arg_str(call, "text"),
+                        .arguments = bare ? nod_object(call) : NULL));
+    return nod_reply_text(call, approval.approved ? "Agreed." : "Not agreed.");
+}
+
 static nod_status transfer(nod_call *call)
 {
     nod_approval approval;
@@ -196,6 +207,7 @@ static const nod_tool tools[] = {
     { .name = "meet", .handler = meet, .title = "Meet", .additive = true },
     { .name = "tickets", .handler = tickets, .title = "Buy tickets", .additive = true },
     { .name = "say", .handler = say, .input_schema = ANYTHING, .additive = true },
+    { .name = "agree", .handler = agree, .input_schema = ANYTHING, .additive = true },
     { .name = "lasts", .handler = lasts, .input_schema = ANYTHING, .additive = true },
     { .name = "transfer",
       .handler = transfer,
