@@ -2,7 +2,7 @@
 #
 #   make            build the library, the program nod and the examples into build/release
 #   make run        start an example over HTTP, and say what to do next
-#   make test       all tests; SUITE=unit (or wire, conformance, fuzz, ...) for one folder of tests/
+#   make test       all tests; SUITE=unit (or house, wire, conformance, fuzz, ...) for one suite of them
 #   make soak       in full what the tests only sample: a million simulated worlds, 5,000 attackers, 300 rounds of chaos
 #   make chaos      ROUNDS (300) rounds of calls on servers that are killed at random; SEED=n repeats one
 #   make bench      print the benchmarks and write build/bench.json
