@@ -195,20 +195,24 @@ static int listen_tcp(struct listener *listener, struct str host, int port)
     return EINVAL;
 }
 
-/* A socket file on which nobody listens was left by a process that died. */
-static void remove_stale(const struct sockaddr_un *address)
+/* A socket file on which nobody listens was left by a process that died. A file that is no socket
+ * is somebody's, and stays: ENOTSOCK. */
+static int remove_stale(const struct sockaddr_un *address)
 {
     struct stat info;
 
-    if (lstat(address->sun_path, &info) != 0 || !S_ISSOCK(info.st_mode))
-        return;
+    if (lstat(address->sun_path, &info) != 0)
+        return 0;
+    if (!S_ISSOCK(info.st_mode))
+        return ENOTSOCK;
     int fd = os_socket(AF_UNIX);
     if (fd < 0)
-        return;
+        return errno;
     if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) != 0 &&
         errno == ECONNREFUSED)
         unlink(address->sun_path);
     close(fd);
+    return 0;
 }
 
 /* The file gets its permissions before listen(), so that there is no moment in which another user
@@ -229,13 +233,15 @@ static int listen_unix(struct listener *listener, struct str path)
     if (!path.len || path.len >= sizeof(address.sun_path))
         return ENAMETOOLONG;
     memcpy(address.sun_path, path.at, path.len);
-    remove_stale(&address);
+    int error = remove_stale(&address);
+    if (error != 0)
+        return error;
     struct listener_socket *socket = socket_open(listener, AF_UNIX);
     if (socket->fd < 0)
         return errno;
-    int error = bind(socket->fd, (const struct sockaddr *)&address, sizeof(address)) == 0
-                    ? listen_bound(listener, socket, &address)
-                    : errno;
+    error = bind(socket->fd, (const struct sockaddr *)&address, sizeof(address)) == 0
+                ? listen_bound(listener, socket, &address)
+                : errno;
     if (error != 0)
         close(socket->fd);
     return error;
@@ -256,6 +262,7 @@ nod_status listener_open(struct loop *loop, struct str host, int port,
                     : listen_tcp(listener, host, port);
     if (error != 0) {
         const char *why = error == EADDRINUSE ? "the address is taken by another program"
+                          : error == ENOTSOCK ? "there is a file of this name, and it is no socket"
                                               : uv_strerror(uv_translate_sys_error(error));
         if (str_starts(host, unix_prefix))
             LOG_ERROR("cannot listen; give a path where no other server listens, in a folder that "

@@ -84,7 +84,9 @@ test('the socket of a dead server is replaced, that of a live one and any other 
 
   const file = path.join(dir, 'precious');
   writeFileSync(file, 'data');
-  assert.equal((await runOnce('probe', ['--http', `unix:${file}`])).code, 1);
+  const plain = await runOnce('probe', ['--http', `unix:${file}`]);
+  assert.equal(plain.code, 1);
+  assert.match(plain.stderr, /there is a file of this name, and it is no socket/);
   assert.ok(statSync(file).isFile());
 });
 
