@@ -121,6 +121,8 @@ static int with_store(const struct wanted *wanted, enum mark_rule mark,
     struct keyring *ring = NULL;
 
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR, .fd = 2 });
+    if (!storage_stays(wanted->store))
+        return COMMAND_WRONG_USAGE;
     if (!operator_keyring(&ring))
         return COMMAND_FAILED;
     struct loop *loop = loop_create();

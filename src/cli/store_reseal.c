@@ -70,6 +70,8 @@ int command_store_reseal(int argc, char **argv)
         return COMMAND_WRONG_USAGE;
     }
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_INFO, .fd = 2 });
+    if (!storage_stays(wanted.store))
+        return COMMAND_WRONG_USAGE;
     if (!operator_keyring(&ring))
         return COMMAND_FAILED;
     code = reseal(&wanted, ring);

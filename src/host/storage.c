@@ -300,6 +300,11 @@ static const struct storage_kind *kind_that_stays(const char *address)
     return kind && kind->visit ? kind : NULL;
 }
 
+bool storage_stays(const char *address)
+{
+    return kind_that_stays(address);
+}
+
 struct store *storage_visit(const struct storage_opts *opts, enum mark_rule mark)
 {
     const struct storage_kind *kind = kind_that_stays(opts->address);

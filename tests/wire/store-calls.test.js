@@ -157,11 +157,15 @@ test('the commands say what is wrong with their command lines', async (t) => {
     assert.equal(run.code, 2, `${args}: ${run.stderr}`);
     assert.match(run.stderr, says);
   }
-  for (const address of [file.address, 'memory:']) {
-    const run = await runOnce('nod', ['store', 'list', '--store', address], {});
-    assert.equal(run.code, 1);
-    assert.match(run.stderr, /there is no such file|outlives a process/);
-  }
+  for (const [address, says] of [['memory:', /outlives a process/], ['p.db', /must be memory:, sqlite:PATH/], ['sqlitee:p.db', /did you mean sqlite\?/]])
+    for (const command of [['list'], ['end', 'x'.repeat(22), '--reason', 'x'], ['reseal']]) {
+      const run = await runOnce('nod', ['store', ...command, '--store', address], SECRET);
+      assert.equal(run.code, 2, `${command} ${address}: ${run.stderr}`);
+      assert.match(run.stderr, says);
+    }
+  const missing = await runOnce('nod', ['store', 'list', '--store', file.address], {});
+  assert.equal(missing.code, 1);
+  assert.match(missing.stderr, /there is no such file/);
   await (await serve(t, file)).stop();
   assert.match((await list(file)).stdout, /no calls that have not ended/);
   assert.deepEqual(await calls(file), []);
