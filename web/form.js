@@ -80,7 +80,7 @@ function limits(schema) {
   if (schema.type === 'array') return between(num(schema.minItems), num(schema.maxItems), words.ofThem);
   if (schema.type === 'string') {
     const least = num(schema.minLength), most = num(schema.maxLength);
-    return between(least > 1 && least, most, words.characters(most)); // one at least: what is empty is no answer
+    return between(least > 1 && least, most, words.characters(most ?? least)); // one at least: what is empty is no answer
   }
   return [schema.type === 'integer' && words.wholeNumber, between(schema.minimum?.text, schema.maximum?.text, '')].filter(Boolean).join(', ');
 }

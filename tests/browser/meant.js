@@ -16,6 +16,7 @@ describe('what a person meant', { concurrency: 2 }, () => {
     const { peer, page } = await stage(t);
     const call = await peer.call('label');
     await asks(page, 'What is on the label?');
+    await ask(page).getByText('(at least 5 characters)').waitFor({ state: 'attached' });
     await page.keyboard.press('d'); // at once: the guard is for the pointer
     assert.match(await focused(page), /^Reason/);
     await type(page, ' not now');
