@@ -29,6 +29,7 @@
 enum {
     CANCELLED_MAX = 64 << 20, /* bytes of the outcome of a call that is not live here */
     CANCEL_TOLD_MS = 5000,    /* whoever waits for a cancel is told so late that it is not stored */
+    AHEAD_KEEP_MS = 3600000,  /* a call that is cancelled ahead is known for so long */
 };
 
 struct cancelling {
@@ -214,7 +215,8 @@ static void ahead_send(struct op *op)
                                                           .open = &record,
                                                           .node = op->engine->node,
                                                           .call_id = record.id,
-                                                          .epoch = 1 },
+                                                          .epoch = 1,
+                                                          .keep_for_ms = AHEAD_KEEP_MS },
                                    op_completed, op);
 }
 
