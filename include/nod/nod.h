@@ -368,7 +368,7 @@ struct nod_server_opts {
                                          nod_oauth */
 };
 
-/* NULL, with the reason on stderr, if an option is not valid. */
+/* NULL, with the reason in the log, if an option is not valid. */
 NOD_API nod_server *nod_server_create(const struct nod_server_opts *opts);
 /* After nod_start: call nod_stop before, and turn until nod_turn says false; without that, clients are
  * cut off, and running calls go on at the next start, as after a crash. A blocking handler that runs
@@ -512,8 +512,8 @@ typedef struct nod_prompt {
 } nod_prompt;
 
 /*
- * Registration checks names, titles, schemas, formats, presets and missing handlers, and says what is
- * wrong on stderr. An argument that looks like a secret is a warning. The tables are copied.
+ * Registration checks names, titles, schemas, formats, presets and missing handlers; the log says what
+ * is wrong. An argument that looks like a secret is a warning. The tables are copied.
  *
  * You may also register while the server runs, on the server's own thread; the clients are then told
  * that a list has changed. But calls in a durable store may be waiting for a tool: register such
@@ -552,9 +552,9 @@ NOD_API void nod_source(nod_server *server, const char *file, int line);
  */
 NOD_API int nod_main(nod_server *server, int argc, char **argv);
 /*
- * From any thread: stops the server. You need no signal handler of your own: SIGINT and SIGTERM do
- * the same. With SQLite or Redis no call ends: calls go on at the next start, or on another node.
- * With the memory store they are cancelled.
+ * From any thread: stops the server. Under nod_main you need no signal handler of your own: SIGINT
+ * and SIGTERM do the same. With SQLite or Redis no call ends: calls go on at the next start, or on
+ * another node. With the memory store they are cancelled.
  */
 NOD_API void nod_stop(nod_server *server);
 
@@ -661,8 +661,8 @@ struct nod_oauth_opts {
     bool revokes_all;        /* when one token is revoked it ends everything that the person has granted:
                                 tokens that were replaced are then left to run out */
 };
-/* Before nod_main. NOD_E_USAGE, NOD_E_LIMIT: what is wrong is on stderr. A section of --oauth FILE with
- * the same name counts instead. */
+/* Before nod_main or nod_start. NOD_E_USAGE, NOD_E_LIMIT: the log says what is wrong. A section of
+ * --oauth FILE with the same name counts instead. */
 NOD_API nod_status nod_oauth_with(nod_server *server, const struct nod_oauth_opts *opts) NOD_USE_RESULT;
 #define nod_oauth(server, ...)                                                                     \
     nod_oauth_with((server), &(const struct nod_oauth_opts){ .size = sizeof(struct nod_oauth_opts), \
@@ -764,7 +764,7 @@ struct nod_hook_opts {
                            (HOOK_TIMEOUT); 0: 60000 */
 };
 /* NOD_E_NOT_FOUND: the flow has no such stage. NOD_E_NOT_SUPPORTED: see NOD_INSTEAD. NOD_E_USAGE,
- * NOD_E_LIMIT. What was wrong is on stderr. */
+ * NOD_E_LIMIT. The log says what was wrong. */
 NOD_API nod_status nod_hook_with(nod_server *server, const struct nod_hook_opts *opts) NOD_USE_RESULT;
 #define nod_hook(server, ...)                                                                      \
     nod_hook_with((server), &(const struct nod_hook_opts){ .size = sizeof(struct nod_hook_opts),   \

@@ -12,7 +12,8 @@
  * at once.
  *
  * Holds always: nothing here, or in what is called from here, changes what the process does about a
- * signal, writes to a standard stream when the log goes to a function, or ends the process.
+ * signal, ends the process, or writes to a standard stream when the log goes to a function; but
+ * --help and --version are answered on standard output.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -346,7 +346,7 @@ class c_list
 
 /*
  * Owns the server and the handlers. If it cannot be made, or something cannot be registered, the
- * reason is on stderr, ok() is false, and run() returns 1 at once. Whoever registers while it runs
+ * reason is in the log, ok() is false, and run() returns 1 at once. Whoever registers while it runs
  * looks at the status.
  */
 class server
