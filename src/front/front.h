@@ -41,6 +41,7 @@ struct front_opts {
     const char *const *trusted_proxies; /* addresses and networks; NULL-terminated, or NULL */
     const char *tls_cert;               /* a file; NULL: no TLS. Outlives the front */
     const char *tls_key;                /* the same; NULL: the key is in tls_cert */
+    bool links_on_hangup;               /* SIGHUP makes another link to the inbox */
 };
 
 /* What a handler is given. Valid until it returns; the exchange until it is answered. */

@@ -74,7 +74,11 @@ struct str front_way_in(const struct front *front)
         return STR(
             "`nod login unix:PATH`, over the server's Unix socket and as its own user, makes "
             "a new one");
-    return STR("the server logs a new one whenever it is sent SIGHUP");
+    if (front->opts.links_on_hangup)
+        return STR("the server logs a new one whenever it is sent SIGHUP");
+    return STR(
+        "the server logs one when it starts, and no other; if it also listens on a Unix socket, "
+        "`nod login unix:PATH` makes a new one");
 }
 
 /* --- /login/{link} --- */

@@ -130,11 +130,14 @@ bool host_open_inbox_beside_stdio(nod_server *server)
 
 static void say_link(void *data, struct str url)
 {
-    (void)data;
+    const nod_server *server = data;
+
     if (url.len)
         LOG_INFO("inbox", LOG_STR("url", url));
-    else
+    else if (server->reloads)
         LOG_WARN("the store did not take the link that opens the inbox; SIGHUP makes another");
+    else
+        LOG_WARN("the store did not take the link that opens the inbox");
 }
 
 void host_announce_inbox(nod_server *server)

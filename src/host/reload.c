@@ -103,6 +103,8 @@ void reload_watch(nod_server *server)
 {
     if (!loop_signal(server->loop, SIGHUP, on_hangup, server))
         LOG_WARN("SIGHUP cannot be watched: it ends the process, and reads nothing again");
+    else
+        server->reloads = true;
     server->hangup_early |= hung_up != 0;
     hung_up = 0;
     reload_let_go(false);

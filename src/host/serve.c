@@ -361,6 +361,7 @@ bool host_make_front(nod_server *server)
         .trusted_proxies = settings->opts.trusted_proxies,
         .tls_cert = settings->opts.tls_cert,
         .tls_key = settings->opts.tls_key,
+        .links_on_hangup = server->reloads,
     });
     return server->front != NULL;
 }

@@ -86,7 +86,8 @@ struct setting {
     const char *env;    /* a variable that has the value; NULL: none */
     enum setting_type type;
     enum setting_group group;
-    size_t at; /* where in struct settings */
+    size_t at;   /* where in struct settings */
+    size_t size; /* of the place; as its type has it */
     /* Numbers and times have bounds; of a list `most` is the number of its texts. */
     int64_t least, most;
     int64_t usual;            /* the default of a number or a time; 0: see usually */

@@ -74,8 +74,9 @@ const char *const settings_groups[GROUPS] = {
     [GROUP_PROGRAM] = "Set by the program",
 };
 
-#define PLACE(member_)  .at = offsetof(struct settings, member_)
-#define MEMBER(member_) .member = #member_, .at = offsetof(struct settings, opts.member_)
+#define PLACE(member_)                                                                             \
+    .at = offsetof(struct settings, member_), .size = sizeof(((struct settings *)0)->member_)
+#define MEMBER(member_) .member = #member_, PLACE(opts.member_)
 #define TIME            .type = SETTING_TIME, .least = 1, .most = SETTINGS_TIME_MAX_MS, .value = "TIME"
 #define COUNT(of)                                                                                  \
     .type = SETTING_COUNT, .least = 1, .most = SETTINGS_COUNT_MAX, .value = "N", .takes = of

@@ -496,9 +496,7 @@ static nod_status structured(nod_call *call)
 /* Works before it asks, so that its client can be gone by then. */
 static nod_status naps_and_asks(nod_call *call)
 {
-    int64_t ms = nod_arg_int(call, "ms");
-
-    sleep_ms(ms ? ms : 30);
+    sleep_ms(nod_arg_int_or(call, "ms", 30));
     return ask(call);
 }
 

@@ -434,9 +434,26 @@ static void what_can_be_given_is_said_in_the_help(void **state)
     free(help);
 }
 
+static void the_place_of_a_row_has_the_size_of_its_type(void **state)
+{
+    static const size_t sizes[] = {
+        [SETTING_FLAG] = sizeof(bool),    [SETTING_TEXT] = sizeof(char *),
+        [SETTING_WORD] = sizeof(char *),  [SETTING_LIST] = sizeof(char **),
+        [SETTING_TIME] = sizeof(int64_t), [SETTING_COUNT] = sizeof(size_t),
+        [SETTING_INT] = sizeof(int),
+    };
+
+    (void)state;
+    for (const struct setting *row = settings_table; row < settings_table + settings_count; row++)
+        if (row->size != sizes[row->type])
+            fail_msg("%s: its member has %zu bytes, and its type %zu: is .type right?",
+                     row->member ? row->member : row->option, row->size, sizes[row->type]);
+}
+
 SUBJECT(settings_walk)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_place_of_a_row_has_the_size_of_its_type),
         cmocka_unit_test(given_on_the_command_line_or_in_the_struct_it_is_the_same),
         cmocka_unit_test(every_option_takes_what_fits_and_nothing_else),
         cmocka_unit_test(what_only_an_operator_can_set_is_about_the_process),
