@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <poll.h>
 #include <set>
@@ -307,9 +308,14 @@ int main(int argc, char **argv)
         return server.run(argc, argv);
     if (server.stdio(0, 1) != NOD_OK || server.settings(argc, argv) != NOD_OK || server.start() != NOD_OK)
         return 1;
+    static volatile std::sig_atomic_t told; // the signals are the program's own
+    std::signal(SIGTERM, [](int) { told = 1; });
     while (server.turn()) {
+        const int due = server.timeout();
         pollfd fd{server.fd(), POLLIN, 0};
-        poll(&fd, 1, server.timeout());
+        poll(&fd, 1, due < 0 || due > 50 ? 50 : due);
+        if (told)
+            server.stop();
     }
     return 0;
 }

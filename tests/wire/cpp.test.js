@@ -218,6 +218,7 @@ const LEFT_OUT = {
   nod_form_keep: 'nod::form has its own texts', nod_key: 'nod::cat', nod_reply_textf: 'call.reply joins its parts', nod_server_of: 'lambdas capture', nod_get_str: 'value[key].as_str()',
   nod_get_int: 'value[key].as_int()', nod_get_double: 'value[key].as_double()', nod_get_bool: 'value[key].as_bool()',
   nod_get_number_text: 'value[key].as_number_text()', nod_set_str: 'object.set', nod_set_int: 'object.set', nod_set_bool: 'object.set',
+  nod_version: 'as in C', nod_version_number: 'as in C', nod_log_to: 'as in C',
   nod_arg_str_or: 'call.arg_str_or', nod_arg_number_text_or: 'call.arg_number_text_or',
 };
 const NO_OPTION = new Set(['size', 'data', 'fn', 'field_size', 'type']); // a form says that it is one
