@@ -635,6 +635,52 @@ typedef enum nod_log_level {
 typedef void nod_log_fn(nod_log_level level, const char *line, void *data);
 NOD_API void nod_log_to(nod_log_fn *fn, void *data);
 
+/* --- plugins --- */
+/*
+ * A plugin is a shared object with tools for the program `nod serve`. It is compiled and linked as a
+ * server is, but with -shared -fPIC, and has this instead of a main:
+ *
+ *     static nod_status load(nod_server *server)
+ *     {
+ *         repository = nod_setting(server, "repository");
+ *         return nod_tools(server, tools);
+ *     }
+ *
+ *     NOD_PLUGIN(.name = "github", .version = "1.0.0", .load = load,
+ *                .settings = NOD_FORM(NOD_TEXT("repository", .required = true)));
+ *
+ * .load registers tools, resources, prompts, hooks and services, by the functions that every program
+ * uses. All of it is registered when .load has returned NOD_OK, or nothing. nod runs in the program's
+ * version: a plugin links no libnod.a. docs/plugins.md has the rest: reload, and where a crash is told.
+ */
+struct nod_plugin {
+    size_t size;
+    int nod_version;     /* NOD_VERSION_NUMBER, which it was built with: NOD_PLUGIN sets both */
+    const char *name;    /* required: a-z, 0-9, - and _; [plugin NAME] of the configuration has its settings */
+    const char *version; /* required */
+    nod_status (*load)(nod_server *server); /* required; on the server's thread */
+    /* Or NULL. Nothing of it is registered any more, none of its code runs, and its object goes: threads
+     * that it has made have to end here. Not called if .load has failed. */
+    void (*unload)(nod_server *server);
+    /* What an operator can set: texts, numbers, NOD_BOOL and NOD_CHOICE. A .preset is the value of a
+     * setting that is left out. Secrets do not belong there: take the name of a file. */
+    const nod_form *settings;
+};
+/* What NOD_PLUGIN makes, and nod serve looks for. */
+NOD_API extern const struct nod_plugin nod_this_plugin;
+#define NOD_PLUGIN(...)                                                                            \
+    const struct nod_plugin nod_this_plugin = { .size = sizeof(struct nod_plugin),                 \
+                                                .nod_version = NOD_VERSION_NUMBER, __VA_ARGS__ }
+/*
+ * In .load: a setting of this plugin, checked. "", 0 or false if it is not set and has no .preset. A
+ * text lives until .unload has returned. A number is a text, too, as it was written. A setting that
+ * .settings does not have, or of another kind, is a bug, and the plugin is not loaded.
+ */
+NOD_API const char *nod_setting(nod_server *server, const char *name);
+NOD_API int64_t nod_setting_int(nod_server *server, const char *name);
+NOD_API double nod_setting_double(nod_server *server, const char *name);
+NOD_API bool nod_setting_bool(nod_server *server, const char *name);
+
 /* --- services --- */
 /*
  * A service where people have accounts that tools use (nod_credential), as a section of --oauth FILE

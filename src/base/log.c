@@ -18,7 +18,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -202,23 +201,42 @@ static void put_field(struct line *line, const char *name, struct str value, boo
         line->len = begin;
 }
 
-/* The calendar is asked once a second. Lent until the thread asks again. */
+/* A date of the calendar, counted from days since 1970: years begin in March, so that the odd day is
+ * the last of them. Nothing of the C library is asked, which may hold a lock when a signal comes. */
+static void put_digits(char *at, int digits, int64_t n)
+{
+    for (int i = digits - 1; i >= 0; i--, n /= 10)
+        at[i] = (char)('0' + n % 10);
+}
+
+static void date_text(int64_t seconds, char *out)
+{
+    int64_t days = seconds / 86400 + 719468, era = days / 146097, of_era = days % 146097;
+    int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+    int64_t month = (5 * of_year + 2) / 153, day = of_year - (153 * month + 2) / 5 + 1;
+
+    month += month < 10 ? 3 : -9;
+    put_digits(out, 4, year + era * 400 + (month <= 2));
+    put_digits(out + 5, 2, month);
+    put_digits(out + 8, 2, day);
+    put_digits(out + 11, 2, seconds / 3600 % 24);
+    put_digits(out + 14, 2, seconds / 60 % 60);
+    put_digits(out + 17, 2, seconds % 60);
+}
+
+/* The date is counted once a second. Lent until the thread asks again. */
 static struct str time_text(void)
 {
     static _Thread_local char text[] = "1970-01-01T00:00:00.000Z";
-    static _Thread_local time_t second;
-    enum { MS = sizeof("1970-01-01T00:00:00.") - 1 };
+    static _Thread_local int64_t second;
     int64_t now = clock_wall(clock_held());
-    struct tm utc;
 
     if (now / 1000 != second) {
         second = now / 1000;
-        gmtime_r(&second, &utc);
-        strftime(text, MS, "%Y-%m-%dT%H:%M:%S", &utc);
-        text[MS - 1] = '.';
+        date_text(second, text);
     }
-    for (int i = MS + 2, ms = (int)(now % 1000); i >= MS; i--, ms /= 10)
-        text[i] = (char)('0' + ms % 10);
+    put_digits(text + sizeof("1970-01-01T00:00:00.") - 1, 3, now % 1000);
     return str_n(text, sizeof(text) - 1);
 }
 
@@ -286,32 +304,14 @@ void log_flush(void)
     write_all(str_n(gathered.text, len));
 }
 
-/* Called in any thread. The signal is at its default again, and comes again after this. */
-static void on_crash(int signal)
-{
-    (void)signal;
-    write_all(str_n(gathered.text, gathered.len));
-}
-
 void log_gather(bool on)
 {
     log_flush();
     if (on == gathers || (on && atomic_flag_test_and_set(&gathering)))
         return;
     gathers = on;
-    if (!on) {
+    if (!on)
         atomic_flag_clear(&gathering);
-    } else {
-        /* A handler that the program or a sanitizer has set stays. */
-        static const int signals[] = { SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV };
-        struct sigaction ours = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND }, theirs;
-
-        for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
-            if (sigaction(signals[i], NULL, &theirs) == 0 && !(theirs.sa_flags & SA_SIGINFO) &&
-                theirs.sa_handler == SIG_DFL)
-                sigaction(signals[i], &ours, NULL);
-        }
-    }
 }
 
 /* False: nobody wants to be told. A line that the callback itself leads to is dropped. */
@@ -347,40 +347,97 @@ static void write_line(enum log_level level, struct str line)
     gathered.len += line.len;
 }
 
+/* The line whole, with its newline. */
+static void build_line(struct line *line, enum log_level level, const char *event,
+                       const struct log_field *fields, size_t count)
+{
+    bool json = settings.format == LOG_FORMAT_JSON;
+    char number[32];
+
+    line->len = 0;
+    line->cut = false;
+    struct str now = time_text();
+    if (settings.journald)
+        put(line, levels[level].journald);
+    if (json) {
+        put(line, STR("{\"time\":"));
+        put_quoted(line, now);
+    } else {
+        put(line, STR("time="));
+        put(line, now);
+    }
+    put_field(line, "level", levels[level].word, false);
+    put_field(line, "event", str_of(event), false);
+    for (size_t i = 0; i < count; i++) {
+        if (fields[i].text.at) {
+            put_field(line, fields[i].name, fields[i].text, false);
+        } else {
+            snprintf(number, sizeof(number), "%lld", (long long)fields[i].number);
+            put_field(line, fields[i].name, str_of(number), true);
+        }
+    }
+    if (line->cut)
+        put_tail(line, json ? cut_json : cut_logfmt);
+    put_tail(line, json ? STR("}\n") : STR("\n"));
+}
+
 void log_write(enum log_level level, const char *event, const struct log_field *fields,
                size_t count)
 {
     struct line line; /* its text is not cleared, which would cost four kilobytes */
-    bool json = settings.format == LOG_FORMAT_JSON;
-    char number[32];
     int saved = errno;
 
-    line.len = 0;
-    line.cut = false;
-    struct str now = time_text();
-    if (settings.journald)
-        put(&line, levels[level].journald);
-    if (settings.format == LOG_FORMAT_JSON) {
-        put(&line, STR("{\"time\":"));
-        put_quoted(&line, now);
-    } else {
-        put(&line, STR("time="));
-        put(&line, now);
-    }
-    put_field(&line, "level", levels[level].word, false);
-    put_field(&line, "event", str_of(event), false);
-    for (size_t i = 0; i < count; i++) {
-        if (fields[i].text.at) {
-            put_field(&line, fields[i].name, fields[i].text, false);
-        } else {
-            snprintf(number, sizeof(number), "%lld", (long long)fields[i].number);
-            put_field(&line, fields[i].name, str_of(number), true);
-        }
-    }
-    if (line.cut)
-        put_tail(&line, json ? cut_json : cut_logfmt);
-    put_tail(&line, json ? STR("}\n") : STR("\n"));
+    build_line(&line, level, event, fields, count);
     if (!tell_line(level, &line))
         write_line(level, str_n(line.text, line.len));
     errno = saved;
+}
+
+/* --- the last line --- */
+
+static log_words_fn *_Atomic last_words;
+
+static const struct {
+    int number;
+    const char *name;
+} crashes[] = { { SIGABRT, "SIGABRT" }, { SIGBUS, "SIGBUS" }, { SIGFPE, "SIGFPE" },
+                { SIGILL, "SIGILL" },   { SIGSEGV, "SIGSEGV" } };
+
+/* Called in any thread. The signal is at its default again, and comes again after this. */
+static void on_crash(int number)
+{
+    struct log_field fields[LOG_LAST_FIELDS + 1];
+    log_words_fn *words = last_words;
+    struct line line;
+
+    write_all(str_n(gathered.text, gathered.len));
+    size_t count = words ? words(fields + 1) : 0;
+    for (size_t i = 0; count && i < sizeof(crashes) / sizeof(crashes[0]); i++)
+        if (crashes[i].number == number)
+            fields[0] = LOG_CSTR("signal", crashes[i].name);
+    if (!count)
+        return;
+    build_line(&line, LOG_LEVEL_ERROR, "the process dies in code that is not nod's", fields,
+               count + 1);
+    write_all(str_n(line.text, line.len));
+}
+
+void log_last_words(log_words_fn *words)
+{
+    last_words = words;
+}
+
+void log_watch_crashes(void)
+{
+    static char stack[64 * 1024]; /* this thread's own may be what has run out */
+    const stack_t other = { .ss_sp = stack, .ss_size = sizeof(stack) };
+    struct sigaction ours = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK },
+                     theirs;
+
+    if (sigaltstack(NULL, &(stack_t){ 0 }) == 0)
+        sigaltstack(&other, NULL);
+    for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
+        if (sigaction(crashes[i].number, NULL, &theirs) == 0 && !(theirs.sa_flags & SA_SIGINFO) &&
+            theirs.sa_handler == SIG_DFL)
+            sigaction(crashes[i].number, &ours, NULL);
 }

@@ -51,11 +51,23 @@ bool log_is_told(void);
 /*
  * While a thread gathers, its lines at info and debug are written together: when there are
  * LOG_LINE_MAX bytes of them, before a warning or an error, and by log_flush, which the loop calls
- * before it waits. They are written too if the process aborts or crashes. One thread of a process
- * gathers; if another one wants to meanwhile, that one's lines are written at once.
+ * before it waits. They are written too if the process aborts or crashes (log_watch_crashes). One
+ * thread of a process gathers; if another one wants to meanwhile, that one's lines are written at
+ * once.
  */
 void log_gather(bool on);
 void log_flush(void);
+
+/*
+ * In a process of our own: if it aborts or crashes, lines that were gathered are written, and after
+ * them one that says what the thread was doing, if `words` knows: it fills in fields, and gives their
+ * number. It is called in the handler of the signal, and may only read what its own thread has
+ * written. A handler that the program or a sanitizer has set stays.
+ */
+enum { LOG_LAST_FIELDS = 8 }; /* fields of that line, at most */
+typedef size_t log_words_fn(struct log_field fields[LOG_LAST_FIELDS]);
+void log_last_words(log_words_fn *words);
+void log_watch_crashes(void);
 
 bool log_enabled(enum log_level level);
 void log_write(enum log_level level, const char *event, const struct log_field *fields,

@@ -1,0 +1,304 @@
+/*
+ * host/plugin_file: see plugin_file.h.
+ *
+ *     FOLDER/plugins/                 of this user, 0700
+ *         copies-XXXXXX         /     of one process, which holds a lock on it
+ *             1-github.so             a private copy
+ *         loading-github.so-<hex>     the digest of what is being loaded, or was when a process died
+ *
+ * A folder of copies whose lock is free belongs to a process that is gone.
+ */
+#include "host/plugin_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "host/trusted.h"
+
+enum {
+    ROOM_PATH_MAX = 4096,
+    COPY_BLOCK = 256 * 1024, /* bytes that are copied at a time */
+    ROOM_TRIES = 8,          /* to make a folder that nobody takes for a leftover */
+    PATH_DIGEST_SHOWN = 8,   /* bytes of a path's digest in the name of its mark */
+};
+
+struct plugin_room {
+    char *folder; /* FOLDER/plugins */
+    char *copies; /* this process's folder in it */
+    int lock;     /* a descriptor of `copies`, locked */
+    unsigned made;
+};
+
+static bool room_wrong(char why[PLUGIN_WHY_MAX], const char *path)
+{
+    snprintf(why, PLUGIN_WHY_MAX, "%s, where copies of plugins are kept, cannot be used: %s", path,
+             strerror(errno));
+    return false;
+}
+
+static char *path_join(const char *folder, const char *name)
+{
+    char path[ROOM_PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return str_dup(str_of(path));
+}
+
+/* --- the folder of copies --- */
+
+static void folder_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)))
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    rmdir(path);
+}
+
+/* A folder whose process is gone: nobody holds its lock. */
+static void leftover_remove(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        folder_empty(path);
+    close(fd);
+}
+
+static void leftovers_remove(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir))) {
+        if (!str_starts(str_of(entry->d_name), STR("copies-")))
+            continue;
+        char *path = path_join(folder, entry->d_name);
+        leftover_remove(path);
+        mem_free(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+/* Makes and locks a folder. Another process may take it for a leftover before it is locked: then it
+ * is gone, and there is no lock. */
+static int folder_locked(char *path)
+{
+    struct stat st;
+    int fd = mkdtemp(path) ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static bool room_make(struct plugin_room *room, char why[PLUGIN_WHY_MAX])
+{
+    char own[ROOM_PATH_MAX];
+
+    if (mkdir(room->folder, 0700) != 0 && errno != EEXIST)
+        return room_wrong(why, room->folder);
+    leftovers_remove(room->folder);
+    for (int tries = 0; tries < ROOM_TRIES && room->lock < 0; tries++) {
+        snprintf(own, sizeof(own), "%s/copies-XXXXXX", room->folder);
+        room->lock = folder_locked(own);
+    }
+    room->copies = room->lock >= 0 ? str_dup(str_of(own)) : NULL;
+    return room->copies || room_wrong(why, room->folder);
+}
+
+struct plugin_room *plugin_room_open(const char *folder, char why[PLUGIN_WHY_MAX])
+{
+    struct plugin_room *room = MEM_NEW(struct plugin_room);
+
+    *room = (struct plugin_room){ .folder = path_join(folder, "plugins"), .lock = -1 };
+    if (room_make(room, why))
+        return room;
+    plugin_room_close(room);
+    return NULL;
+}
+
+void plugin_room_close(struct plugin_room *room)
+{
+    if (!room)
+        return;
+    if (room->copies)
+        folder_empty(room->copies);
+    if (room->lock >= 0)
+        close(room->lock);
+    mem_free(room->copies);
+    mem_free(room->folder);
+    MEM_DELETE(room);
+}
+
+/* --- a copy --- */
+
+/* The bytes of an open file, to be freed; {NULL, 0}: `why`. It is read twice if it changes. */
+static struct str file_bytes(int fd, char why[PLUGIN_WHY_MAX])
+{
+    struct stat before, after;
+    char *text = NULL;
+    size_t len = 0;
+    ssize_t got = 1;
+
+    if (fstat(fd, &before) != 0 || before.st_size > PLUGIN_FILE_MAX || before.st_size < 64) {
+        snprintf(why, PLUGIN_WHY_MAX, before.st_size < 64
+                                          ? "it is no shared object"
+                                          : "it is larger than %d bytes",
+                 PLUGIN_FILE_MAX);
+        return STR_NONE;
+    }
+    text = mem_alloc((size_t)before.st_size);
+    while (len < (size_t)before.st_size && got > 0) {
+        got = pread(fd, text + len, (size_t)before.st_size - len, (off_t)len);
+        len += got > 0 ? (size_t)got : 0;
+    }
+    if (len == (size_t)before.st_size && fstat(fd, &after) == 0 &&
+        after.st_size == before.st_size && after.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+        after.st_mtim.tv_nsec == before.st_mtim.tv_nsec)
+        return str_n(text, len);
+    mem_free(text);
+    snprintf(why, PLUGIN_WHY_MAX, "it changes while it is read: try again when it is whole");
+    return STR_NONE;
+}
+
+static struct str trusted_bytes(const char *path, char why[PLUGIN_WHY_MAX])
+{
+    int fd = trusted_open(path, why);
+    struct str bytes = fd >= 0 ? file_bytes(fd, why) : STR_NONE;
+
+    if (fd >= 0)
+        close(fd);
+    return bytes;
+}
+
+bool plugin_file_look(const char *path, struct digest *digest, char why[PLUGIN_WHY_MAX])
+{
+    struct str bytes = trusted_bytes(path, why);
+
+    if (!bytes.at)
+        return false;
+    digest_of(bytes, digest);
+    mem_free((char *)bytes.at);
+    return true;
+}
+
+static bool write_copy(struct plugin_room *room, struct plugin_file *file, struct str bytes,
+                       char why[PLUGIN_WHY_MAX])
+{
+    const char *name = strrchr(file->path, '/');
+    char path[ROOM_PATH_MAX];
+    bool fine = true;
+
+    snprintf(path, sizeof(path), "%s/%u-%s", room->copies, ++room->made,
+             name ? name + 1 : file->path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0700);
+    if (fd < 0)
+        return room_wrong(why, path);
+    file->copy = str_dup(str_of(path));
+    while (fine && bytes.len) {
+        ssize_t wrote = write(fd, bytes.at, bytes.len < COPY_BLOCK ? bytes.len : COPY_BLOCK);
+        fine = wrote > 0 || (wrote < 0 && errno == EINTR);
+        bytes = str_skip(bytes, wrote > 0 ? (size_t)wrote : 0);
+    }
+    fine = fine || room_wrong(why, path);
+    close(fd);
+    return fine;
+}
+
+bool plugin_file_take(struct plugin_room *room, const char *path, struct plugin_file *out,
+                      char why[PLUGIN_WHY_MAX])
+{
+    struct str bytes = trusted_bytes(path, why);
+    bool fine = false;
+
+    *out = (struct plugin_file){ 0 };
+    if (!bytes.at)
+        return false;
+    if (memcmp(bytes.at, "\177ELF", 4) != 0)
+        snprintf(why, PLUGIN_WHY_MAX, "it is no shared object");
+    else if (memmem(bytes.at, bytes.len, plugin_nod_mark, strlen(plugin_nod_mark)))
+        snprintf(why, PLUGIN_WHY_MAX,
+                 "it has a nod of its own inside (libnod.a): there is one nod in a process; link "
+                 "it with -lnod, or without it");
+    else
+        fine = true;
+    out->path = str_dup(str_of(path));
+    digest_of(bytes, &out->digest);
+    fine = fine && write_copy(room, out, bytes, why);
+    mem_free((char *)bytes.at);
+    if (!fine)
+        plugin_file_drop(out);
+    return fine;
+}
+
+void plugin_file_drop(struct plugin_file *file)
+{
+    if (file->copy)
+        unlink(file->copy);
+    mem_free(file->copy);
+    mem_free(file->path);
+    *file = (struct plugin_file){ 0 };
+}
+
+/* --- what is being loaded --- */
+
+/* Two files of one name in two folders have marks of their own. */
+static void mark_path(const struct plugin_room *room, const char *file, char out[ROOM_PATH_MAX])
+{
+    const char *name = strrchr(file, '/');
+    char hex[2 * PATH_DIGEST_SHOWN + 1] = "";
+    struct digest digest;
+
+    digest_of(str_of(file), &digest);
+    hex_encode(str_n((const char *)digest.bytes, PATH_DIGEST_SHOWN), hex);
+    snprintf(out, ROOM_PATH_MAX, "%s/loading-%s-%s", room->folder, name ? name + 1 : file, hex);
+}
+
+bool plugin_loading(struct plugin_room *room, const struct plugin_file *file,
+                    char why[PLUGIN_WHY_MAX])
+{
+    char path[ROOM_PATH_MAX], now[DIGEST_HEX_LEN + 1], then[DIGEST_HEX_LEN + 1] = "";
+    bool fine = false;
+
+    mark_path(room, file->path, path);
+    digest_hex(&file->digest, now);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return room_wrong(why, path);
+    if (pread(fd, then, DIGEST_HEX_LEN, 0) == DIGEST_HEX_LEN && strcmp(then, now) == 0)
+        snprintf(why, PLUGIN_WHY_MAX,
+                 "the process died the last time it loaded this file; it is tried again when the "
+                 "file has changed, or after: rm %s",
+                 path);
+    else if (pwrite(fd, now, DIGEST_HEX_LEN, 0) != DIGEST_HEX_LEN || fsync(fd) != 0)
+        room_wrong(why, path);
+    else
+        fine = true;
+    close(fd);
+    return fine;
+}
+
+void plugin_loaded(struct plugin_room *room, const struct plugin_file *file)
+{
+    char path[ROOM_PATH_MAX];
+
+    mark_path(room, file->path, path);
+    unlink(path);
+}

@@ -1,0 +1,297 @@
+/*
+ * host/plugins: see plugins.h.
+ *
+ * Plugins are told apart by their names, files by their paths. What is named is gone through once:
+ * a file with the same bytes and the same settings as before is kept; any other is opened and
+ * loaded, and seen by nobody. Then all of that takes its place, each in one step.
+ *
+ * Holds always: a reload that is refused has changed nothing.
+ */
+#include "host/plugins.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "host/host.h"
+#include "host/plugin.h"
+#include "host/trusted.h"
+
+enum {
+    PLUGINS_MAX = 256,           /* plugins of a server */
+    PLUGINS_BYTES = 1024 * 1024, /* memory of their names, while they are read */
+};
+
+/* One that is named. */
+struct named {
+    const char *path;
+    struct plugin *before; /* the one that it is, or replaces */
+    struct plugin *next;   /* loaded, and not in its place yet */
+    bool kept;
+};
+
+struct naming {
+    nod_server *server;
+    const struct settings *settings;
+    const struct config *config;
+    bool again; /* the server has plugins, and serves: one that is wrong changes nothing */
+    bool wrong; /* something was, and is logged */
+    struct arena arena;
+    struct named all[PLUGINS_MAX];
+    size_t count;
+};
+
+static void cannot_load(struct naming *naming, const char *path, const char *why)
+{
+    naming->wrong = true;
+    LOG_ERROR("a plugin cannot be loaded", LOG_CSTR("file", path), LOG_CSTR("why", why));
+}
+
+/* --- what is named --- */
+
+static void name_one(struct naming *naming, const char *path)
+{
+    for (size_t i = 0; i < naming->count; i++)
+        if (strcmp(naming->all[i].path, path) == 0)
+            return;
+    if (naming->count == PLUGINS_MAX)
+        cannot_load(naming, path, "there are more plugins than the 256 that there may be");
+    else
+        naming->all[naming->count++] =
+            (struct named){ .path = arena_str(&naming->arena, str_of(path)).at };
+}
+
+static int is_object(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && str_ends(str_of(entry->d_name), STR(".so"));
+}
+
+static void name_folder(struct naming *naming, const char *folder)
+{
+    struct dirent **entries = NULL;
+    char why[TRUSTED_WHY_MAX];
+    int count = trusted_folder(folder, why) ? scandir(folder, &entries, is_object, alphasort) : -1;
+
+    if (count < 0) {
+        naming->wrong = true;
+        LOG_ERROR("a folder of plugins cannot be used", LOG_CSTR("folder", folder),
+                  LOG_CSTR("why", why));
+    }
+    for (int i = 0; i < count; i++) {
+        name_one(naming, arena_fmt(&naming->arena, "%s/%s", folder, entries[i]->d_name).at);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
+static void name_all(struct naming *naming)
+{
+    const char *const *files = naming->settings->plugin_files;
+    const char *const *folders = naming->settings->plugin_dirs;
+
+    for (; files && *files; files++)
+        name_one(naming, *files);
+    for (; folders && *folders; folders++)
+        name_folder(naming, *folders);
+}
+
+/* --- those that there are --- */
+
+static struct plugin *find_plugin(const nod_server *server, struct str name, const char *path)
+{
+    LIST_EACH (at, &server->plugins) {
+        struct plugin *plugin = LIST_OF(at, struct plugin, link);
+        if (!plugin->leaving &&
+            (path ? strcmp(plugin->file.path, path) == 0 : str_eq(plugin->name, name)))
+            return plugin;
+    }
+    return NULL;
+}
+
+/* What a section says, as a digest: it is compared with what it said before. */
+static void section_digest(const struct config_section *section, struct digest *out)
+{
+    struct digest parts[3] = { 0 };
+
+    for (size_t i = 0; section && i < section->count; i++) {
+        const struct str both[] = { digest_str(&parts[0]), section->values[i].key,
+                                    section->values[i].value };
+        digest_of_parts(both, 3, &parts[0]);
+    }
+    *out = parts[0];
+}
+
+static bool is_as_before(const struct naming *naming, const struct plugin *plugin)
+{
+    char why[PLUGIN_WHY_MAX];
+    struct digest now, said;
+
+    section_digest(config_plugin(naming->config, plugin->name), &said);
+    return digest_eq(&said, &plugin->said) && plugin_file_look(plugin->file.path, &now, why) &&
+           digest_eq(&now, &plugin->file.digest);
+}
+
+/* --- loading --- */
+
+static const char *name_taken(const struct naming *naming, struct str name)
+{
+    for (size_t i = 0; i < naming->count; i++) {
+        const struct named *named = &naming->all[i];
+        if ((named->next && str_eq(named->next->name, name)) ||
+            (named->kept && str_eq(named->before->name, name)))
+            return named->path;
+    }
+    return NULL;
+}
+
+static bool load_next(struct naming *naming, struct named *named, struct plugin *plugin,
+                      char why[PLUGIN_WHY_MAX])
+{
+    const struct config_section *section = config_plugin(naming->config, plugin->name);
+    const char *taken = name_taken(naming, plugin->name);
+
+    if (taken) {
+        snprintf(why, PLUGIN_WHY_MAX, "its name, " STR_FMT ", is that of another plugin: %s",
+                 STR_ARG(plugin->name), taken);
+        return false;
+    }
+    section_digest(section, &plugin->said);
+    if (!plugin_load(plugin, naming->server->plugin_room, section, why))
+        return false;
+    named->before = find_plugin(naming->server, plugin->name, NULL);
+    named->next = plugin;
+    return true;
+}
+
+static void load_one(struct naming *naming, struct named *named)
+{
+    char why[PLUGIN_WHY_MAX];
+
+    named->before = find_plugin(naming->server, STR_NONE, named->path);
+    named->kept = named->before && is_as_before(naming, named->before);
+    if (named->kept)
+        return;
+    struct plugin *plugin =
+        plugin_open(naming->server, naming->server->plugin_room, named->path, why);
+    if (plugin && load_next(naming, named, plugin, why))
+        return;
+    if (plugin)
+        plugin_close(plugin);
+    cannot_load(naming, named->path, why);
+}
+
+/* --- taking their places --- */
+
+/* Those whose place is taken are tried again when others have left. True: one has taken its place. */
+static bool take_some(struct naming *naming, bool last)
+{
+    char why[PLUGIN_WHY_MAX];
+    bool some = false;
+
+    for (size_t i = 0; i < naming->count; i++) {
+        struct named *named = &naming->all[i];
+        struct plugin *plugin = named->next;
+        if (!plugin)
+            continue;
+        if (plugin_take(plugin, named->before, why)) {
+            LOG_INFO(named->before ? "a plugin was replaced" : "a plugin was loaded",
+                     LOG_STR("plugin", plugin->name), LOG_CSTR("version", plugin->offers.version),
+                     LOG_CSTR("file", named->path));
+            named->next = NULL;
+            named->kept = some = true;
+            named->before = plugin;
+        } else if (last) {
+            cannot_load(naming, named->path, why);
+            plugin_close(plugin);
+            named->next = NULL;
+        }
+    }
+    return some;
+}
+
+static void leave_unnamed(struct naming *naming)
+{
+    LIST_EACH (at, &naming->server->plugins) {
+        struct plugin *plugin = LIST_OF(at, struct plugin, link);
+        bool stays = plugin->leaving;
+        for (size_t i = 0; i < naming->count; i++)
+            stays |= naming->all[i].before == plugin;
+        if (!stays)
+            plugin_leave(plugin);
+    }
+}
+
+/* Sections of plugins that are not there. */
+static bool sections_fit(struct naming *naming)
+{
+    const struct config_section *section;
+    bool fine = true;
+
+    for (size_t i = 0; (section = config_plugin_at(naming->config, i)); i++) {
+        if (find_plugin(naming->server, section->name, NULL))
+            continue;
+        fine &= !section->required;
+        if (section->required)
+            LOG_ERROR("a plugin is required, and is not loaded", LOG_STR("plugin", section->name),
+                      LOG_CSTR("file", section->file), LOG_INT("line", section->line));
+        else
+            LOG_WARN("a section names a plugin that is not loaded",
+                     LOG_STR("plugin", section->name), LOG_CSTR("file", section->file),
+                     LOG_INT("line", section->line));
+    }
+    return fine;
+}
+
+static bool plugins_read(struct naming *naming)
+{
+    arena_init(&naming->arena, PLUGINS_BYTES);
+    name_all(naming);
+    for (size_t i = 0; i < naming->count; i++)
+        load_one(naming, &naming->all[i]);
+    bool fine = !naming->again || !naming->wrong;
+    for (size_t i = 0; !fine && i < naming->count; i++)
+        if (naming->all[i].next)
+            plugin_close(naming->all[i].next);
+    if (fine) {
+        while (take_some(naming, false))
+            ;
+        leave_unnamed(naming);
+        take_some(naming, true);
+        fine = sections_fit(naming);
+    }
+    arena_finish(&naming->arena);
+    return fine;
+}
+
+bool plugins_load(nod_server *server, const struct config *config, const char *state)
+{
+    struct naming *naming = MEM_NEW(struct naming);
+    char why[PLUGIN_WHY_MAX];
+
+    naming->server = server;
+    naming->settings = &server->settings;
+    naming->config = config;
+    bool fine = (server->plugin_room = plugin_room_open(state, why)) != NULL;
+    if (!fine)
+        LOG_ERROR("plugins cannot be loaded", LOG_CSTR("why", why));
+    fine = fine && plugins_read(naming);
+    MEM_DELETE(naming);
+    return fine;
+}
+
+bool plugins_reload(nod_server *server, const struct settings *settings,
+                    const struct config *config)
+{
+    struct naming *naming = MEM_NEW(struct naming);
+
+    naming->server = server;
+    naming->settings = settings;
+    naming->config = config;
+    naming->again = true;
+    bool fine = plugins_read(naming);
+    MEM_DELETE(naming);
+    return fine;
+}
