@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #endif
+#include <string.h>
 #include <time.h>
 
 enum {
@@ -178,4 +179,32 @@ void fake_clock_advance(struct fake_clock *fake, int64_t ms)
 {
     fake->mono += ms;
     fake->wall += ms;
+}
+
+/* --- dates --- */
+
+static void put_digits(char *at, int digits, int64_t n)
+{
+    for (int i = digits - 1; i >= 0; i--, n /= 10)
+        at[i] = (char)('0' + n % 10);
+}
+
+/* Years begin in March here, so that the day that is there in some years only is the last one; and
+ * every 400 years the calendar begins anew. */
+void clock_date(int64_t seconds, char out[CLOCK_DATE_LEN])
+{
+    int64_t days = seconds / 86400 - (seconds % 86400 < 0), of_day = seconds - days * 86400;
+    int64_t since = days + 719468, era = since / 146097, of_era = since % 146097;
+    int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+    int64_t month = (5 * of_year + 2) / 153, day = of_year - (153 * month + 2) / 5 + 1;
+
+    month += month < 10 ? 3 : -9;
+    memcpy(out, "0000-00-00T00:00:00", CLOCK_DATE_LEN);
+    put_digits(out, 4, year + era * 400 + (month <= 2));
+    put_digits(out + 5, 2, month);
+    put_digits(out + 8, 2, day);
+    put_digits(out + 11, 2, of_day / 3600);
+    put_digits(out + 14, 2, of_day / 60 % 60);
+    put_digits(out + 17, 2, of_day % 60);
 }

@@ -35,6 +35,11 @@ void clock_look_again(void);
 int64_t clock_look_ns(void);
 void clock_release(void);
 
+/* Seconds since 1970 as "2026-11-18T23:14:00". Nothing of the C library is asked, which may hold a
+ * lock when a signal comes. Years 0 to 9999. */
+enum { CLOCK_DATE_LEN = sizeof("1970-01-01T00:00:00") - 1 };
+void clock_date(int64_t seconds, char out[CLOCK_DATE_LEN]);
+
 struct fake_clock {
     struct clock clock; /* first: hand in &fake.clock */
     int64_t mono;

@@ -201,42 +201,20 @@ static void put_field(struct line *line, const char *name, struct str value, boo
         line->len = begin;
 }
 
-/* A date of the calendar, counted from days since 1970: years begin in March, so that the odd day is
- * the last of them. Nothing of the C library is asked, which may hold a lock when a signal comes. */
-static void put_digits(char *at, int digits, int64_t n)
-{
-    for (int i = digits - 1; i >= 0; i--, n /= 10)
-        at[i] = (char)('0' + n % 10);
-}
-
-static void date_text(int64_t seconds, char *out)
-{
-    int64_t days = seconds / 86400 + 719468, era = days / 146097, of_era = days % 146097;
-    int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
-    int64_t month = (5 * of_year + 2) / 153, day = of_year - (153 * month + 2) / 5 + 1;
-
-    month += month < 10 ? 3 : -9;
-    put_digits(out, 4, year + era * 400 + (month <= 2));
-    put_digits(out + 5, 2, month);
-    put_digits(out + 8, 2, day);
-    put_digits(out + 11, 2, seconds / 3600 % 24);
-    put_digits(out + 14, 2, seconds / 60 % 60);
-    put_digits(out + 17, 2, seconds % 60);
-}
-
 /* The date is counted once a second. Lent until the thread asks again. */
 static struct str time_text(void)
 {
     static _Thread_local char text[] = "1970-01-01T00:00:00.000Z";
     static _Thread_local int64_t second;
+    enum { MS = CLOCK_DATE_LEN + 1 };
     int64_t now = clock_wall(clock_held());
 
     if (now / 1000 != second) {
         second = now / 1000;
-        date_text(second, text);
+        clock_date(second, text);
     }
-    put_digits(text + sizeof("1970-01-01T00:00:00.") - 1, 3, now % 1000);
+    for (int i = MS + 2, ms = (int)(now % 1000); i >= MS; i--, ms /= 10)
+        text[i] = (char)('0' + ms % 10);
     return str_n(text, sizeof(text) - 1);
 }
 
@@ -400,8 +378,11 @@ static log_words_fn *_Atomic last_words;
 static const struct {
     int number;
     const char *name;
-} crashes[] = { { SIGABRT, "SIGABRT" }, { SIGBUS, "SIGBUS" }, { SIGFPE, "SIGFPE" },
-                { SIGILL, "SIGILL" },   { SIGSEGV, "SIGSEGV" } };
+} crashes[] = { { SIGABRT, "SIGABRT" },
+                { SIGBUS, "SIGBUS" },
+                { SIGFPE, "SIGFPE" },
+                { SIGILL, "SIGILL" },
+                { SIGSEGV, "SIGSEGV" } };
 
 /* Called in any thread. The signal is at its default again, and comes again after this. */
 static void on_crash(int number)

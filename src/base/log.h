@@ -60,9 +60,9 @@ void log_flush(void);
 
 /*
  * In a process of our own: if it aborts or crashes, lines that were gathered are written, and after
- * them one that says what the thread was doing, if `words` knows: it fills in fields, and gives their
- * number. It is called in the handler of the signal, and may only read what its own thread has
- * written. A handler that the program or a sanitizer has set stays.
+ * them one that says what the thread was doing, if `words` knows: it fills in fields, and gives
+ * their number. It is called in the handler of the signal, and may only read what its own thread
+ * has written. A handler that the program or a sanitizer has set stays.
  */
 enum { LOG_LAST_FIELDS = 8 }; /* fields of that line, at most */
 typedef size_t log_words_fn(struct log_field fields[LOG_LAST_FIELDS]);

@@ -36,6 +36,7 @@ void host_own_process(nod_server *server)
         server->in = STDIN_FILENO;
         server->out = STDOUT_FILENO;
     }
+    log_watch_crashes();
     shutdown_watch(server);
     if (server->settings.opts.http || server->settings.opts.inbox) {
         reload_watch(server);

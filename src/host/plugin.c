@@ -68,8 +68,8 @@ static bool offers_fit(struct plugin *plugin, const struct nod_plugin *offers,
     return offers->load || plugin_wrong(why, "it has no .load");
 }
 
-/* An object that cannot be bound may have been built with a newer nod, which says more than the name
- * of a function. */
+/* An object that cannot be bound may have been built with a newer nod, which says more than the
+ * name of a function. */
 static bool object_unbound(struct plugin *plugin, char why[PLUGIN_WHY_MAX])
 {
     plugin_wrong(why, "%s", linker_says(plugin));
@@ -162,10 +162,10 @@ bool plugin_load(struct plugin *plugin, struct plugin_room *room,
 
     if (!plugin_settings_read(plugin, section, why) || !plugin_loading(room, &plugin->file, why))
         return false;
-    plugin->set = local_set_begin(server->local, &server->hooks,
-                                  &(struct local_set_opts){ .from = plugin->name,
-                                                            .released = plugin_unused,
-                                                            .data = plugin });
+    plugin->set =
+        local_set_begin(server->local, &server->hooks,
+                        &(struct local_set_opts){
+                            .from = plugin->name, .released = plugin_unused, .data = plugin });
     server->loading = plugin;
     nod_status status = plugin->offers.load(server);
     server->loading = NULL;

@@ -1,12 +1,11 @@
 /*
  * host/plugin: one plugin: a shared object whose code runs in this process.
  *
- *     plugin_open     its object is in memory, and its struct nod_plugin fits; none of its functions
- *                     was called but those that the dynamic linker calls
- *     plugin_load     its settings are checked, and .load has registered what it has, unseen so far
- *     plugin_take     all of that is there for everybody, instead of what another one had
- *     plugin_leave    nothing of it is found any more; when nothing uses it, .unload is called and
- *                     the object goes
+ *     plugin_open     its object is in memory, and its struct nod_plugin fits; none of its
+ * functions was called but those that the dynamic linker calls plugin_load     its settings are
+ * checked, and .load has registered what it has, unseen so far plugin_take     all of that is there
+ * for everybody, instead of what another one had plugin_leave    nothing of it is found any more;
+ * when nothing uses it, .unload is called and the object goes
  *
  * Holds always: an object stays in memory as long as any of its code may be called, and no longer.
  */
@@ -30,10 +29,10 @@ struct plugin {
     struct str name;          /* the same as in `offers` */
     struct arena arena;       /* of its settings */
     const struct json *settings;
-    struct digest said;    /* what its section said */
-    struct local_set *set; /* what it has registered */
-    bool loaded;           /* .load has returned NOD_OK: .unload is due */
-    bool leaving;          /* it is in the list only until nothing uses it */
+    struct digest said;       /* what its section said */
+    struct local_set *set;    /* what it has registered */
+    bool loaded;              /* .load has returned NOD_OK: .unload is due */
+    bool leaving;             /* it is in the list only until nothing uses it */
     char bug[PLUGIN_WHY_MAX]; /* what its .load did wrong with nod_setting */
 };
 

@@ -4,7 +4,8 @@
  *     FOLDER/plugins/                 of this user, 0700
  *         copies-XXXXXX         /     of one process, which holds a lock on it
  *             1-github.so             a private copy
- *         loading-github.so-<hex>     the digest of what is being loaded, or was when a process died
+ *         loading-github.so-<hex>     the digest of what is being loaded, or was when a process
+ * died
  *
  * A folder of copies whose lock is free belongs to a process that is gone.
  */
@@ -158,9 +159,8 @@ static struct str file_bytes(int fd, char why[PLUGIN_WHY_MAX])
     ssize_t got = 1;
 
     if (fstat(fd, &before) != 0 || before.st_size > PLUGIN_FILE_MAX || before.st_size < 64) {
-        snprintf(why, PLUGIN_WHY_MAX, before.st_size < 64
-                                          ? "it is no shared object"
-                                          : "it is larger than %d bytes",
+        snprintf(why, PLUGIN_WHY_MAX,
+                 before.st_size < 64 ? "it is no shared object" : "it is larger than %d bytes",
                  PLUGIN_FILE_MAX);
         return STR_NONE;
     }

@@ -49,7 +49,8 @@ bool plugin_loading(struct plugin_room *room, const struct plugin_file *file,
 /* It has not died. */
 void plugin_loaded(struct plugin_room *room, const struct plugin_file *file);
 
-/* Is in every copy of nod, so that a file with a copy of its own is told from one without. (host.c) */
+/* Is in every copy of nod, so that a file with a copy of its own is told from one without. (host.c)
+ */
 extern const char plugin_nod_mark[];
 
 #endif

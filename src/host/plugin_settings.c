@@ -60,7 +60,8 @@ static bool key_unknown(const struct plugin *plugin, const struct config_value *
         const char *name = form_field(form, i, &room)->name;
         similar_try(&similar, name);
         if (used < sizeof(names))
-            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "", name);
+            used +=
+                (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "", name);
     }
     if (similar.meant)
         return section_wrong(value, why, "the plugin has no such setting; did you mean %s?",
@@ -164,8 +165,7 @@ static bool check_values(struct plugin *plugin, const struct config_section *sec
     struct schema_problems problems = { 0 };
     struct str wrong = STR_NONE;
     struct json *form = form_build(plugin->offers.settings, &plugin->arena, &wrong);
-    struct schema *schema =
-        form ? schema_compile(form, &opts, &plugin->arena, &problems) : NULL;
+    struct schema *schema = form ? schema_compile(form, &opts, &plugin->arena, &problems) : NULL;
 
     if (!schema) {
         snprintf(why, PLUGIN_WHY_MAX, "its .settings are no form: " STR_FMT,
@@ -230,7 +230,8 @@ static const struct json *setting_of(nod_server *server, const char *name, unsig
                   LOG_CSTR("setting", name));
     else if (!field)
         snprintf(plugin->bug, sizeof(plugin->bug),
-                 "its .load reads \"%s\" with %s, and .settings has no such setting", name, function);
+                 "its .load reads \"%s\" with %s, and .settings has no such setting", name,
+                 function);
     else if (!(kinds & 1u << field->kind))
         snprintf(plugin->bug, sizeof(plugin->bug),
                  "its .load reads \"%s\" with %s, and in .settings it is of another kind", name,
@@ -242,11 +243,10 @@ static const struct json *setting_of(nod_server *server, const char *name, unsig
 
 const char *nod_setting(nod_server *server, const char *name)
 {
-    const struct json *value =
-        setting_of(server, name,
-                   1u << NOD_FIELD_TEXT | 1u << NOD_FIELD_CHOICE | 1u << NOD_FIELD_NUMBER |
-                       1u << NOD_FIELD_INT,
-                   "nod_setting");
+    const struct json *value = setting_of(server, name,
+                                          1u << NOD_FIELD_TEXT | 1u << NOD_FIELD_CHOICE |
+                                              1u << NOD_FIELD_NUMBER | 1u << NOD_FIELD_INT,
+                                          "nod_setting");
 
     if (!json_is(value, JSON_STRING) && !json_is(value, JSON_NUMBER))
         return "";

@@ -185,7 +185,8 @@ static void load_one(struct naming *naming, struct named *named)
 
 /* --- taking their places --- */
 
-/* Those whose place is taken are tried again when others have left. True: one has taken its place. */
+/* Those whose place is taken are tried again when others have left. True: one has taken its place.
+ */
 static bool take_some(struct naming *naming, bool last)
 {
     char why[PLUGIN_WHY_MAX];

@@ -12,8 +12,8 @@
 #include "json/write.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "json/number.h"
 #include "json/utf8.h"
 
@@ -547,12 +547,10 @@ bool json_write(struct buf *out, const struct json *v)
 void jw_key_time(struct json_writer *w, struct str key, int64_t ms)
 {
     char text[TIME_TEXT_MAX];
-    time_t seconds = (time_t)(ms / 1000);
-    struct tm tm = { 0 };
 
-    gmtime_r(&seconds, &tm);
-    size_t len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-    int more = snprintf(text + len, sizeof(text) - len, ".%03uZ", (unsigned)(ms % 1000) % 1000u);
+    clock_date(ms / 1000, text);
+    int more = snprintf(text + CLOCK_DATE_LEN, sizeof(text) - CLOCK_DATE_LEN, ".%03uZ",
+                        (unsigned)(ms % 1000) % 1000u);
     jw_key(w, key);
-    jw_plain_str(w, str_n(text, len + (size_t)more));
+    jw_plain_str(w, str_n(text, CLOCK_DATE_LEN + (size_t)more));
 }

@@ -129,6 +129,23 @@ static void readings_that_lie_apart_are_not_relied_upon(void **state)
     clock_release();
 }
 
+static void a_date_is_that_of_the_calendar(void **state)
+{
+    enum { STEP = 86400 * 13 + 3607, LAST = 253402300799 / STEP };
+    (void)state;
+
+    for (int64_t i = -1000; i <= LAST; i++) {
+        time_t seconds = (time_t)(i * STEP);
+        char expected[32], date[CLOCK_DATE_LEN + 1] = "";
+        struct tm utc;
+
+        gmtime_r(&seconds, &utc);
+        strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S", &utc);
+        clock_date(seconds, date);
+        assert_string_equal(date, expected);
+    }
+}
+
 SUBJECT(clock)
 {
     const struct CMUnitTest tests[] = {
@@ -136,6 +153,7 @@ SUBJECT(clock)
         cmocka_unit_test_setup(an_exact_look_is_the_time_of_the_event_from_then_on, begin),
         cmocka_unit_test_setup(a_wall_clock_that_is_set_is_seen_soon_forward_and_back, begin),
         cmocka_unit_test_setup(readings_that_lie_apart_are_not_relied_upon, begin),
+        cmocka_unit_test(a_date_is_that_of_the_calendar),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

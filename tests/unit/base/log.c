@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -344,6 +345,7 @@ static void what_was_gathered_outlives_a_crash(void **state)
         pid_t child = fork();
         if (child == 0) {
             signal(signals[i], SIG_DFL); /* a sanitizer has one of its own */
+            log_watch_crashes();
             log_gather(true);
             LOG_INFO("the last words");
             raise(signals[i]);
@@ -356,6 +358,68 @@ static void what_was_gathered_outlives_a_crash(void **state)
         struct str lines = logged();
         assert_true(has(lines, STR("the last words")));
         assert_int_equal(count_of(lines, '\n'), 1);
+    }
+}
+
+static size_t words_of_a_test(struct log_field fields[LOG_LAST_FIELDS])
+{
+    fields[0] = LOG_CSTR("tool", "break it");
+    fields[1] = LOG_INT("run", 7);
+    return 2;
+}
+
+static volatile bool deeper = true;
+
+static int overflow(volatile char *below)
+{
+    volatile char room[4096];
+
+    room[0] = below ? below[0] : 1;
+    return deeper ? overflow(room) + room[0] : room[0];
+}
+
+static void run_out_of_stack(void)
+{
+    overflow(NULL);
+}
+
+static void divide(void)
+{
+    raise(SIGFPE);
+}
+
+static void the_last_line_says_whose_code_it_was(void **state)
+{
+    static const struct {
+        void (*die)(void);
+        int signal;
+        const char *name;
+    } ways[] = { { abort, SIGABRT, "signal=SIGABRT" },
+                 { divide, SIGFPE, "signal=SIGFPE" },
+                 { run_out_of_stack, SIGSEGV, "signal=SIGSEGV" } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        log_to_pipe(LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT, false);
+        pid_t child = fork();
+        if (child == 0) {
+            signal(ways[i].signal, SIG_DFL);
+            sigaltstack(&(stack_t){ .ss_flags = SS_DISABLE }, NULL); /* a sanitizer has one */
+            log_watch_crashes();
+            log_last_words(words_of_a_test);
+            log_gather(true);
+            LOG_INFO("gathered");
+            ways[i].die();
+            raise(ways[i].signal);
+            _exit(0);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == ways[i].signal);
+        struct str lines = logged();
+        assert_int_equal(count_of(lines, '\n'), 2);
+        assert_true(has(lines, str_of(ways[i].name)));
+        assert_true(str_ends(lines, STR("tool=\"break it\" run=7\n")));
     }
 }
 
@@ -435,6 +499,7 @@ SUBJECT(log)
         cmocka_unit_test(a_warning_waits_for_nothing_and_comes_after_what_waited),
         cmocka_unit_test(more_than_a_pipe_takes_in_one_piece_is_not_gathered),
         cmocka_unit_test(what_was_gathered_outlives_a_crash),
+        cmocka_unit_test(the_last_line_says_whose_code_it_was),
         cmocka_unit_test(lines_of_two_threads_never_mix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
