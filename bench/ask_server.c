@@ -1,5 +1,6 @@
 /*
- * bench/ask_server: the server that the benchmarks of asking call.
+ * bench/ask_server: the server that the benchmarks of asking call; with AS_PLUGIN the same handlers
+ * as a plugin of nod serve.
  *
  * `ask` asks one form and replies with the answer; `stats` reports what the process has in use.
  */
@@ -45,6 +46,14 @@ static const nod_tool tools[] = {
     { .name = "stats", .handler = stats, .read_only = true },
 };
 
+#ifdef AS_PLUGIN
+static nod_status load_all(nod_server *server)
+{
+    return nod_tools(server, tools);
+}
+
+NOD_PLUGIN(.name = "ask", .version = "1", .load = load_all);
+#else
 int main(int argc, char **argv)
 {
     nod_server *server = nod_server_new(.name = "ask", .version = "1");
@@ -53,3 +62,4 @@ int main(int argc, char **argv)
         return 1;
     return nod_main(server, argc, argv);
 }
+#endif

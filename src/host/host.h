@@ -63,7 +63,7 @@ struct nod_server {
     bool has_client;         /* one, on these two descriptors, unless it serves HTTP */
     int in, out;
     bool started;                  /* nod_start was called */
-    bool reloads; /* SIGHUP is watched: reload.c */
+    bool reloads;                  /* SIGHUP is watched: reload.c */
     bool serving;                  /* and has begun to serve: the loop is held */
     bool ended;                    /* it was told to stop, and what ran has ended */
     bool stop_early, hangup_early; /* told so before it served: then it is done at once */

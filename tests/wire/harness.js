@@ -203,9 +203,9 @@ export const complaints = (log) => log.split('\n').filter((line) => /level=(warn
 
 // Starts a server on a free port. Resolves to { url, stop, stderr() }.
 // mayRefuse: whether it starts is for the test to judge; if not, this is rejected with what it said.
-export async function startHttp(t, name, { env = {}, args = [], host = '127.0.0.1', port = 0, inbox = false, mayRefuse = false } = {}) {
+export async function startHttp(t, name, { env = {}, command = [], args = [], host = '127.0.0.1', port = 0, inbox = false, mayRefuse = false } = {}) {
   everyEnd(t);
-  const child = spawn(program(name), ['--http', `${host}:${port}`, ...(inbox ? [] : always), ...args, ...storeArgs(t, args)], {
+  const child = spawn(program(name), [...command, '--http', `${host}:${port}`, ...(inbox ? [] : always), ...args, ...storeArgs(t, args)], {
     env: environment(env),
     stdio: ['ignore', 'inherit', 'pipe'],
   });

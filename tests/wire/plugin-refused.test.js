@@ -1,0 +1,162 @@
+// A plugin that cannot be loaded says why in one line, with what to do, and the others go on. What cannot be required is refused.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { complaints } from './harness.js';
+import { Modern } from './modern.js';
+import { linesOf, serveHome } from './serving.js';
+
+const toolsOf = async (server) => (await new Modern(server.url).request('tools/list')).result.tools.map(({ name }) => name).filter((name) => name.includes('.')).sort();
+const STEADY = ['steady.ask', 'steady.crash', 'steady.plain', 'steady.slow', 'steady.task'];
+
+const REFUSED = {
+  'no plugin': ['no-plugin', /it is no plugin: it exports no nod_this_plugin, which NOD_PLUGIN makes/],
+  'a function that nod does not have': ['lacks', /undefined symbol: nod_of_tomorrow/],
+  'a newer nod': ['newer', /it was built with a newer nod \(99\.2\.3\) than this one \(0\.1\.0\): install that nod, or build the plugin with this one's headers/],
+  'a nod of its own inside': ['inside', /it has a nod of its own inside \(libnod\.a\): .*link it with -lnod, or without it/],
+  'a load that fails': ['fails', /its \.load has failed: .*/],
+  'a tool that is taken': ['taken', /steady\.plain.*steady/],
+  'a setting that it does not have': ['wrong-setting', /its \.load reads "lmit" with nod_setting_int, and \.settings has no such setting/],
+};
+
+for (const [what, [object, why]] of Object.entries(REFUSED))
+  test(`${what}: it is refused in one line, nothing of it is there, and the others are`, async (t) => {
+    const home = serveHome(t);
+    const bad = home.plugin(object);
+    const server = await home.start({ args: ['--plugin', home.plugin('steady-1'), '--plugin', bad] });
+    const said = linesOf(server.stderr(), 'error').filter(({ event }) => event === 'a plugin cannot be loaded');
+    assert.equal(said.length, 1, server.stderr());
+    assert.equal(said[0].file, bad);
+    assert.match(said[0].why, why);
+    assert.deepEqual(await toolsOf(server), STEADY);
+  });
+
+test('files: what is no shared object, what is not there, and what others may write', async (t) => {
+  const home = serveHome(t);
+  const text = path.join(home.folder, 'plugins', 'text.so');
+  writeFileSync(text, 'x'.repeat(1000), { mode: 0o600 });
+  const open = home.plugin('steady-1', 'open');
+  chmodSync(open, 0o775);
+  const rows = [
+    [text, /it is no shared object/],
+    [path.join(home.folder, 'plugins', 'missing.so'), /cannot be opened: No such file or directory/],
+    [path.join(home.folder, 'plugins'), /it is no file/],
+    [open, /can be written by others: chmod go-w .*open\.so/],
+  ];
+  const server = await home.start({ args: rows.flatMap(([file]) => ['--plugin', file]) });
+  const said = linesOf(server.stderr(), 'error').filter(({ event }) => event === 'a plugin cannot be loaded');
+  for (const [file, why] of rows) assert.match(said.find((line) => line.file === file)?.why ?? '', why, file);
+  assert.deepEqual(await toolsOf(server), []);
+});
+
+test('a folder of plugins: in the order of their names, and none of them if others may write there', async (t) => {
+  const home = serveHome(t);
+  const folder = path.join(home.folder, 'plugins');
+  home.plugin('taken', 'a'); // it comes first, so steady is refused
+  home.plugin('steady-1', 'b');
+  const server = await home.start({ args: ['--plugins', folder] });
+  assert.deepEqual(await toolsOf(server), ['steady.plain', 'taken.own']);
+  assert.match(linesOf(server.stderr(), 'error')[0].why, /steady\.plain.*taken/);
+  await server.stop();
+  chmodSync(folder, 0o777);
+  const open = await home.start({ args: ['--plugins', folder] });
+  assert.deepEqual(await toolsOf(open), []);
+  assert.match(open.stderr(), /a folder of plugins cannot be used.*can be written by others: chmod go-w/);
+});
+
+test('a folder above, or one that a link leads to, which others may write, is no place for plugins', async (t) => {
+  const home = serveHome(t);
+  const object = home.plugin('steady-1');
+  const link = path.join(home.folder, 'run', 'link.so');
+  symlinkSync(object, link);
+  chmodSync(home.folder, 0o777);
+  const server = await home.start({ args: ['--plugin', link] });
+  assert.match(linesOf(server.stderr(), 'error').map(({ why }) => why).join('\n'), /the folder .* can be written by others/);
+  chmodSync(home.folder, 0o700);
+});
+
+test('two of one name: the second is refused, and says which has it', async (t) => {
+  const home = serveHome(t);
+  const [one, two] = [home.plugin('steady-1', 'one'), home.plugin('steady-2', 'two')];
+  const server = await home.start({ args: ['--plugin', one, '--plugin', two, '--plugin', one] });
+  const [said, ...more] = linesOf(server.stderr(), 'error');
+  assert.deepEqual(more, []);
+  assert.equal(said.file, two);
+  assert.match(said.why, new RegExp(`its name, steady, is that of another plugin: ${one}`));
+});
+
+const SETTINGS = [
+  ['limit = many', /limit: it takes a whole number/],
+  ['limit = 11', /limit: .*10/],
+  ['limit = 1.5', /limit: /],
+  ['mood = fair', /mood: .*good/],
+  ['loud = perhaps', /loud: it takes yes or no/],
+  ['limt = 2', /limt: the plugin has no such setting; did you mean limit\?/],
+  ['whatever = 2', /whatever: the plugin has no such setting; it has deeds, limit, mood, loud/],
+];
+for (const [line, why] of SETTINGS)
+  test(`[plugin steady] ${line}: is refused with its place`, async (t) => {
+    const home = serveHome(t);
+    const config = home.configure(`[server]\nplugin = ${home.plugin('steady-1')}\n\n[plugin steady]\n${line}\n`);
+    const server = await home.start();
+    const said = linesOf(server.stderr(), 'error').find(({ event }) => event === 'a plugin cannot be loaded');
+    assert.match(said.why, why);
+    assert.ok(said.why.startsWith(`${config}:5: `), said.why);
+  });
+
+test('a plugin that is required and not there: the server does not start; one that is not required is a warning', async (t) => {
+  const home = serveHome(t);
+  const config = home.configure(`[server]\nplugin = ${home.plugin('fails')}\n\n[plugin fails]\nrequired = yes\n`);
+  const { code, stderr } = await home.refused();
+  assert.equal(code, 1, stderr);
+  const last = linesOf(stderr, 'error').at(-1);
+  assert.deepEqual([last.event, last.plugin, last.file, last.line], ['a plugin is required, and is not loaded', 'fails', config, '4']);
+  home.configure('[server]\n\n[plugin nobody]\nlimit = 3\n');
+  const server = await home.start();
+  assert.equal(linesOf(server.stderr(), 'warn').find(({ plugin }) => plugin === 'nobody')?.event, 'a section names a plugin that is not loaded');
+});
+
+test('one that kills the process while it is loaded is left out at the next start, until its file changes or somebody says so', async (t) => {
+  const home = serveHome(t);
+  const dies = home.plugin('dies');
+  const args = ['--plugin', home.plugin('steady-1'), '--plugin', dies];
+  const first = await home.refused({ args });
+  assert.equal(first.code, null, 'it died');
+  const last = linesOf(first.stderr, 'error').at(-1);
+  assert.deepEqual([last.event, last.signal, last.plugin, last.file], ['the process dies in code that is not nod\'s', 'SIGABRT', 'dies', dies]);
+  const second = await home.start({ args });
+  const { why } = linesOf(second.stderr(), 'error').find(({ file }) => file === dies);
+  const mark = /the process died the last time it loaded this file; it is tried again when the file has changed, or after: rm (\S+)/.exec(why)?.[1];
+  assert.ok(existsSync(mark), why);
+  assert.deepEqual(await toolsOf(second), STEADY);
+  await second.stop();
+  // The same bytes with another date are the same file.
+  utimesSync(dies, new Date(), new Date());
+  await (await home.start({ args })).stop();
+  home.configure('[plugin dies]\nrequired = yes\n');
+  assert.equal((await home.refused({ args })).code, 1);
+  home.configure('[server]\n');
+  home.plugin('fails', 'dies'); // the file has changed
+  const third = await home.start({ args });
+  assert.match(linesOf(third.stderr(), 'error').find(({ file }) => file === dies).why, /its \.load has failed/);
+  assert.ok(!existsSync(mark), 'it has not died');
+});
+
+test('copies that a process which was killed has left behind are removed by the next one, and a private one is only its own', async (t) => {
+  const home = serveHome(t);
+  const args = ['--plugin', home.plugin('steady-1')];
+  const killed = await home.start({ args });
+  const room = home.at('state/nod/plugins');
+  const copies = () => readdirSync(room).filter((name) => name.startsWith('copies-'));
+  assert.equal(statSync(room).mode & 0o777, 0o700);
+  const [left] = copies();
+  await killed.kill();
+  assert.deepEqual(copies(), [left]);
+  const server = await home.start({ args });
+  assert.equal(copies().length, 1);
+  assert.notEqual(copies()[0], left);
+  assert.deepEqual(complaints(server.stderr()), []);
+  await server.stop();
+  assert.deepEqual(copies(), []);
+});
