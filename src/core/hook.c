@@ -73,20 +73,40 @@ void hooks_finish(struct hooks *hooks)
 
 /* --- registration --- */
 
+static struct str hook_from(const struct hook_spec *spec)
+{
+    return spec->from.len ? spec->from : STR("the program");
+}
+
 static nod_status refuse(const struct hook_spec *spec, nod_status status, const char *why)
 {
-    LOG_ERROR("a hook was refused", LOG_STR("hook", spec->name),
+    LOG_ERROR("a hook was refused", LOG_STR("hook", spec->name), LOG_STR("from", hook_from(spec)),
               LOG_CSTR("stage", spec->stage ? spec->stage : "(none)"), LOG_CSTR("why", why));
     return status;
 }
 
-static bool name_taken(const struct hooks *hooks, struct str name)
+/* Not by a hook of `but` (or NULL), which goes. */
+static const struct hook *name_taken(const struct hooks *hooks, struct str name, const void *but)
 {
     for (size_t f = 0; f < FLOW_COUNT && name.len; f++)
         for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
             LIST_EACH (at, &hooks->stages[f][s]) {
                 const struct hook *hook = LIST_OF(at, struct hook, link);
-                if (!hook->removed && str_eq(hook->spec.name, name))
+                if (!hook->removed && !hook->staged && !(but && hook->spec.owner == but) &&
+                    str_eq(hook->spec.name, name))
+                    return hook;
+            }
+    return NULL;
+}
+
+/* Two staged hooks of one owner have this name. */
+static bool name_staged(const struct hooks *hooks, struct str name, const void *owner)
+{
+    for (size_t f = 0; f < FLOW_COUNT && name.len; f++)
+        for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
+            LIST_EACH (at, &hooks->stages[f][s]) {
+                const struct hook *hook = LIST_OF(at, struct hook, link);
+                if (hook->staged && hook->spec.owner == owner && str_eq(hook->spec.name, name))
                     return true;
             }
     return false;
@@ -114,7 +134,8 @@ static nod_status spec_check(const struct hooks *hooks, const struct hook_spec *
     if (str_find(spec->name, STR(".")) >= 0)
         return refuse(spec, NOD_E_USAGE,
                       "its name has a dot, which ends the name in the keys that are made of it");
-    if (name_taken(hooks, spec->name))
+    if (spec->staged ? name_staged(hooks, spec->name, spec->owner)
+                     : name_taken(hooks, spec->name, NULL) != NULL)
         return refuse(spec, NOD_E_USAGE, "another hook has that name");
     if (spec->kind == NOD_INSTEAD && table->stages[*stage].needed)
         return refuse(spec, NOD_E_NOT_SUPPORTED,
@@ -127,15 +148,17 @@ nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec)
     size_t stage;
 
     NOD_TRY(spec_check(hooks, spec, &stage));
-    if (hooks->count >= HOOKS_MAX)
+    size_t most = spec->staged ? 2 * HOOKS_MAX : HOOKS_MAX; /* those that it replaces go */
+    if (hooks->count >= most)
         return refuse(spec, NOD_E_LIMIT, "this server has as many hooks as it may have");
-    struct hook *hook =
-        mem_alloc(sizeof(*hook) + spec->name.len + spec->target.len + spec->principal.len + 3);
+    struct hook *hook = mem_alloc(sizeof(*hook) + spec->name.len + spec->from.len +
+                                  spec->target.len + spec->principal.len + 4);
     char *text = (char *)(hook + 1);
     struct list *list = &hooks->stages[spec->table->id][stage], *before = list;
 
-    *hook = (struct hook){ .spec = *spec, .stage = stage };
+    *hook = (struct hook){ .spec = *spec, .stage = stage, .staged = spec->staged };
     hook->spec.name = str_place(&text, spec->name);
+    hook->spec.from = str_place(&text, spec->from);
     hook->spec.target = str_place(&text, spec->target);
     hook->spec.principal = str_place(&text, spec->principal);
     if (hook->spec.timeout_ms == 0)
@@ -149,6 +172,63 @@ nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec)
     list_append(before, &hook->link); /* in front of it */
     hooks->count++;
     return NOD_OK;
+}
+
+/* --- many at once --- */
+
+bool hooks_fit(const struct hooks *hooks, const void *owner, const void *instead_of,
+               struct hooks_taken *taken)
+{
+    size_t count = 0;
+
+    for (size_t f = 0; f < FLOW_COUNT; f++)
+        for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
+            LIST_EACH (at, &hooks->stages[f][s]) {
+                const struct hook *hook = LIST_OF(at, struct hook, link);
+                bool comes = hook->staged && hook->spec.owner == owner;
+                count += comes || !(hook->staged || hook->removed ||
+                                    (instead_of && hook->spec.owner == instead_of));
+                const struct hook *other =
+                    comes ? name_taken(hooks, hook->spec.name, instead_of) : NULL;
+                if (other) {
+                    *taken = (struct hooks_taken){ NOD_E_USAGE, hook->spec.name, other->spec.from };
+                    return false;
+                }
+            }
+    *taken = (struct hooks_taken){ .status = NOD_E_LIMIT };
+    return count <= HOOKS_MAX;
+}
+
+/* The hook whose place this one takes, or NULL. */
+static struct hook *hook_before(const struct hook *hook, const struct list *stage,
+                                const void *instead_of)
+{
+    LIST_EACH (at, stage) {
+        struct hook *other = LIST_OF(at, struct hook, link);
+        if (instead_of && other->spec.owner == instead_of && !other->removed &&
+            other->spec.priority == hook->spec.priority && hook->spec.name.len &&
+            str_eq(other->spec.name, hook->spec.name))
+            return other;
+    }
+    return NULL;
+}
+
+/* In front of the old one: a flow that stands at that one is past its successor too. */
+void hooks_switch(struct hooks *hooks, const void *owner, const void *instead_of)
+{
+    for (size_t f = 0; f < FLOW_COUNT; f++)
+        for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
+            LIST_EACH (at, &hooks->stages[f][s]) {
+                struct hook *hook = LIST_OF(at, struct hook, link), *old;
+                if (!hook->staged || hook->spec.owner != owner)
+                    continue;
+                hook->staged = false;
+                if ((old = hook_before(hook, &hooks->stages[f][s], instead_of))) {
+                    list_remove(&hook->link);
+                    list_append(&old->link, &hook->link);
+                }
+            }
+    hooks_remove_all(hooks, instead_of);
 }
 
 static size_t hooks_take_out(struct hooks *hooks, const void *owner, const struct str *name)
@@ -218,7 +298,7 @@ static bool hook_wants(const struct flow *flow, const struct hook *hook)
     const struct hook_spec *spec = &hook->spec;
     struct hook_view view = { .kind = NOD_ASK_ANY };
 
-    if (hook->removed || (spec->wants && !spec->wants(flow->subject)))
+    if (hook->removed || hook->staged || (spec->wants && !spec->wants(flow->subject)))
         return false;
     if (!spec->target.len && !spec->principal.len && spec->ask == NOD_ASK_ANY)
         return true;
@@ -235,8 +315,9 @@ bool hooks_may_want(const struct flow *flow)
     flow->table->describe(flow->subject, &view);
     for (size_t s = flow->at; s < flow->table->count; s++)
         LIST_EACH (at, &flow->hooks->stages[flow->table->id][s])
-            if ((!view.target.len && !LIST_OF(at, struct hook, link)->removed) ||
-                hook_wants(flow, LIST_OF(at, struct hook, link)))
+            if (!LIST_OF(at, struct hook, link)->removed &&
+                !LIST_OF(at, struct hook, link)->staged &&
+                (!view.target.len || hook_wants(flow, LIST_OF(at, struct hook, link))))
                 return true;
     return false;
 }
@@ -345,7 +426,7 @@ static void out_of_time(struct due *due)
               arena_fmt(&word->arena, "The hook " STR_FMT " did not finish within %lld ms",
                         STR_ARG(name), (long long)hook->hook->spec.timeout_ms));
     LOG_WARN("a hook did not finish in time", LOG_STR("hook", name),
-             LOG_CSTR("stage", hook_stage(hook)));
+             LOG_STR("from", hook_from(&hook->hook->spec)), LOG_CSTR("stage", hook_stage(hook)));
     word->outer = hook->outer;
     flow->awaited = word;
     hook_cut(hook); /* the run is freed when the hook has finished */

@@ -72,9 +72,16 @@ struct hook_spec {
     nod_hook_kind kind;
     int priority; /* lower runs first */
     struct str name;
+    struct str from;              /* whose it is, shown to people; empty: the program's */
     struct str target, principal; /* patterns with * and ?; empty: any */
     nod_ask_kind ask;
     int64_t timeout_ms; /* 0: HOOK_TIMEOUT_MS */
+    /* Its place is taken, and it is not called until hooks_switch. Its name may be that of a hook
+     * that it will replace. */
+    bool staged;
+    /* Once it is removed, no call that waits keeps a run of it: the call goes on at its gate, as it
+     * would after a restart. */
+    bool leaves;
     /* Beside the patterns, does it want this subject? May be NULL. */
     bool (*wants)(const void *subject);
     nod_status (*fn)(struct nod_hook_run *hook, void *data);
@@ -104,6 +111,19 @@ nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec);
 /* Removes the hook of that name, or all of them. False, 0: the owner has none. */
 bool hooks_remove(struct hooks *hooks, const void *owner, struct str name);
 size_t hooks_remove_all(struct hooks *hooks, const void *owner);
+
+/* What keeps staged hooks from being put in force. The texts are lent. */
+struct hooks_taken {
+    nod_status status; /* NOD_E_USAGE: another hook has the name. NOD_E_LIMIT: too many */
+    struct str name;   /* of the staged one */
+    struct str from;   /* whose the other one is; empty: the program's */
+};
+/* Can the owner's staged hooks be put in force, if all hooks of `instead_of` (or NULL) go? */
+bool hooks_fit(const struct hooks *hooks, const void *owner, const void *instead_of,
+               struct hooks_taken *taken);
+/* Puts the owner's staged hooks, which fit, in force, and removes those of `instead_of`, in one
+ * step. A hook that has the name, the stage and the priority of one that goes has its place. */
+void hooks_switch(struct hooks *hooks, const void *owner, const void *instead_of);
 /* Has this flow a hook at any of its stages? */
 bool hooks_any(const struct hooks *hooks, const struct flow_table *table);
 /* Has it a hook, from its present stage on, that wants its subject, or may want it when more is

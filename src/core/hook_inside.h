@@ -10,6 +10,7 @@ struct hook {
     size_t stage;
     size_t runs;  /* that have not ended */
     bool removed; /* it is not called any more, and goes when no run of it is left */
+    bool staged;  /* it is not called yet */
 };
 
 /* One call of one hook. */

@@ -78,6 +78,7 @@ struct target {
     int64_t soft_deadline_ms;  /* how long a call of it is held that waits elsewhere; 0: as usual */
     enum consent_from consent; /* see core/consent.h; CONSENT_ANY: as the engine says */
     struct str source;         /* where it was registered, "tools.c:120"; empty: not known */
+    struct str from;           /* the plugin that it is from, shown to people; empty: the program */
     unsigned in_use;           /* what points here: it is freed at 0, or with its provider */
     bool removed;              /* the catalog's own */
     uint64_t place;            /* the same: in its list */

@@ -28,6 +28,7 @@ struct hooks_alive { /* shared by the provider and by posts on their way */
 
 struct local_hook {
     struct local *local;
+    struct local_set *set; /* that it belongs to; NULL: it is the program's */
     const struct hooks *hooks;
     nod_hook_fn *fn;
     void *data;
@@ -75,6 +76,7 @@ static void hook_released(void *data)
     if (hook->hooks
             ->ending) /* with the runs that have not ended, which posts may be on their way to */
         hook->local->hooks_alive->gone = true;
+    set_let_go(hook->set);
     mem_free(hook);
 }
 
@@ -202,9 +204,11 @@ nod_status local_add_hook(struct local *local, struct hooks *hooks,
 {
     struct nod_hook_opts opts;
     struct local_hook *hook = MEM_NEW(struct local_hook);
+    struct local_set *set = local->staging;
 
     OPTS_READ(opts, given);
     *hook = (struct local_hook){ .local = local,
+                                 .set = set,
                                  .hooks = hooks,
                                  .fn = opts.fn,
                                  .data = opts.data,
@@ -212,7 +216,10 @@ nod_status local_add_hook(struct local *local, struct hooks *hooks,
     const struct flow_table *table = engine_flow(opts.flow);
     nod_status status = !table ? NOD_E_USAGE
                                : hooks_add(hooks, &(struct hook_spec){
-                                                      .owner = local,
+                                                      .owner = set ? (void *)set : local,
+                                                      .from = set_from(set),
+                                                      .staged = set != NULL,
+                                                      .leaves = set != NULL,
                                                       .table = table,
                                                       .stage = opts.stage,
                                                       .kind = opts.kind,
@@ -227,14 +234,18 @@ nod_status local_add_hook(struct local *local, struct hooks *hooks,
                                                       .released = hook_released,
                                                       .data = hook,
                                                   });
-    if (status != NOD_OK)
-        mem_free(hook);
+    if (status == NOD_OK) {
+        set_hold(set);
+        return NOD_OK;
+    }
+    set_refuse(set, "hook", opts.name, status);
+    mem_free(hook);
     return status;
 }
 
 bool local_remove_hook(struct local *local, struct hooks *hooks, struct str name)
 {
-    return hooks_remove(hooks, local, name);
+    return set_remove_hook(local, hooks, name) || hooks_remove(hooks, local, name);
 }
 
 /* --- the call as a handler sees it --- */

@@ -312,6 +312,9 @@ struct local_target *local_target_new(struct local *local, enum target_kind kind
     t->base.provider = &local->provider;
     arena_init(&t->arena, LOCAL_TARGET_BYTES);
     t->base.source = arena_str(&t->arena, str_of(local->source));
+    t->set = local->staging;
+    set_hold(t->set);
+    t->base.from = set_from(t->set);
     list_init(&t->link);
     return t;
 }
@@ -324,6 +327,7 @@ void local_target_free(struct local_target *t)
     schema_destroy(t->input);
     schema_destroy(t->output);
     arena_finish(&t->arena);
+    set_let_go(t->set);
     mem_free(t);
 }
 
@@ -351,6 +355,7 @@ struct local *local_create(const struct local_opts *opts)
     local_hooks_init(local);
     local->workers = workers_create(opts->loop, opts->workers);
     list_init(&local->targets);
+    list_init(&local->sets);
     list_init(&local->jobs);
     return local;
 }
@@ -384,6 +389,7 @@ void local_destroy(struct local *local)
     mem_free(targets);
     while (!list_empty(&local->targets)) /* targets of calls that were dropped with the engine */
         local_target_free(LIST_OF(list_first(&local->targets), struct local_target, link));
+    sets_end(local);
     keyring_destroy(local->ring);
     pthread_mutex_destroy(&local->ring_lock);
     local_hooks_finish(local);

@@ -15,6 +15,8 @@
 
 struct local;
 
+enum { LOCAL_REFUSED_MAX = 256 }; /* bytes of a name in local_set_refused, which is cut */
+
 struct local_opts {
     nod_server *server; /* what nod_server_of returns; may be NULL */
     struct catalog *catalog;
@@ -44,10 +46,62 @@ nod_status local_add_prompts(struct local *local, const nod_prompt *prompts, siz
 nod_status local_add_hook(struct local *local, struct hooks *hooks,
                           const struct nod_hook_opts *opts);
 /* False: there is none of that name, or it is another provider's. */
+/* What is in a set may be removed by its name, and the set forgets it. */
 bool local_remove_tool(struct local *local, struct str name);
 bool local_remove_resource(struct local *local, struct str uri); /* or template */
 bool local_remove_prompt(struct local *local, struct str name);
 bool local_remove_hook(struct local *local, struct hooks *hooks, struct str name);
+
+/*
+ * A set: what one plugin, in one version, has registered. It comes in one step, and goes in one
+ * step, perhaps for the next version of itself.
+ *
+ * From local_set_begin until local_set_commit or local_set_abort, all that is registered on this
+ * local (and hooks in `hooks`) goes into the set, and nobody sees any of it. One set at a time.
+ */
+struct local_set;
+
+struct local_set_opts {
+    struct str from; /* the plugin's name, shown to people; empty: none. Copied */
+    /*
+     * The set was aborted, replaced or removed, or the server ends, and nobody calls what was
+     * registered with it any more: no call has one of its targets, and no run of one of its hooks
+     * is left. Called once, on the loop, in a turn of its own: never inside of a handler or a hook.
+     * When the server ends it is called by local_destroy, and not at all if a handler did not
+     * return (local_stop). The set is gone then. May be NULL.
+     */
+    void (*released)(void *data);
+    void *data;
+};
+
+/* What was refused, and whose the other one of that name is. For one line. */
+struct local_set_refused {
+    const char *kind; /* "tool", "resource", "prompt", "hook"; NULL: none in particular */
+    char name[LOCAL_REFUSED_MAX]; /* empty: it has none */
+    bool taken;                   /* there is another of that name, which is not of the set: */
+    char from[LOCAL_REFUSED_MAX]; /* that one's plugin; empty: it is the program's */
+    bool limit;                   /* with these there would be more than there may be */
+    /* otherwise it could not be registered: the log has said why */
+};
+
+/* NULL, logged: another set has been begun. */
+struct local_set *local_set_begin(struct local *local, struct hooks *hooks,
+                                  const struct local_set_opts *opts);
+/*
+ * All of the set takes effect, instead of `replaces` (or NULL), in one step: there is no moment
+ * without either of them. What has the name of something in the old set has its place, and calls
+ * that wait go on with it (core/version.c). The old set goes as by local_set_remove.
+ *
+ * NOD_E_USAGE, NOD_E_LIMIT: something cannot be, or could not be registered before, and *refused
+ * says what. Then nothing has changed, and the set is to be aborted.
+ */
+nod_status local_set_commit(struct local_set *set, struct local_set *replaces,
+                            struct local_set_refused *refused);
+/* Of a set that was not committed: nothing of it stays. */
+void local_set_abort(struct local_set *set);
+/* Of one that was: all that is left of it goes out of the catalog and the hooks, in one step. Calls
+ * that wait for its targets end, as when a tool is removed. */
+void local_set_remove(struct local_set *set);
 
 /* Sets local_opts.replay_check afterwards. */
 void local_check_replays(struct local *local, bool check);

@@ -27,9 +27,10 @@ struct local_argument { /* an argument of a prompt */
 
 struct local_target {
     struct target base; /* first */
-    struct list link;   /* in local.targets */
+    struct list link;   /* in local.targets, or in set->staged */
     struct local *local;
-    struct arena arena; /* for all its texts */
+    struct local_set *set; /* that it belongs to; NULL: it is the program's */
+    struct arena arena;    /* for all its texts */
     nod_handler *handler;
     nod_handler *complete; /* completes a template's variables */
     struct local_argument *arguments;
@@ -52,7 +53,9 @@ struct local {
     struct loop *loop;
     struct workers *workers;
     struct list targets;
-    struct list jobs; /* runs on the pool */
+    struct list jobs;          /* runs on the pool */
+    struct list sets;          /* all that are not released */
+    struct local_set *staging; /* what is registered goes there; NULL: into effect at once */
     bool replay_check;
     pthread_mutex_t ring_lock;
     struct keyring *ring;                         /* of nod_page_token; NULL: not needed so far */
@@ -70,6 +73,25 @@ void local_hooks_finish(struct local *local);
 
 struct local_target *local_target_new(struct local *local, enum target_kind kind);
 void local_target_free(struct local_target *target);
+
+/* --- sets (local_set.c) --- */
+
+/* The table of the batch could not be registered: its set is refused. */
+void set_refuse(struct local_set *set, const char *kind, const char *name, nod_status status);
+/* Adds what was built to the set, or nothing. *refused: the one whose name the set has already. */
+nod_status set_stage(struct local_set *set, struct local_target **built, size_t count,
+                     size_t *refused);
+/* One that was staged, by its name; NULL: there is none. */
+struct local_target *set_staged(const struct local_set *set, enum target_kind kind,
+                                struct str name);
+struct str set_from(const struct local_set *set); /* of NULL: empty */
+/* A target or a hook belongs to it; and no longer, so that it may be released. NULL: to none. */
+void set_hold(struct local_set *set);
+void set_let_go(struct local_set *set);
+/* One of a set that is in force, or of the one that is staged. False: none has it. */
+bool set_remove_hook(struct local *local, struct hooks *hooks, struct str name);
+/* The targets and hooks of all sets are gone, and whoever has them is told. */
+void sets_end(struct local *local);
 
 /* --- what the registrations have in common (register.c) --- */
 

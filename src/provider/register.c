@@ -109,30 +109,53 @@ bool register_version(struct local_target *t, const struct json *input, const ch
     return fine;
 }
 
-static nod_status add_built(const struct register_batch *batch, struct local_target **built,
-                            size_t count)
+static nod_status add_now(struct local *local, struct local_target **built, size_t count,
+                          size_t *refused)
 {
-    struct local *local = batch->local;
     struct target **targets = mem_zalloc(count * sizeof(*targets));
-    size_t refused = 0;
 
     for (size_t i = 0; i < count; i++)
         targets[i] = &built[i]->base;
     nod_status status = catalog_change(
-        local->catalog, &(struct catalog_change){ .add = targets, .add_count = count }, &refused);
+        local->catalog, &(struct catalog_change){ .add = targets, .add_count = count }, refused);
     for (size_t i = 0; i < count && status == NOD_OK; i++)
         list_append(&local->targets, &built[i]->link);
+    mem_free(targets);
+    return status;
+}
+
+static nod_status add_built(const struct register_batch *batch, struct local_target **built,
+                            size_t count)
+{
+    struct local *local = batch->local;
+    size_t refused = 0;
+    nod_status status = local->staging ? set_stage(local->staging, built, count, &refused)
+                                       : add_now(local, built, count, &refused);
+    const char *name = refused < count ? built[refused]->base.name.at : NULL;
+
     if (status == NOD_E_LIMIT)
-        register_refuse(batch->what, targets[refused]->name.at, status,
+        register_refuse(batch->what, name, status,
                         "with these there would be more than %d, which is as many as there may be",
                         CATALOG_TARGETS_MAX);
     else if (status != NOD_OK)
-        register_refuse(batch->what, targets[refused]->name.at, status,
-                        "there is another one of that name");
+        register_refuse(batch->what, name, status, "there is another one of that name");
+    if (status != NOD_OK)
+        set_refuse(local->staging, batch->what, name, status);
     for (size_t i = 0; i < count && status != NOD_OK; i++)
         local_target_free(built[i]);
-    mem_free(targets);
     return status;
+}
+
+/* The name in the row: in each of the three tables it comes first. */
+static const char *row_name(const void *table, size_t index, size_t row_size)
+{
+    _Static_assert(offsetof(nod_tool, name) == 0 && offsetof(nod_resource, uri) == 0 &&
+                       offsetof(nod_prompt, name) == 0,
+                   "a row begins with its name");
+    const char *name;
+
+    register_row(&name, sizeof(name), table, index, row_size);
+    return name;
 }
 
 nod_status register_all(const struct register_batch *batch, const void *table, size_t count,
@@ -143,10 +166,12 @@ nod_status register_all(const struct register_batch *batch, const void *table, s
 
     if (count == 0)
         return NOD_OK;
-    if (!table || row_size < least_size || count > LOCAL_TABLE_MAX)
+    if (!table || row_size < least_size || count > LOCAL_TABLE_MAX) {
+        set_refuse(batch->local->staging, batch->what, NULL, NOD_E_USAGE);
         return register_refuse(batch->what, NULL, NOD_E_USAGE,
                                "the table of %zu rows of %zu bytes cannot be read", count,
                                row_size);
+    }
     struct local_target **built = mem_zalloc(count * sizeof(struct local_target *));
     for (size_t i = 0; i < count && status == NOD_OK; i++) {
         status = NOD_E_USAGE;
@@ -154,6 +179,8 @@ nod_status register_all(const struct register_batch *batch, const void *table, s
         if (t) {
             built[built_count++] = t;
             status = NOD_OK;
+        } else {
+            set_refuse(batch->local->staging, batch->what, row_name(table, i, row_size), status);
         }
     }
     if (status == NOD_OK)
@@ -175,18 +202,30 @@ static bool register_remove(struct local *local, struct target *target)
     return true;
 }
 
+/* What is staged is seen by nobody: it only goes. */
+static bool unstage(struct local *local, enum target_kind kind, struct str name)
+{
+    struct local_target *staged = local->staging ? set_staged(local->staging, kind, name) : NULL;
+
+    local_target_free(staged);
+    return staged != NULL;
+}
+
 bool local_remove_tool(struct local *local, struct str name)
 {
-    return register_remove(local, catalog_find(local->catalog, TARGET_TOOL, name));
+    return unstage(local, TARGET_TOOL, name) ||
+           register_remove(local, catalog_find(local->catalog, TARGET_TOOL, name));
 }
 
 bool local_remove_resource(struct local *local, struct str uri)
 {
-    return register_remove(local, catalog_find(local->catalog, TARGET_RESOURCE, uri)) ||
+    return unstage(local, TARGET_RESOURCE, uri) ||
+           register_remove(local, catalog_find(local->catalog, TARGET_RESOURCE, uri)) ||
            register_remove(local, catalog_template(local->catalog, uri));
 }
 
 bool local_remove_prompt(struct local *local, struct str name)
 {
-    return register_remove(local, catalog_find(local->catalog, TARGET_PROMPT, name));
+    return unstage(local, TARGET_PROMPT, name) ||
+           register_remove(local, catalog_find(local->catalog, TARGET_PROMPT, name));
 }
