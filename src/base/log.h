@@ -65,7 +65,7 @@ void log_flush(void);
  * has written. A handler that the program or a sanitizer has set stays.
  */
 enum { LOG_LAST_FIELDS = 8 }; /* fields of that line, at most */
-typedef size_t log_words_fn(struct log_field fields[LOG_LAST_FIELDS]);
+typedef size_t log_words_fn(struct log_field *fields);
 void log_last_words(log_words_fn *words);
 void log_watch_crashes(void);
 

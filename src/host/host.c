@@ -40,6 +40,7 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
     nod_server *server = MEM_NEW(struct nod_server);
 
     list_init(&server->page_checks);
+    list_init(&server->plugins);
     arena_init(&server->arena, HOST_TEXT_MAX);
     if (!settings_begin(&server->settings, given, &server->arena)) {
         LOG_ERROR("the server's options are not valid", LOG_CSTR("why", server->settings.wrong));

@@ -59,8 +59,12 @@ struct nod_server {
     struct nod_oauth_opts services[ACCOUNTS_SERVICES_MAX];
     size_t service_count;
     struct list page_checks; /* of nod_page_check, under way: page_check.c */
-    struct timer tick;       /* for the engine's next deadline */
-    bool has_client;         /* one, on these two descriptors, unless it serves HTTP */
+    struct list plugins;     /* of nod serve: plugins.c */
+    struct plugin_room *plugin_room;
+    struct plugin *loading; /* whose .load runs */
+    bool plugins_unloaded;  /* the server is taken apart: they go with it */
+    struct timer tick;      /* for the engine's next deadline */
+    bool has_client;        /* one, on these two descriptors, unless it serves HTTP */
     int in, out;
     bool started;                  /* nod_start was called */
     bool reloads;                  /* SIGHUP is watched: reload.c */

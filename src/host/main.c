@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "host/host.h"
+#include "provider/at_work.h"
 #include "store/sqlite.h"
 
 enum { EXIT_FINE = 0, EXIT_CANNOT_SERVE = 1, EXIT_WRONG_USAGE = 2 };
@@ -36,6 +37,7 @@ void host_own_process(nod_server *server)
         server->in = STDIN_FILENO;
         server->out = STDOUT_FILENO;
     }
+    log_last_words(at_work_words);
     log_watch_crashes();
     shutdown_watch(server);
     if (server->settings.opts.http || server->settings.opts.inbox) {

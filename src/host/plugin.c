@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "host/host.h"
+#include "provider/at_work.h"
 #include "provider/handler.h"
 
 enum {
@@ -147,7 +148,7 @@ static void plugin_unused(void *data)
     struct plugin *plugin = data;
 
     plugin->set = NULL;
-    if (plugin->server->ended_parts)
+    if (plugin->server->plugins_unloaded)
         return; /* plugins_free does it */
     if (list_empty(&plugin->server->page_checks))
         plugin_gone(plugin);
@@ -155,10 +156,25 @@ static void plugin_unused(void *data)
         loop_defer(plugin->server->loop, plugin_unused, plugin);
 }
 
+/* What of a set cannot be registered, as a sentence. */
+static bool registered_wrong(const struct local_set_refused *refused, char why[PLUGIN_WHY_MAX])
+{
+    if (refused->taken)
+        return plugin_wrong(why, "the name of its %s %s is taken, by %s%s", refused->kind,
+                            refused->name, *refused->from ? "the plugin " : "nod itself",
+                            refused->from);
+    if (refused->limit)
+        return plugin_wrong(why, "with its %s %s there would be more than there may be",
+                            refused->kind, refused->name);
+    return plugin_wrong(why, "its %s %s cannot be registered; the line above says why",
+                        refused->kind ? refused->kind : "row", refused->name);
+}
+
 bool plugin_load(struct plugin *plugin, struct plugin_room *room,
                  const struct config_section *section, char why[PLUGIN_WHY_MAX])
 {
     nod_server *server = plugin->server;
+    struct local_set_refused refused;
 
     if (!plugin_settings_read(plugin, section, why) || !plugin_loading(room, &plugin->file, why))
         return false;
@@ -167,24 +183,28 @@ bool plugin_load(struct plugin *plugin, struct plugin_room *room,
                         &(struct local_set_opts){
                             .from = plugin->name, .released = plugin_unused, .data = plugin });
     server->loading = plugin;
+    struct at_work before =
+        at_work_enter((struct at_work){ .plugin = plugin->name, .file = plugin->file.path });
     nod_status status = plugin->offers.load(server);
+    at_work_leave(before);
     server->loading = NULL;
+    plugin->loaded = status == NOD_OK;
+    bool fine = local_set_close(plugin->set, &refused);
     plugin_loaded(room, &plugin->file);
     if (plugin->bug[0])
         return plugin_wrong(why, "%s", plugin->bug);
-    if (status != NOD_OK)
-        return plugin_wrong(why, "its .load has failed: %s; the lines above may say why",
-                            nod_status_name(status));
-    plugin->loaded = true;
-    return true;
+    if (!fine)
+        return registered_wrong(&refused, why);
+    return plugin->loaded ||
+           plugin_wrong(why, "its .load has failed (%s)", nod_status_name(status));
 }
 
 bool plugin_take(struct plugin *plugin, struct plugin *old, char why[PLUGIN_WHY_MAX])
 {
-    char refused[PLUGIN_WHY_MAX];
+    struct local_set_refused refused;
 
-    if (local_set_commit(plugin->set, old ? old->set : NULL, refused, sizeof(refused)) != NOD_OK)
-        return plugin_wrong(why, "%s", refused);
+    if (local_set_commit(plugin->set, old ? old->set : NULL, &refused) != NOD_OK)
+        return registered_wrong(&refused, why);
     plugin->leaving = false;
     if (old)
         old->leaving = true;
@@ -210,7 +230,7 @@ void plugin_close(struct plugin *plugin)
 
 void plugins_unload(nod_server *server)
 {
-    server->ended_parts = true;
+    server->plugins_unloaded = true;
     LIST_EACH (at, &server->plugins) {
         struct plugin *plugin = LIST_OF(at, struct plugin, link);
         if (plugin->loaded && plugin->offers.unload)

@@ -14,6 +14,7 @@
  */
 #include "base/crash.h"
 #include "base/log.h"
+#include "provider/at_work.h"
 #include "provider/local_inside.h"
 
 struct nod_step_run {
@@ -24,16 +25,7 @@ struct nod_step_run {
     struct str error;
 };
 
-static _Thread_local nod_call *call_now;            /* whose code runs on this thread */
-static _Thread_local struct nod_step_run *step_now; /* the step it is inside of */
-
-nod_call *handler_enter(nod_call *call)
-{
-    nod_call *outer = call_now;
-
-    call_now = call;
-    return outer;
-}
+static _Thread_local struct nod_step_run *step_now; /* that this thread is inside of */
 
 /* Is it the running step? It may be one that is over, so the pointer is only compared. */
 static bool is_running(const nod_step_run *step, const char *function)
@@ -42,11 +34,12 @@ static bool is_running(const nod_step_run *step, const char *function)
         return true;
     LOG_ERROR("the function of a step was called outside of nod_step",
               LOG_CSTR("function", function));
-    if (call_now)
-        run_bug(call_now->run,
+    nod_call *call = at_work_call();
+    if (call)
+        run_bug(call->run,
                 "The %s " STR_FMT " calls the function of a step itself (%s has no step that "
                 "runs): what it does is done again on each run. Give it to nod_step",
-                call_what(call_now), STR_ARG(call_name(call_now)), function);
+                call_what(call), STR_ARG(call_name(call)), function);
     return false;
 }
 
@@ -57,7 +50,7 @@ const char *nod_step_key(const nod_step_run *step)
 
 nod_call *nod_step_call(nod_step_run *step)
 {
-    return is_running(step, "nod_step_call") ? step->call : call_now;
+    return is_running(step, "nod_step_call") ? step->call : at_work_call();
 }
 
 void nod_step_result(nod_step_run *step, const nod_json *result)

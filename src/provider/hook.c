@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "core/engine.h"
+#include "provider/at_work.h"
 #include "provider/local_inside.h"
 
 enum {
@@ -32,7 +33,7 @@ struct local_hook {
     const struct hooks *hooks;
     nod_hook_fn *fn;
     void *data;
-    bool named;
+    char name[HOOK_NAME_MAX + 1]; /* empty: it has none */
 };
 
 struct face { /* what belongs to a hook's run */
@@ -171,6 +172,12 @@ static bool args_hide_text(struct nod_hook_run *hook)
     return json_has_nul(json_parse(hook_arena(hook), view.args, NULL, NULL));
 }
 
+static struct at_work hook_at_work(const struct local_hook *hook, nod_call *call)
+{
+    return at_work_enter((struct at_work){
+        .call = call, .plugin = set_from(hook->set), .hook = str_of(hook->name) });
+}
+
 static nod_status hook_runs(struct nod_hook_run *hook, void *data)
 {
     const struct local_hook *mine = data;
@@ -179,12 +186,13 @@ static nod_status hook_runs(struct nod_hook_run *hook, void *data)
     face->hook = mine;
     *hook_face(hook) = face;
     enter(face);
+    struct at_work before = hook_at_work(mine, NULL);
     nod_status status =
         args_hide_text(hook)
             ? hook_fail(hook, NOD_E_INVALID, NULL,
                         STR("The arguments have a NUL character in them, which no hook can read"))
             : mine->fn(hook, mine->data);
-    handler_enter(NULL);
+    at_work_leave(before);
     return judge(hook, status);
 }
 
@@ -193,9 +201,9 @@ static nod_status then_runs(nod_hook_run *hook, nod_status status, void *data)
     struct face *face = data;
 
     enter(face);
-    handler_enter(face->called ? &face->call : NULL);
+    struct at_work before = hook_at_work(face->hook, face->called ? &face->call : NULL);
     status = face->then(hook, status, face->then_data);
-    handler_enter(NULL);
+    at_work_leave(before);
     return judge(hook, status);
 }
 
@@ -207,12 +215,10 @@ nod_status local_add_hook(struct local *local, struct hooks *hooks,
     struct local_set *set = local->staging;
 
     OPTS_READ(opts, given);
-    *hook = (struct local_hook){ .local = local,
-                                 .set = set,
-                                 .hooks = hooks,
-                                 .fn = opts.fn,
-                                 .data = opts.data,
-                                 .named = opts.name && *opts.name };
+    *hook = (struct local_hook){
+        .local = local, .set = set, .hooks = hooks, .fn = opts.fn, .data = opts.data
+    };
+    snprintf(hook->name, sizeof(hook->name), "%s", opts.name ? opts.name : "");
     const struct flow_table *table = engine_flow(opts.flow);
     nod_status status = !table ? NOD_E_USAGE
                                : hooks_add(hooks, &(struct hook_spec){
@@ -285,7 +291,7 @@ nod_call *nod_hook_call(nod_hook_run *hook)
         handler_enter(&face->call);
     if (run == &face->light)
         face->call.mute = "a hook that is not at gate";
-    else if (!face->hook->named)
+    else if (!face->hook->name[0])
         face->call.mute = "a hook that has no .name, which its keys are made of";
     if (!target || target->provider != &local->provider) {
         /* It belongs to another provider, or is not known. */

@@ -266,8 +266,10 @@ static nod_status complete_now(struct provider *provider, struct target *target,
     local_call_init(&call, (struct local *)provider, &run);
     call.completion = completion;
     int64_t began_ms = clock_mono(clock_system());
+    nod_call *outer = handler_enter(&call);
     nod_status status = complete(&call);
     handler_defers(&call);
+    handler_enter(outer);
     clock_look_again();
     loop_was_held(target, "completion", began_ms);
     if (run.bug.at) {

@@ -87,6 +87,9 @@ struct local_set_refused {
 /* NULL, logged: another set has been begun. */
 struct local_set *local_set_begin(struct local *local, struct hooks *hooks,
                                   const struct local_set_opts *opts);
+/* Nothing more is registered with it; it may be committed at any later time. False: something could
+ * not be registered, and *refused says what. */
+bool local_set_close(struct local_set *set, struct local_set_refused *refused);
 /*
  * All of the set takes effect, instead of `replaces` (or NULL), in one step: there is no moment
  * without either of them. What has the name of something in the old set has its place, and calls

@@ -175,6 +175,14 @@ nod_status set_stage(struct local_set *set, struct local_target **built, size_t 
     return status;
 }
 
+bool local_set_close(struct local_set *set, struct local_set_refused *refused)
+{
+    if (set->local->staging == set)
+        set->local->staging = NULL;
+    *refused = set->refused;
+    return !set->failed;
+}
+
 /* --- committing --- */
 
 static void taken_say(struct local_set_refused *refused, const char *kind, struct str name,
@@ -261,9 +269,7 @@ nod_status local_set_commit(struct local_set *set, struct local_set *replaces,
 {
     struct hooks_taken taken;
 
-    set->local->staging = NULL;
-    *refused = set->refused;
-    if (set->failed)
+    if (!local_set_close(set, refused))
         return set->refused.limit ? NOD_E_LIMIT : NOD_E_USAGE;
     if (!hooks_fit(set->hooks, set, replaces, &taken)) {
         if (taken.status == NOD_E_USAGE)
@@ -294,8 +300,9 @@ bool set_remove_hook(struct local *local, struct hooks *hooks, struct str name)
 
 void local_set_abort(struct local_set *set)
 {
-    if (set->local->staging == set)
-        set->local->staging = NULL;
+    struct local_set_refused refused;
+
+    local_set_close(set, &refused);
     set_unstage(set);
     hooks_remove_all(set->hooks, set);
     set_is_over(set);

@@ -361,7 +361,7 @@ static void what_was_gathered_outlives_a_crash(void **state)
     }
 }
 
-static size_t words_of_a_test(struct log_field fields[LOG_LAST_FIELDS])
+static size_t words_of_a_test(struct log_field *fields)
 {
     fields[0] = LOG_CSTR("tool", "break it");
     fields[1] = LOG_INT("run", 7);
