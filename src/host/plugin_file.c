@@ -21,7 +21,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "host/trusted.h"
+#include "host/owned.h"
 
 enum {
     ROOM_PATH_MAX = 4096,
@@ -158,9 +158,12 @@ static struct str file_bytes(int fd, char why[PLUGIN_WHY_MAX])
     size_t len = 0;
     ssize_t got = 1;
 
-    if (fstat(fd, &before) != 0 || before.st_size > PLUGIN_FILE_MAX || before.st_size < 64) {
+    if (fstat(fd, &before) != 0 || !S_ISREG(before.st_mode) || before.st_size > PLUGIN_FILE_MAX ||
+        before.st_size < 64) {
         snprintf(why, PLUGIN_WHY_MAX,
-                 before.st_size < 64 ? "it is no shared object" : "it is larger than %d bytes",
+                 !S_ISREG(before.st_mode) ? "it is no file"
+                 : before.st_size < 64    ? "it is no shared object"
+                                          : "it is larger than %d bytes",
                  PLUGIN_FILE_MAX);
         return STR_NONE;
     }
@@ -178,19 +181,25 @@ static struct str file_bytes(int fd, char why[PLUGIN_WHY_MAX])
     return STR_NONE;
 }
 
-static struct str trusted_bytes(const char *path, char why[PLUGIN_WHY_MAX])
+static struct str owned_bytes(const char *path, char why[PLUGIN_WHY_MAX])
 {
-    int fd = trusted_open(path, why);
-    struct str bytes = fd >= 0 ? file_bytes(fd, why) : STR_NONE;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct str bytes = STR_NONE;
 
-    if (fd >= 0)
-        close(fd);
+    _Static_assert(OWNED_WHY_MAX <= PLUGIN_WHY_MAX, "there is room for what is said of it");
+    if (fd < 0) {
+        snprintf(why, PLUGIN_WHY_MAX, "the file cannot be opened: %s", strerror(errno));
+        return STR_NONE;
+    }
+    if (owned_file(fd, path, why))
+        bytes = file_bytes(fd, why);
+    close(fd);
     return bytes;
 }
 
 bool plugin_file_look(const char *path, struct digest *digest, char why[PLUGIN_WHY_MAX])
 {
-    struct str bytes = trusted_bytes(path, why);
+    struct str bytes = owned_bytes(path, why);
 
     if (!bytes.at)
         return false;
@@ -225,7 +234,7 @@ static bool write_copy(struct plugin_room *room, struct plugin_file *file, struc
 bool plugin_file_take(struct plugin_room *room, const char *path, struct plugin_file *out,
                       char why[PLUGIN_WHY_MAX])
 {
-    struct str bytes = trusted_bytes(path, why);
+    struct str bytes = owned_bytes(path, why);
     bool fine = false;
 
     *out = (struct plugin_file){ 0 };

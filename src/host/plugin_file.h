@@ -34,9 +34,9 @@ struct plugin_file {
     struct digest digest;
 };
 
-/* The digest of a trusted file. False: `why`. */
+/* The digest of a file. False: `why`. */
 bool plugin_file_look(const char *path, struct digest *digest, char why[PLUGIN_WHY_MAX]);
-/* Copies a trusted file that may be a plugin. False: `why`. */
+/* Copies a file that may be a plugin, and that nobody else may write (host/owned.h). False: `why`. */
 bool plugin_file_take(struct plugin_room *room, const char *path, struct plugin_file *out,
                       char why[PLUGIN_WHY_MAX]);
 /* Removes the copy. */

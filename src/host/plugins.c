@@ -17,8 +17,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "host/host.h"
+#include "host/owned.h"
 #include "host/plugin.h"
-#include "host/trusted.h"
 
 enum {
     PLUGINS_MAX = 256,           /* plugins of a server */
@@ -72,8 +72,8 @@ static int is_object(const struct dirent *entry)
 static void name_folder(struct naming *naming, const char *folder)
 {
     struct dirent **entries = NULL;
-    char why[TRUSTED_WHY_MAX];
-    int count = trusted_folder(folder, why) ? scandir(folder, &entries, is_object, alphasort) : -1;
+    char why[OWNED_WHY_MAX] = "";
+    int count = owned_folder(folder, why) ? scandir(folder, &entries, is_object, alphasort) : -1;
 
     if (count < 0) {
         naming->wrong = true;
@@ -231,7 +231,7 @@ static bool sections_fit(struct naming *naming)
     const struct config_section *section;
     bool fine = true;
 
-    for (size_t i = 0; (section = config_plugin_at(naming->config, i)); i++) {
+    for (size_t i = 0; (section = config_section(naming->config, STR("plugin"), i)); i++) {
         if (find_plugin(naming->server, section->name, NULL))
             continue;
         fine &= !section->required;
