@@ -88,6 +88,9 @@ struct engine_opts {
 };
 
 struct engine *engine_create(const struct engine_opts *opts);
+/* The operator's rules of what approvals may be remembered for, instead of those there were; texts
+ * are copied. */
+void engine_remember(struct engine *engine, const struct grant_rule *rules, size_t count);
 /*
  * Calls that have not ended are dropped, and their callers are not told. Destroy the store first:
  * it drops the completions that are still on their way here.

@@ -81,7 +81,7 @@ struct engine *engine_create(const struct engine_opts *opts)
                  LOG_CSTR("field", *field));
     if (!opts->allow_fields || !opts->allow_fields[0])
         engine->opts.allow_fields = NULL;
-    grant_rules_keep(engine, opts->remember, opts->remember_count);
+    engine_remember(engine, opts->remember, opts->remember_count);
     engine->catalog = opts->catalog;
     engine->clock = opts->clock;
     if (opts->node.len) {

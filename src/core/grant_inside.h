@@ -40,8 +40,6 @@ struct str grant_version(struct arena *arena, const struct target *target);
 struct str grant_offer_write(struct arena *arena, const struct grant_rule *rule, struct str path,
                              struct str digest, bool own, struct str version);
 bool grant_offer_read(const struct ask_record *ask, struct arena *arena, struct grant_offer *out);
-/* The operator's rules, instead of those there were; text is copied. */
-void grant_rules_keep(struct engine *engine, const struct grant_rule *rules, size_t count);
 void grant_rules_drop(struct engine *engine);
 
 /* --- the record (grant.c) --- */

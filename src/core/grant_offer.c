@@ -78,7 +78,7 @@ struct str grant_label(struct arena *arena, enum grant_scope scope, enum grant_m
 
 /* --- the operator's rules --- */
 
-void grant_rules_keep(struct engine *engine, const struct grant_rule *rules, size_t count)
+void engine_remember(struct engine *engine, const struct grant_rule *rules, size_t count)
 {
     grant_rules_drop(engine);
     engine->remember = mem_alloc((count + 1) * sizeof(*rules));

@@ -14,17 +14,17 @@
 #include "net/tls.h"
 
 /* NULL, logged: they cannot be used. */
-static struct tls_context *load(const struct front_opts *opts)
+static struct tls_context *load(const char *cert, const char *own_key)
 {
-    const char *key = opts->tls_key ? opts->tls_key : opts->tls_cert;
+    const char *key = own_key ? own_key : cert;
     char why[TLS_WHY_MAX];
     struct tls_context *context =
-        tls_context_create(&(struct tls_opts){ .cert_file = opts->tls_cert, .key_file = key }, why);
+        tls_context_create(&(struct tls_opts){ .cert_file = cert, .key_file = key }, why);
 
     if (!context) {
-        LOG_ERROR("the certificate or its key cannot be used", LOG_CSTR("cert", opts->tls_cert),
+        LOG_ERROR("the certificate or its key cannot be used", LOG_CSTR("cert", cert),
                   LOG_CSTR("key", key), LOG_CSTR("why", why),
-                  LOG_CSTR("named_by", opts->tls_key ? "--tls-cert and --tls-key"
+                  LOG_CSTR("named_by", own_key ? "--tls-cert and --tls-key"
                                                      : "--tls-cert; the key may be in a file of "
                                                        "its own, which --tls-key names"));
         return NULL;
@@ -39,7 +39,7 @@ bool certificate_open(struct front *front)
 {
     if (!front->opts.tls_cert)
         return true;
-    front->tls = load(&front->opts);
+    front->tls = load(front->opts.tls_cert, front->opts.tls_key);
     return front->tls != NULL;
 }
 
@@ -49,9 +49,18 @@ void certificate_close(struct front *front)
     front->tls = NULL;
 }
 
-bool front_reload(struct front *front)
+bool front_reload_fits(struct front *front, const char *cert, const char *key)
 {
-    struct tls_context *fresh = front->tls ? load(&front->opts) : NULL;
+    struct tls_context *fresh = front->tls ? load(cert, key) : NULL;
+    bool fine = !front->tls || fresh;
+
+    tls_context_destroy(fresh);
+    return fine;
+}
+
+bool front_reload(struct front *front, const char *cert, const char *key)
+{
+    struct tls_context *fresh = front->tls ? load(cert, key) : NULL;
 
     if (!front->tls)
         return true;
@@ -61,7 +70,9 @@ bool front_reload(struct front *front)
     }
     tls_context_destroy(front->tls); /* connections that were made with it keep what they need */
     front->tls = fresh;
-    LOG_INFO("the certificate was read anew", LOG_CSTR("cert", front->opts.tls_cert));
+    front->opts.tls_cert = cert;
+    front->opts.tls_key = key;
+    LOG_INFO("the certificate was read anew", LOG_CSTR("cert", cert));
     return true;
 }
 

@@ -179,9 +179,12 @@ bool front_is_secure(const struct front *front);
 
 /* Do the TCP listeners speak TLS? */
 bool front_has_tls(const struct front *front);
-/* Reads the certificate and its key again, for connections that come from now on. False, logged:
- * they cannot be used, and nothing has changed. */
-bool front_reload(struct front *front);
+/* Reads the certificate and its key (NULL: it is in the same file) from now on from these files,
+ * whose names have to stay, for connections that come. False, logged: they cannot be used, and
+ * nothing has changed. */
+bool front_reload(struct front *front, const char *cert, const char *key);
+/* Could they be used? */
+bool front_reload_fits(struct front *front, const char *cert, const char *key);
 
 /* Are there tokens, and so other principals than the local user? */
 bool front_has_tokens(const struct front *front);

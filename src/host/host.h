@@ -63,6 +63,7 @@ struct nod_server {
     struct plugin_room *plugin_room;
     struct plugin *loading; /* whose .load runs */
     bool plugins_unloaded;  /* the server is taken apart: they go with it */
+    struct reload *reload;  /* the last one that was taken: program_reload.c */
     struct timer tick;      /* for the engine's next deadline */
     bool has_client;        /* one, on these two descriptors, unless it serves HTTP */
     int in, out;
@@ -172,5 +173,13 @@ void reload_let_go(bool deliver);
 void reload_watch(nod_server *server);
 /* The server serves now: what SIGHUP asked for while it started is done. */
 void reload_noted(nod_server *server);
+/* Reads the token file and the certificate again. */
+void reload_files(nod_server *server);
+
+/* --- host/program_reload: of nod serve --- */
+
+/* The whole configuration is read again, and taken. False, logged: nothing has changed. */
+bool program_reload(nod_server *server);
+void program_reload_drop(nod_server *server);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * host/reload: SIGHUP reads files again (the token file, the certificate and its key), and logs a
- * new link to the inbox where it is opened with one.
+ * host/reload: SIGHUP reads files again (the token file, the certificate and its key; at nod serve
+ * the whole configuration: program_reload.c), and logs a new link to the inbox where it is opened
+ * with one.
  *
  * A file that cannot be used changes nothing: what was read before stays, and the log says what is
  * wrong with the new one. Requests that were let in go on. Without any of this the signal
@@ -15,6 +16,7 @@
 
 #include "base/log.h"
 #include "host/host.h"
+#include "host/program.h"
 
 enum { RELOAD_PROBLEM_MAX = 4096 }; /* bytes of a message about a token file */
 
@@ -37,6 +39,16 @@ static void reload_tokens(nod_server *server)
     arena_finish(&arena);
 }
 
+void reload_files(nod_server *server)
+{
+    const struct nod_server_opts *opts = &server->settings.opts;
+
+    if (server->tokens)
+        reload_tokens(server);
+    if (server->front && front_has_tls(server->front))
+        front_reload(server->front, opts->tls_cert, opts->tls_key);
+}
+
 static void on_hangup(void *data)
 {
     nod_server *server = data;
@@ -45,13 +57,14 @@ static void on_hangup(void *data)
         server->hangup_early = true;
         return;
     }
-    if (server->tokens)
-        reload_tokens(server);
-    if (server->front && front_has_tls(server->front))
-        front_reload(server->front);
+    if (!server->program)
+        reload_files(server);
+    else if (!program_reload(server))
+        return;
     if (server->inbox && !server->tokens)
         host_announce_inbox(server);
-    else if (!server->tokens && !(server->front && front_has_tls(server->front)))
+    else if (!server->program && !server->tokens &&
+             !(server->front && front_has_tls(server->front)))
         LOG_INFO("SIGHUP: there is no token file and no certificate to read again");
 }
 

@@ -23,6 +23,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "host/host.h"
+#include "host/plugin.h"
 #include "crypto/seal.h"
 #include "net/broken_pipe.h"
 
@@ -146,11 +147,14 @@ static void take_apart(nod_server *server, bool ended)
     server->ring = NULL;
     if (!ended) /* its code still runs, and uses what is left */
         return;
+    plugins_unload(server); /* their threads may have used the loop until now */
     /* What was deferred finds the rest gone, and frees itself. It may still let go of a target. */
     loop_turn(server->loop, 0);
     local_destroy(server->local);
+    plugins_free(server); /* nothing points to their code any more */
     catalog_destroy(server->catalog);
     loop_destroy(server->loop);
+    program_reload_drop(server);
     arena_finish(&server->arena);
     mem_free(server);
 }
