@@ -40,8 +40,10 @@ bool command_read(const struct command_line *line, int argc, char **argv, int *c
 /* Says what is wrong with an argument. Always false. */
 bool command_wrong(const char *command, const char *arg, const char *what);
 
+int command_check(int argc, char **argv);
 int command_inbox(int argc, char **argv);
 int command_login(int argc, char **argv);
+int command_serve(int argc, char **argv);
 int command_store_end(int argc, char **argv);
 int command_store_list(int argc, char **argv);
 int command_store_reseal(int argc, char **argv);

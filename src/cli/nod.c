@@ -21,6 +21,14 @@ struct command {
 };
 
 static const struct command commands[] = {
+    { { "serve" },
+      "serve [--config FILE] [OPTION...]",
+      "a server: its tools are plugins, and a file says how it is set up",
+      command_serve },
+    { { "check" },
+      "check [FILE] [OPTION...]",
+      "say what nod serve would do with this configuration, and where each value is from",
+      command_check },
     { { "inbox" },
       "inbox ADDRESS [COMMAND]",
       "see and answer what the tools of a running server ask, and look at what is kept of it:\n"

@@ -123,7 +123,7 @@ static int with_store(const struct wanted *wanted, enum mark_rule mark,
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR, .fd = 2 });
     if (!storage_stays(wanted->store))
         return COMMAND_WRONG_USAGE;
-    if (!operator_keyring(&ring))
+    if (!operator_keyring(NULL, &ring))
         return COMMAND_FAILED;
     struct loop *loop = loop_create();
     struct store *store = storage_visit(

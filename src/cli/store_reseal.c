@@ -72,7 +72,7 @@ int command_store_reseal(int argc, char **argv)
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_INFO, .fd = 2 });
     if (!storage_stays(wanted.store))
         return COMMAND_WRONG_USAGE;
-    if (!operator_keyring(&ring))
+    if (!operator_keyring(NULL, &ring))
         return COMMAND_FAILED;
     code = reseal(&wanted, ring);
     keyring_destroy(ring);

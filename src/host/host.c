@@ -35,19 +35,15 @@ static void before_wait(void *data)
 
 /* --- making a server --- */
 
-nod_server *nod_server_create(const struct nod_server_opts *given)
+nod_server *host_create(const struct settings *settings, struct arena *arena)
 {
     nod_server *server = MEM_NEW(struct nod_server);
 
     list_init(&server->page_checks);
     list_init(&server->plugins);
-    arena_init(&server->arena, HOST_TEXT_MAX);
-    if (!settings_begin(&server->settings, given, &server->arena)) {
-        LOG_ERROR("the server's options are not valid", LOG_CSTR("why", server->settings.wrong));
-        arena_finish(&server->arena);
-        mem_free(server);
-        return NULL;
-    }
+    server->arena = *arena;
+    server->settings = *settings;
+    server->settings.arena = &server->arena;
     server->loop = loop_create();
     engine_hooks_init(&server->hooks);
     server->catalog = catalog_create();
@@ -59,6 +55,19 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
                                            .replay_check = server->settings.replay_check });
     loop_before_wait(server->loop, before_wait, server);
     return server;
+}
+
+nod_server *nod_server_create(const struct nod_server_opts *given)
+{
+    struct settings settings;
+    struct arena arena;
+
+    arena_init(&arena, HOST_TEXT_MAX);
+    if (settings_begin(&settings, given, &arena))
+        return host_create(&settings, &arena);
+    LOG_ERROR("the server's options are not valid", LOG_CSTR("why", settings.wrong));
+    arena_finish(&arena);
+    return NULL;
 }
 
 /* --- what an author registers --- */

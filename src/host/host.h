@@ -13,7 +13,7 @@
 #include "front/front.h"
 #include "front/metrics.h"
 #include "front/tokens.h"
-#include "host/settings.h"
+#include "host/program.h"
 #include "mcp/server.h"
 #include "net/loop.h"
 #include "accounts/accounts.h"
@@ -31,8 +31,13 @@ enum {
     HOST_TURN_MS = 20,           /* between two looks at it */
 };
 
+/* Of a process that is a server, or a command of one. */
+enum { EXIT_FINE = 0, EXIT_CANNOT_SERVE = 1, EXIT_WRONG_USAGE = 2 };
+
 struct nod_server {
-    struct settings settings; /* its texts are in the arena */
+    struct settings settings;      /* its texts are in the arena */
+    struct config *config;         /* of nod serve; NULL: none */
+    const struct program *program; /* likewise; of another program NULL */
     struct arena arena;
     struct loop *loop;
     struct store *store;
@@ -78,6 +83,11 @@ struct nod_server {
     bool no_such_surface; /* why it could not serve */
 };
 
+/* --- host/host --- */
+
+/* Makes a server of what was read; takes over the arena. */
+nod_server *host_create(const struct settings *settings, struct arena *arena);
+
 /* --- host/serve: false, logged, if it cannot serve --- */
 
 /* Makes the engine, as the settings say: with a store, which is then the server's. Once. */
@@ -106,6 +116,9 @@ void host_begin(nod_server *server);
 /* The process is the server's own: signals stop it, and it may have descriptors 0 and 1. Before the
  * store is opened. */
 void host_own_process(nod_server *server);
+/* Serves until it is told to stop, in a process of its own, and destroys the server: the exit code.
+ */
+int host_main(nod_server *server);
 /* Waits until the server, which serves, was told to stop and what ran has ended. */
 void host_run(nod_server *server);
 
@@ -141,6 +154,8 @@ bool host_open_webhooks(nod_server *server);
 
 /* After the store was opened, before the server listens. */
 bool host_open_oauth(nod_server *server);
+/* What is wrong with the services, without serving: false, and `problem`. */
+bool host_check_oauth(nod_server *server, char problem[SETTINGS_PROBLEM_MAX]);
 
 /* --- host/remember: what approvals may be remembered for, in the operator's words --- */
 
@@ -152,6 +167,17 @@ size_t remember_read(const char *const *texts, struct grant_rule rules[GRANT_RUL
 
 /* Warns of each, with the names that there are. */
 void tool_names_check(const nod_server *server);
+
+/* --- host/program --- */
+
+/* Of a server of nod serve: an address to listen on is taken. */
+void program_say_taken(const char *address);
+
+/* --- host/check --- */
+
+/* What is wrong with the parts of a server that are made of its settings, without serving; what
+ * they are is printed. False: said on standard error, one line for each. */
+bool host_check(nod_server *server);
 
 /* --- host/shutdown --- */
 

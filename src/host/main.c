@@ -1,12 +1,13 @@
 /*
- * host/main: nod_main, the main function of every server.
+ * host/main: nod_main, the main function of every server; that of `nod serve` ends in it
+ * (host/program).
  *
  * It starts the server as every program can (start.c), and waits for it. The process is its own:
  * signals stop the server or make it read files again, it may open as many files as the system
  * allows, and SQLite is set up for it.
  *
  * Exit codes: 0 if it was told to stop or its client went away, 1 if it could not serve, 2 if the
- * command line is wrong. The server is destroyed in every case.
+ * command line or the configuration is wrong. The server is destroyed in every case.
  */
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,8 +16,6 @@
 #include "host/host.h"
 #include "provider/at_work.h"
 #include "store/sqlite.h"
-
-enum { EXIT_FINE = 0, EXIT_CANNOT_SERVE = 1, EXIT_WRONG_USAGE = 2 };
 
 /* Each client needs a file descriptor. */
 static void allow_files(void)
@@ -72,24 +71,26 @@ static int serve(nod_server *server)
     return EXIT_FINE;
 }
 
-int nod_main(nod_server *server, int argc, char **argv)
+static int end(nod_server *server, int code)
 {
-    int code = EXIT_FINE;
-
-    if (!server) /* nod_server_create has logged why */
-        return EXIT_CANNOT_SERVE;
-    reload_hold(); /* before all that takes time */
-    switch (nod_settings_argv(server, argc, argv)) {
-    case NOD_OK:
-        settings_log(&server->settings);
-        code = serve(server);
-        break;
-    case NOD_E_CANCELLED: /* --help, --version */
-        break;
-    default:
-        code = EXIT_WRONG_USAGE;
-    }
     reload_let_go(false);
     nod_server_destroy(server);
     return code;
+}
+
+int host_main(nod_server *server)
+{
+    settings_log(&server->settings);
+    return end(server, serve(server));
+}
+
+int nod_main(nod_server *server, int argc, char **argv)
+{
+    if (!server) /* nod_server_create has logged why */
+        return EXIT_CANNOT_SERVE;
+    reload_hold(); /* before all that takes time */
+    nod_status status = nod_settings_argv(server, argc, argv);
+    if (status == NOD_OK)
+        return host_main(server);
+    return end(server, status == NOD_E_CANCELLED ? EXIT_FINE : EXIT_WRONG_USAGE); /* --help */
 }

@@ -7,7 +7,8 @@
  *     client_id = Iv1.0123456789abcdef
  *     client_secret_env = GITHUB_CLIENT_SECRET
  *
- * A section of --oauth FILE is a service; its name is what tools call it. The client's secret is
+ * A section of --oauth FILE is a service, and so is [oauth NAME] of the configuration of nod serve;
+ * its name is what tools call it. The client's secret is
  * not in the file, which is copied around and shown to people, but in the environment or in a file
  * of its own. Accounts are kept in the server's store if that is sealed with a secret, and in
  * memory otherwise: tokens are never stored in the clear.
@@ -19,7 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "host/host.h"
-#include "host/settings_file.h"
+#include "host/config.h"
 #include "core/need.h"
 #include "accounts/accounts.h"
 #include "provider/handler.h"
@@ -69,6 +70,7 @@ struct description { /* of one service */
     struct arena arena;
     struct str name;
     struct str values[KEYS];
+    bool beside; /* in the configuration: names of files are relative to its folder */
     char secret[SECRET_FILE_MAX + 1];
     char problem[SETTINGS_PROBLEM_MAX];
     struct accounts *accounts;
@@ -219,10 +221,14 @@ static const char *const *on_section(void *data, struct str name, const char **w
     return key_names;
 }
 
-static bool on_key(void *data, size_t which, struct str value, const char **why)
+static bool on_key(void *data, size_t which, const struct config_value *value, const char **why)
 {
+    struct description *d = data;
+    bool beside = d->beside && which == KEY_SECRET_FILE;
+
     (void)why;
-    description_set(data, which, value);
+    description_set(d, which,
+                    beside ? config_path(&d->arena, value->file, value->value) : value->value);
     return true;
 }
 
@@ -240,18 +246,33 @@ static const char *on_unknown(void *data, const char *name)
                : NULL;
 }
 
-static bool read_file(struct description *d, const char *path)
+static struct settings_reader reader_of(struct description *d)
 {
-    const struct settings_reader reader = {
+    return (struct settings_reader){
         .section = on_section, .key = on_key, .end = on_end, .unknown = on_unknown, .data = d
     };
-    char problem[SETTINGS_PROBLEM_MAX];
+}
 
-    if (settings_read_file(path, &reader, problem))
-        return true;
-    LOG_ERROR("the file of services cannot be used", LOG_CSTR("option", "--oauth"),
-              LOG_CSTR("why", problem));
-    return false;
+static bool read_file(struct description *d, const char *path, char *problem)
+{
+    const struct settings_reader reader = reader_of(d);
+
+    return settings_read_file(path, &reader, problem);
+}
+
+/* --- the sections of the configuration: [oauth NAME] --- */
+
+static bool read_sections(struct description *d, const struct config *config, char *problem)
+{
+    const struct settings_reader reader = reader_of(d);
+    const struct config_section *section;
+    bool fine = true;
+
+    d->beside = true;
+    for (size_t i = 0; fine && (section = config_section(config, STR("oauth"), i)); i++)
+        fine = settings_section_give(section, &reader, problem);
+    d->beside = false;
+    return fine;
 }
 
 /* --- the program's own --- */
@@ -338,10 +359,37 @@ static struct str title_of(const void *accounts, struct str service)
     return accounts_title(accounts, service);
 }
 
+/* The operator's, then those of the program. */
+static bool add_services(nod_server *server, struct description *d, char *problem)
+{
+    bool fine = true;
+
+    problem[0] = '\0';
+    if (server->settings.opts.oauth_file)
+        fine = read_file(d, server->settings.opts.oauth_file, problem);
+    fine = fine && read_sections(d, server->config, problem);
+    for (size_t i = 0; fine && i < server->service_count; i++)
+        fine = add_own(d, &server->services[i]);
+    return fine;
+}
+
+bool host_check_oauth(nod_server *server, char problem[SETTINGS_PROBLEM_MAX])
+{
+    struct description *d = MEM_NEW(struct description);
+
+    arena_init(&d->arena, SERVICE_TEXT_MAX);
+    d->accounts = accounts_create(&(struct accounts_opts){ .loop = server->loop });
+    bool fine = add_services(server, d, problem);
+    accounts_destroy(d->accounts);
+    arena_finish(&d->arena);
+    MEM_DELETE(d);
+    return fine;
+}
+
 bool host_open_oauth(nod_server *server)
 {
     struct description *d = MEM_NEW(struct description);
-    bool fine = true;
+    char problem[SETTINGS_PROBLEM_MAX];
 
     server->accounts =
         accounts_create(&(struct accounts_opts){ .loop = server->loop,
@@ -351,10 +399,9 @@ bool host_open_oauth(nod_server *server)
     arena_init(&d->arena, SERVICE_TEXT_MAX);
     d->accounts = server->accounts;
     local_use_titles(server->local, title_of, server->accounts);
-    if (server->settings.opts.oauth_file)
-        fine = read_file(d, server->settings.opts.oauth_file);
-    for (size_t i = 0; fine && i < server->service_count; i++)
-        fine = add_own(d, &server->services[i]);
+    bool fine = add_services(server, d, problem);
+    if (problem[0])
+        LOG_ERROR("the services cannot be used", LOG_CSTR("why", problem));
     arena_finish(&d->arena);
     MEM_DELETE(d);
     if (fine && accounts_has_services(server->accounts) && !server->private_last &&

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "host/own_secret.h"
 
 static const char *const names[] = { "MCP_ELICITATION_SECRET", "MCP_SESSION_SECRET",
                                      "MCP_SERVER_SECRET" };
@@ -53,25 +54,51 @@ static bool add_previous(struct str secrets[KEYRING_SECRETS_MAX], size_t *count)
     return true;
 }
 
-bool operator_keyring(struct keyring **out)
+const char *operator_secret_named(void)
 {
-    struct str secrets[KEYRING_SECRETS_MAX];
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (set(names[i]).len)
+            return names[i];
+    return NULL;
+}
+
+/* The one that seals, if the environment has it. */
+static bool add_newest(struct str secrets[KEYRING_SECRETS_MAX], size_t *count, const char *name)
+{
+    if (!name)
+        return true;
+    if (!fits(name, set(name)))
+        return false;
+    secrets[(*count)++] = set(name);
+    return true;
+}
+
+/* Its own opens what was sealed before the environment had one. */
+static bool add_own(struct str secrets[KEYRING_SECRETS_MAX], size_t *count, struct str own)
+{
+    if (!own.len)
+        return true;
+    if (*count == KEYRING_SECRETS_MAX)
+        return refuse(
+            previous_name,
+            "there are more than 6 of them, beside the secret that nod serve has made for "
+            "itself; take out the oldest");
+    secrets[(*count)++] = own;
+    return true;
+}
+
+bool operator_keyring(const char *own_file, struct keyring **out)
+{
+    struct str secrets[KEYRING_SECRETS_MAX], own = STR_NONE;
+    const char *name = operator_secret_named(), *why = "";
+    char room[OWN_SECRET_ROOM];
     size_t count = 0;
-    const char *why = "";
 
     *out = NULL;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && count == 0; i++) {
-        struct str secret = set(names[i]);
-        if (secret.len == 0)
-            continue;
-        if (!fits(names[i], secret))
-            return false;
-        secrets[count++] = secret;
-    }
-    if (count == 0) {
-        if (set(previous_name).len)
-            return refuse(previous_name, "it is set, but none of MCP_ELICITATION_SECRET, "
-                                         "MCP_SESSION_SECRET and MCP_SERVER_SECRET is");
+    if (!name && set(previous_name).len && !own_file)
+        return refuse(previous_name, "it is set, but none of MCP_ELICITATION_SECRET, "
+                                     "MCP_SESSION_SECRET and MCP_SERVER_SECRET is");
+    if (!name && !own_file) {
         LOG_WARN(
             "no secret is set: calls that wait in a client's hands (requestState) cannot go on "
             "after a restart, nor on another node, and secrets that people give are kept in memory "
@@ -79,9 +106,11 @@ bool operator_keyring(struct keyring **out)
             LOG_CSTR("set", names[0]));
         return true;
     }
-    if (!add_previous(secrets, &count))
-        return false;
-    if (keyring_create(secrets, count, out, &why) != NOD_OK)
-        return refuse(names[0], why);
-    return true;
+    bool fine = (!own_file || own_secret(own_file, !name, room, &own)) &&
+                add_newest(secrets, &count, name) && (name || add_own(secrets, &count, own)) &&
+                add_previous(secrets, &count) && (!name || add_own(secrets, &count, own));
+    if (fine && keyring_create(secrets, count, out, &why) != NOD_OK)
+        fine = refuse(name ? name : previous_name, why);
+    explicit_bzero(room, sizeof(room));
+    return fine;
 }

@@ -119,7 +119,7 @@ bool host_open_store(nod_server *server)
     const struct settings *settings = &server->settings;
     const struct nod_server_opts *opts = &settings->opts;
 
-    if (!operator_keyring(&server->ring))
+    if (!operator_keyring(server->settings.secret_file, &server->ring))
         return false;
     if (server->ring)
         local_use_keyring(server->local, keyring_copy(server->ring));
@@ -222,9 +222,7 @@ static bool no_such_surface(nod_server *server, struct str name)
                                  similar.meant ? "; did you mean " : "",
                                  similar.meant ? similar.meant : "", similar.meant ? "?" : "")),
         LOG_STR("surface", name), LOG_STR("known", known),
-        LOG_CSTR("named_by", settings_given(&server->settings, "--surfaces")
-                                 ? "--surfaces"
-                                 : ".surfaces of the program"));
+        LOG_STR("named_by", settings_named(&server->settings, "--surfaces", &server->arena)));
     return false;
 }
 
@@ -395,10 +393,14 @@ static bool listen_all(nod_server *server)
     struct str host;
     int port;
 
-    for (const char *const *at = server->settings.opts.http; *at; at++)
-        if (!settings_address(str_of(*at), &host, &port) ||
-            front_listen(server->front, host, port) != NOD_OK)
+    for (const char *const *at = server->settings.opts.http; *at; at++) {
+        settings_address(str_of(*at), &host, &port);
+        nod_status status = front_listen(server->front, host, port);
+        if (status == NOD_E_STALE && server->program)
+            program_say_taken(*at);
+        if (status != NOD_OK)
             return false; /* logged */
+    }
     for (size_t i = 0; server->settings.opts.http[i]; i++)
         if (settings_address(str_of(server->settings.opts.http[i]), &host, &port))
             say_url("listening", scheme, host, front_port(server->front, i), "/mcp");

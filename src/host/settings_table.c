@@ -56,6 +56,11 @@ static bool is_soft_rule(struct str text)
     return settings_soft_deadline(text, &tool, &name, &ms);
 }
 
+static bool is_name(struct str text)
+{
+    return text.len <= SETTINGS_SERVER_MAX && str_is_plain(text);
+}
+
 static const char *const consents[] = { "roles", "inbox", "any", NULL };
 static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
 static const char *const formats[] = { "logfmt", "json", NULL };
@@ -71,6 +76,7 @@ const char *const settings_groups[GROUPS] = {
     [GROUP_BOUNDS] = "How much of it",
     [GROUP_TELLS] = "Other programs",
     [GROUP_LOG] = "The log",
+    [GROUP_SERVE] = "Only `nod serve`",
     [GROUP_PROGRAM] = "Set by the program",
 };
 
@@ -80,11 +86,11 @@ const char *const settings_groups[GROUPS] = {
 #define TIME            .type = SETTING_TIME, .least = 1, .most = SETTINGS_TIME_MAX_MS, .value = "TIME"
 #define COUNT(of)                                                                                  \
     .type = SETTING_COUNT, .least = 1, .most = SETTINGS_COUNT_MAX, .value = "N", .takes = of
-#define FILE_NAME  .type = SETTING_TEXT, .value = "FILE", .takes = "the name of a file"
+#define FILE_NAME  .type = SETTING_TEXT, .value = "FILE", .takes = "the name of a file", .path = ""
 #define NAMES(how) .type = SETTING_LIST, .repeat = how, .most = SETTINGS_NAMES_MAX
 #define ADDRESS                                                                                    \
     .value = "ADDRESS", .takes = "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH",             \
-    .fits = is_address
+    .fits = is_address, .path = "unix:"
 #define OVER_HTTP .needs = "--http or --inbox"
 
 const struct setting settings_table[] = {
@@ -202,7 +208,7 @@ const struct setting settings_table[] = {
       .more = "See [forms.md](forms.md#secrets)" },
     /* --- */
     { "--store", .group = GROUP_KEEPS, MEMBER(store), .type = SETTING_TEXT, .fits = has_colon,
-      .value = "ADDRESS", .takes = "memory:, sqlite:PATH or redis://HOST:PORT",
+      .path = "sqlite:", .value = "ADDRESS", .takes = "memory:, sqlite:PATH or redis://HOST:PORT",
       .usually = "memory:",
       .help = "where calls are kept: `memory:`, `sqlite:PATH` or `redis://HOST:PORT`",
       .more = "See [stores.md](stores.md)" },
@@ -276,6 +282,21 @@ const struct setting settings_table[] = {
       .usually = "info", .help = "what is logged, to standard error" },
     { "--log-format", .group = GROUP_LOG, PLACE(log_format), .type = SETTING_WORD, .words = formats,
       .usually = "logfmt", .help = "and how" },
+    /* --- what only nod serve has --- */
+    { "--config", .group = GROUP_SERVE, PLACE(config_file), FILE_NAME, .serve = true,
+      .argv_only = true, .help = "the configuration, instead of the user's or the machine's",
+      .more = "See [serve.md](serve.md#the-file)" },
+    { "--name", .group = GROUP_SERVE, PLACE(opts.name), .type = SETTING_TEXT, .serve = true,
+      .value = "NAME", .fits = is_name, .takes = "a name of at most 32 of a-z, 0-9, - and _",
+      .usually = "nod",
+      .help = "what this server is called, and what its socket and its files are named after",
+      .more = "See [serve.md](serve.md#several-servers)" },
+    { "--plugin", .group = GROUP_SERVE, PLACE(plugin_files), NAMES(REPEAT_ADDS), .serve = true,
+      .path = "", .value = "PATH", .takes = "the name of a file", .reloads = true,
+      .help = "tools: a plugin" },
+    { "--plugins", .group = GROUP_SERVE, PLACE(plugin_dirs), NAMES(REPEAT_ADDS), .serve = true,
+      .path = "", .value = "DIR", .takes = "the name of a folder", .reloads = true,
+      .help = "all plugins of a folder" },
     /* --- what the environment has, and no option --- */
     { .env = "NOD_WEBHOOK_SECRET",
       .group = GROUP_TELLS,
@@ -284,6 +305,14 @@ const struct setting settings_table[] = {
       .takes = "a secret",
       .help = "what webhooks are signed with, if there is no `--webhook-secret`",
       .more = "See [webhooks.md](webhooks.md)" },
+    { .env = "NOD_STORE",
+      .group = GROUP_SERVE,
+      PLACE(opts.store),
+      .type = SETTING_TEXT,
+      .serve = true,
+      .takes = "the address of a store",
+      .help = "`--store` of `nod serve`, for an address with a password, which may not be in its "
+              "configuration" },
     { .env = "SSL_CERT_FILE",
       .group = GROUP_TELLS,
       PLACE(ca_file),

@@ -155,6 +155,7 @@ static void take_apart(nod_server *server, bool ended)
     catalog_destroy(server->catalog);
     loop_destroy(server->loop);
     program_reload_drop(server);
+    config_destroy(server->config);
     arena_finish(&server->arena);
     mem_free(server);
 }

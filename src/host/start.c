@@ -41,6 +41,7 @@ static bool can_start(const nod_server *server, const char *function)
 nod_status nod_settings_argv(nod_server *server, int argc, char **argv)
 {
     const char *program = argc > 0 && argv[0] ? argv[0] : "server";
+    bool by_argv;
 
     if (!can_start(server, "nod_settings_argv"))
         return NOD_E_USAGE;
@@ -48,19 +49,19 @@ nod_status nod_settings_argv(nod_server *server, int argc, char **argv)
     switch (settings_argv(&server->settings, argc, argv)) {
     case SETTINGS_HELP:
         printf("usage: %s [options]\n\n", program);
-        settings_help(stdout);
+        settings_help(stdout, settings->serve);
         return NOD_E_CANCELLED;
     case SETTINGS_VERSION:
         printf("%s %s (nod %s)\n", settings->opts.name, settings->opts.version, NOD_VERSION);
         return NOD_E_CANCELLED;
     case SETTINGS_WRONG:
+        by_argv = settings->now.from == FROM_ARGV;
         if (log_is_told())
-            LOG_ERROR(settings->by_program ? "the server's options are not valid"
-                                           : "the command line is wrong; try --help",
+            LOG_ERROR(by_argv ? "the command line is wrong; try --help"
+                              : "the server's options are not valid",
                       LOG_CSTR("why", settings->wrong));
         else
-            fprintf(stderr, "%s: %s\n%s", program, settings->wrong,
-                    settings->by_program ? "" : "Try --help.\n");
+            fprintf(stderr, "%s: %s\n%s", program, settings->wrong, by_argv ? "Try --help.\n" : "");
         return NOD_E_USAGE;
     case SETTINGS_RUN:
         break;

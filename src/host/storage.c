@@ -267,6 +267,13 @@ static struct store *refuse_scheme(struct str address, const char *named_by)
     return refuse(shown, why);
 }
 
+bool storage_is_shared(const char *address)
+{
+    const struct storage_kind *kind = address ? kind_of(str_of(address)) : NULL;
+
+    return kind && kind->open == open_redis;
+}
+
 bool storage_is_known(const char *address)
 {
     if (!kind_of(str_of(address)))

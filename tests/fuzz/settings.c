@@ -36,9 +36,10 @@ static const char *const *on_section(void *data, struct str name, const char **w
     return seen->inside ? keys : NULL;
 }
 
-static bool on_key(void *data, size_t which, struct str value, const char **why)
+static bool on_key(void *data, size_t which, const struct config_value *given, const char **why)
 {
     struct seen *seen = data;
+    struct str value = given->value;
 
     must(!seen->failed && seen->inside && which < 4 && !(seen->given & 1u << which));
     must(value.len > 0 && !str_is_blank_(value.at[0]) && !str_is_blank_(value.at[value.len - 1]));

@@ -363,7 +363,7 @@ static void of_two_that_do_not_go_together_the_command_lines_counts(void **state
     opts.no_inbox = true;
     assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", NULL }), SETTINGS_WRONG);
     assert_string_equal(settings.wrong, ".inbox and .no_inbox do not go together");
-    assert_true(settings.by_program);
+    assert_true(settings.now.from == FROM_PROGRAM);
     opts.inbox = NULL;
     opts.http = http;
     assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", "--inbox=1", NULL }),
@@ -375,10 +375,10 @@ static void of_two_that_do_not_go_together_the_command_lines_counts(void **state
     assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", NULL }), SETTINGS_WRONG);
     assert_string_equal(settings.wrong, ".inbox is for a server on standard input and output; with "
                                         ".http the inbox is at / already");
-    assert_true(settings.by_program);
+    assert_true(settings.now.from == FROM_PROGRAM);
     assert_int_equal(READ("--inbox=1", "--no-inbox"), SETTINGS_WRONG);
     assert_string_equal(settings.wrong, "--inbox and --no-inbox do not go together");
-    assert_false(settings.by_program);
+    assert_false(settings.now.from == FROM_PROGRAM);
 }
 
 /* What settings_begin says of this struct. */
@@ -417,7 +417,7 @@ static void what_is_wrong_in_the_struct_is_said_by_its_members(void **state)
     opts.token_file = "tokens";
     assert_int_equal(read_line_as(&opts, (const char *const[]){ "s", NULL }), SETTINGS_WRONG);
     assert_string_equal(settings.wrong, ".token_file needs .http or .inbox");
-    assert_true(settings.by_program);
+    assert_true(settings.now.from == FROM_PROGRAM);
 }
 
 SUBJECT(settings)

@@ -29,15 +29,15 @@ static const char *const *on_section(void *data, struct str name, const char **w
     return keys;
 }
 
-static bool on_key(void *data, size_t which, struct str value, const char **why)
+static bool on_key(void *data, size_t which, const struct config_value *value, const char **why)
 {
     (void)data;
-    if (str_eq(value, STR("bad"))) {
+    if (str_eq(value->value, STR("bad"))) {
         *why = "it is bad";
         return false;
     }
     snprintf(all.seen + strlen(all.seen), sizeof(all.seen) - strlen(all.seen), "%s=" STR_FMT ";",
-             keys[which], STR_ARG(value));
+             keys[which], STR_ARG(value->value));
     return true;
 }
 
@@ -109,7 +109,7 @@ static void what_is_not_known_is_refused_with_its_line(void **state)
     REFUSES("[a]\nissuer = bad\n", "f:2: issuer: it is bad");
     REFUSES(
         "[a]\nIssuer = x\n",
-        "f:2: [a]: Issuer is not a key that is known here; those are issuer, scopes, client_id");
+        "f:2: [a]: Issuer is not a key that is known here (did you mean issuer?); those are issuer, scopes, client_id");
 }
 
 static void what_stands_twice_or_nowhere_is_refused(void **state)

@@ -1,0 +1,112 @@
+/*
+ * host/owned: see owned.h.
+ */
+#include "host/owned.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OTHERS_WRITE = S_IWGRP | S_IWOTH };
+
+static bool not_owned(char *why, const char *path, const char *what)
+{
+    snprintf(why, OWNED_WHY_MAX, "%s: %s", path, what);
+    return false;
+}
+
+static bool is_owned(const struct stat *about, const char *path, char *why)
+{
+    const char *kind = S_ISDIR(about->st_mode) ? "folder" : "file";
+    bool sticky = S_ISDIR(about->st_mode) && about->st_mode & S_ISVTX;
+
+    if (about->st_uid != 0 && about->st_uid != geteuid()) {
+        snprintf(why, OWNED_WHY_MAX,
+                 "%s: this %s belongs to another user (uid %u), who could change what this server "
+                 "does; it has to belong to root or to the user of the server (uid %u): chown it",
+                 path, kind, (unsigned)about->st_uid, (unsigned)geteuid());
+        return false;
+    }
+    if (!(about->st_mode & OTHERS_WRITE) || sticky)
+        return true;
+    snprintf(why, OWNED_WHY_MAX,
+             "%s: others may write this %s (mode %04o), and so change what this server does: chmod "
+             "go-w %s",
+             path, kind, (unsigned)(about->st_mode & 07777), path);
+    return false;
+}
+
+bool owned_folder(const char *path, char why[OWNED_WHY_MAX])
+{
+    struct stat about;
+
+    if (stat(path, &about) != 0)
+        return not_owned(why, path, strerror(errno));
+    if (!S_ISDIR(about.st_mode))
+        return not_owned(why, path, "it is no folder");
+    return is_owned(&about, path, why);
+}
+
+/* The folder of a name. */
+static bool folder_is_owned(const char *path, char *why)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int len = slash == path ? 1 : slash ? (int)(slash - path) : 1;
+
+    if (snprintf(folder, sizeof(folder), "%.*s", len, slash ? path : ".") >= (int)sizeof(folder))
+        return not_owned(why, path, "its name is too long");
+    return owned_folder(folder, why);
+}
+
+bool owned_file(int fd, const char *path, char why[OWNED_WHY_MAX])
+{
+    char real[PATH_MAX];
+    struct stat about;
+
+    if (fstat(fd, &about) != 0)
+        return not_owned(why, path, strerror(errno));
+    return is_owned(&about, path, why) && folder_is_owned(path, why) &&
+           (!realpath(path, real) || folder_is_owned(real, why));
+}
+
+/* --- folders of its own --- */
+
+static bool make_above(char *path)
+{
+    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        bool there = mkdir(path, 0700) == 0 || errno == EEXIST || access(path, F_OK) == 0;
+        *at = '/';
+        if (!there)
+            return false;
+    }
+    return true;
+}
+
+bool owned_make(const char *path, char why[OWNED_WHY_MAX])
+{
+    char folder[PATH_MAX];
+    struct stat about;
+
+    if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
+        return not_owned(why, path, "its name is too long");
+    if (!make_above(folder) || (mkdir(path, 0700) != 0 && errno != EEXIST)) {
+        snprintf(why, OWNED_WHY_MAX, "%s: this folder cannot be made: %s", path, strerror(errno));
+        return false;
+    }
+    if (lstat(path, &about) != 0)
+        return not_owned(why, path, strerror(errno));
+    if (S_ISLNK(about.st_mode) && about.st_uid == geteuid() && stat(path, &about) != 0)
+        return not_owned(why, path, strerror(errno));
+    if (!S_ISDIR(about.st_mode))
+        return not_owned(why, path, "it is there, and is no folder");
+    if (about.st_uid != geteuid())
+        return not_owned(why, path,
+                         "this folder belongs to another user: remove it, or name another");
+    return is_owned(&about, path, why);
+}
