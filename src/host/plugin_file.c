@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@
 #include "host/owned.h"
 
 enum {
-    ROOM_PATH_MAX = 4096,
+    ROOM_PATH_MAX = 4096,    /* bytes of a path in it */
     COPY_BLOCK = 256 * 1024, /* bytes that are copied at a time */
     ROOM_TRIES = 8,          /* to make a folder that nobody takes for a leftover */
     PATH_DIGEST_SHOWN = 8,   /* bytes of a path's digest in the name of its mark */
@@ -186,7 +187,8 @@ static struct str owned_bytes(const char *path, char why[PLUGIN_WHY_MAX])
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct str bytes = STR_NONE;
 
-    _Static_assert(OWNED_WHY_MAX <= PLUGIN_WHY_MAX, "there is room for what is said of it");
+    _Static_assert((int)OWNED_WHY_MAX <= (int)PLUGIN_WHY_MAX,
+                   "there is room for what is said of it");
     if (fd < 0) {
         snprintf(why, PLUGIN_WHY_MAX, "the file cannot be opened: %s", strerror(errno));
         return STR_NONE;

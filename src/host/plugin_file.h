@@ -17,7 +17,7 @@
 
 enum {
     PLUGIN_FILE_MAX = 256 * 1024 * 1024, /* bytes of a plugin's file */
-    PLUGIN_WHY_MAX = 1024,               /* bytes of why a plugin cannot be loaded */
+    PLUGIN_WHY_MAX = 6144,               /* bytes of why a plugin cannot be loaded */
 };
 
 /* Where the private copies of this process are. */
@@ -36,7 +36,8 @@ struct plugin_file {
 
 /* The digest of a file. False: `why`. */
 bool plugin_file_look(const char *path, struct digest *digest, char why[PLUGIN_WHY_MAX]);
-/* Copies a file that may be a plugin, and that nobody else may write (host/owned.h). False: `why`. */
+/* Copies a file that may be a plugin, and that nobody else may write (host/owned.h). False: `why`.
+ */
 bool plugin_file_take(struct plugin_room *room, const char *path, struct plugin_file *out,
                       char why[PLUGIN_WHY_MAX]);
 /* Removes the copy. */

@@ -16,6 +16,7 @@
 #include "host/host.h"
 #include "host/operator_keys.h"
 #include "host/places.h"
+#include "host/plugins.h"
 #include "host/storage.h"
 
 enum { PROGRAM_NAMES_MAX = 1024 }; /* bytes of the names of servers that a message lists */
@@ -69,8 +70,8 @@ static bool preset_addresses(const struct program *program, struct settings *set
     return true;
 }
 
-/* Does it need a folder for what outlives it? Where the environment has a secret the own one, if
- * there was one, still opens what it has sealed. */
+/* The folder of what outlives the process has the store, the secret, and copies of plugins. Where
+ * the environment has a secret the own one, if there was one, still opens what it has sealed. */
 static bool preset_state(const struct program *program, struct settings *settings)
 {
     struct nod_server_opts *opts = &settings->opts;
@@ -81,10 +82,10 @@ static bool preset_state(const struct program *program, struct settings *setting
         return settings_refuse(
             settings, "the servers of a Redis need the same secret, and none is set: set "
                       "MCP_ELICITATION_SECRET for each of them; openssl rand -base64 48 makes one");
-    bool needs = !opts->store || !has_secret;
-    if (!place_state(program->makes && needs, folder, why))
-        return !needs ||
-               settings_refuse(settings, "the folder of its state cannot be used: %s", why);
+    if (!place_state(program->makes || settings->plugin_files || settings->plugin_dirs, folder,
+                     why))
+        return settings_refuse(settings, "the folder of its state cannot be used: %s", why);
+    settings->state = arena_str(settings->arena, str_of(folder)).at;
     if (!opts->store)
         opts->store = named_file(settings, "sqlite:", folder, ".db");
     if (!opts->portable_states && !shared) /* those need one that others have as well */
@@ -222,6 +223,10 @@ static int serve_settings(struct program *program, struct settings *settings, st
         LOG_INFO("configuration", LOG_CSTR("file", config_file(config, 0)));
     else
         LOG_INFO("there is no configuration: everything is as the command line says, or as usual");
+    if (!plugins_load(server, config, settings->state)) {
+        nod_server_destroy(server);
+        return EXIT_CANNOT_SERVE;
+    }
     say_tools(server);
     return host_main(server);
 }

@@ -62,6 +62,7 @@ struct settings {
     /* The secret that seals, where the environment has none: of this file, which is made if it is
      * not there. NULL: there is none. */
     const char *secret_file;
+    const char *state; /* the folder of what outlives a process of nod serve */
     struct setting_place places[SETTINGS_ROWS_MAX]; /* where each row is from */
     /* Where each text of a list is from; NULL: all from where the row is. */
     const struct setting_place *texts[SETTINGS_ROWS_MAX];
@@ -101,6 +102,13 @@ enum setting_repeat {
     REPEAT_REPLACES, /* all count, instead of the program's */
 };
 
+/* What SIGHUP does about a setting. */
+enum setting_reloads {
+    RELOADS_NOT,   /* nothing: another value needs a restart */
+    RELOADS_FILE,  /* the file that it names is read again */
+    RELOADS_VALUE, /* the value is; of nod serve, whose configuration can be read again */
+};
+
 /* Two rows may have one option: then the first that takes the value has it. */
 struct setting {
     const char *option; /* "--keep"; NULL: it cannot be given on the command line */
@@ -117,7 +125,7 @@ struct setting {
     const char *const *words; /* of a SETTING_WORD, NULL at the end */
     bool (*fits)(struct str); /* NULL: every text that is not empty fits */
     enum setting_repeat repeat;
-    bool reloads; /* SIGHUP reads it again; anything else needs a restart */
+    enum setting_reloads reloads;
     /* Options of which one has to be there: "--http or --inbox". The program's struct is held to it
      * as well, but for its numbers: a limit may be there for the day when the server has HTTP. */
     const char *needs;

@@ -118,7 +118,7 @@ const struct setting settings_table[] = {
       .more = "Also on stdio; see [operate.md](operate.md#metrics)" },
     /* --- */
     { "--token-file", .group = GROUP_ADMITS, MEMBER(token_file), FILE_NAME, OVER_HTTP,
-      .reloads = true, .help = "bearer tokens, a line each: `token name role...`",
+      .reloads = RELOADS_FILE, .help = "bearer tokens, a line each: `token name role...`",
       .more = "See [security.md](security.md#tokens-and-roles). Required for an address that is "
               "not loopback" },
     { "--public-url", .group = GROUP_ADMITS, MEMBER(public_url), .type = SETTING_TEXT, OVER_HTTP,
@@ -131,11 +131,12 @@ const struct setting settings_table[] = {
       .takes = "an address, or a net such as 10.0.0.0/8, whose bits after the prefix are zero",
       .help = "a proxy whose `X-Forwarded-For` is believed: an address, or a net such as "
               "`10.0.0.0/8` or `2001:db8::/32`" },
-    { "--tls-cert", .group = GROUP_ADMITS, MEMBER(tls_cert), FILE_NAME, OVER_HTTP, .reloads = true,
+    { "--tls-cert", .group = GROUP_ADMITS, MEMBER(tls_cert), FILE_NAME, OVER_HTTP,
+      .reloads = RELOADS_FILE,
       .help = "TLS on all TCP addresses, with this certificate and its chain, in PEM",
       .more = "See [security.md](security.md#tls)" },
     { "--tls-key", .group = GROUP_ADMITS, MEMBER(tls_key), FILE_NAME, .needs = "--tls-cert",
-      .reloads = true, .help = "its key, if that is not in the file of the certificate" },
+      .reloads = RELOADS_FILE, .help = "its key, if that is not in the file of the certificate" },
     { "--allow-host", .group = GROUP_ADMITS, MEMBER(allow_hosts), NAMES(REPEAT_ADDS), OVER_HTTP,
       .value = "NAME", .takes = "a name such as nod.example.org",
       .help = "a further name for this host in the `Host` header" },
@@ -192,7 +193,8 @@ const struct setting settings_table[] = {
       .help = "a person is asked before each call of a tool that says `.destructive`",
       .more = "See [approvals.md](approvals.md#destructive-tools)" },
     { "--remember", .group = GROUP_CONSENT, MEMBER(remember), NAMES(REPEAT_ADDS),
-      .most = GRANT_RULES_MAX, .value = "[TOOL=]WHAT", .fits = remember_fits,
+      .reloads = RELOADS_VALUE, .most = GRANT_RULES_MAX, .value = "[TOOL=]WHAT",
+      .fits = remember_fits,
       .takes =
           "TOOL=WHAT or WHAT, where WHAT is none, or at least one of session, principal and a "
           "time such as 8h, and arguments or tool, with commas: delete_account=session,8h,tool",
@@ -279,9 +281,9 @@ const struct setting settings_table[] = {
       .more = "See [credentials.md](credentials.md)" },
     /* --- */
     { "--log", .group = GROUP_LOG, PLACE(log), .type = SETTING_WORD, .words = levels,
-      .usually = "info", .help = "what is logged, to standard error" },
+      .reloads = RELOADS_VALUE, .usually = "info", .help = "what is logged, to standard error" },
     { "--log-format", .group = GROUP_LOG, PLACE(log_format), .type = SETTING_WORD, .words = formats,
-      .usually = "logfmt", .help = "and how" },
+      .reloads = RELOADS_VALUE, .usually = "logfmt", .help = "and how" },
     /* --- what only nod serve has --- */
     { "--config", .group = GROUP_SERVE, PLACE(config_file), FILE_NAME, .serve = true,
       .argv_only = true, .help = "the configuration, instead of the user's or the machine's",
@@ -292,10 +294,10 @@ const struct setting settings_table[] = {
       .help = "what this server is called, and what its socket and its files are named after",
       .more = "See [serve.md](serve.md#several-servers)" },
     { "--plugin", .group = GROUP_SERVE, PLACE(plugin_files), NAMES(REPEAT_ADDS), .serve = true,
-      .path = "", .value = "PATH", .takes = "the name of a file", .reloads = true,
+      .path = "", .value = "PATH", .takes = "the name of a file", .reloads = RELOADS_VALUE,
       .help = "tools: a plugin" },
     { "--plugins", .group = GROUP_SERVE, PLACE(plugin_dirs), NAMES(REPEAT_ADDS), .serve = true,
-      .path = "", .value = "DIR", .takes = "the name of a folder", .reloads = true,
+      .path = "", .value = "DIR", .takes = "the name of a folder", .reloads = RELOADS_VALUE,
       .help = "all plugins of a folder" },
     /* --- what the environment has, and no option --- */
     { .env = "NOD_WEBHOOK_SECRET",

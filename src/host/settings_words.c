@@ -66,8 +66,11 @@ void setting_facts(const struct setting *row, bool markdown, struct buf *out)
         buf_fmt(out, "; from %lld to %lld", (long long)row->least, (long long)row->most);
     if (row->repeat != REPEAT_LAST)
         buf_fmt(out, "; repeatable, up to %lld", (long long)row->most);
-    if (row->reloads)
+    if (row->reloads == RELOADS_FILE)
         buf_add(out, STR("; read again on SIGHUP"));
+    else if (row->reloads == RELOADS_VALUE && (markdown || row->serve))
+        buf_add(out, row->serve ? STR("; read again on SIGHUP")
+                                : STR("; in `nod serve` read again on SIGHUP"));
     if (row->needs && markdown)
         buf_fmt(out, "; needs %s", row->needs);
 }

@@ -16,7 +16,6 @@ const NOT_IN_SRC = {
     meta_can: "capabilities without a whole _meta",
     hkdf_sha256: "is compared with the published keys; sealing has it inside",
     // For what comes next.
-    config_plugin: "plugins, when they are loaded",
     hooks_remove_all: "a provider that goes with its hooks",
 };
 

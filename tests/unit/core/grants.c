@@ -245,11 +245,11 @@ static void what_is_no_longer_allowed_does_not_count(void **state)
     for (size_t i = 0; i < CHOICES; i++) {
         begin(ALL_SCOPES | BOTH);
         grant(&choices[i]);
-        grant_rules_keep(world.engine, &(struct grant_rule){ .tool = STR("tool") }, 1);
+        engine_remember(world.engine, &(struct grant_rule){ .tool = STR("tool") }, 1);
         assert_false(passes("ann", "ann/s1", "{\"n\":1}"));
-        grant_rules_keep(world.engine, &(struct grant_rule){ .tool = STR("other") }, 1);
+        engine_remember(world.engine, &(struct grant_rule){ .tool = STR("other") }, 1);
         assert_true(passes("ann", "ann/s1", "{\"n\":1}"));
-        grant_rules_keep(world.engine,
+        engine_remember(world.engine,
                          &(struct grant_rule){ .tool = STR("tool"),
                                                .allows = NOD_REMEMBER_TIME | BOTH,
                                                .for_ms = HOUR_MS / 2 },
@@ -358,13 +358,13 @@ static void what_is_offered_is_what_the_tool_or_the_operator_allows(void **state
     assert_string_equal(labels, "Always allow, with these arguments|");
     struct grant_rule rule = { .allows = NOD_REMEMBER_TIME | NOD_REMEMBER_TOOL,
                                .for_ms = 2 * DAY_MS };
-    grant_rules_keep(world.engine, &rule, 1); /* a rule for all tools is no leave */
+    engine_remember(world.engine, &rule, 1); /* a rule for all tools is no leave */
     offered("ann", "ann/s1", labels, sizeof(labels));
     assert_string_equal(labels, "Allow for 2 days, with these arguments|");
     struct grant_rule rules[] = { rule, rule };
     rules[0].tool = STR("tool");
     rules[0].for_ms = 30000;
-    grant_rules_keep(world.engine, rules, 2);
+    engine_remember(world.engine, rules, 2);
     offered("ann", "ann/s1", labels, sizeof(labels));
     assert_string_equal(labels, "Allow for 30 seconds|");
     world_finish(&world);
