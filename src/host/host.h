@@ -113,6 +113,8 @@ void host_begin(nod_server *server);
 
 /* --- host/main --- */
 
+/* A crash in code that is not nod's is told in the last line of the log. */
+void host_watch_crashes(void);
 /* The process is the server's own: signals stop it, and it may have descriptors 0 and 1. Before the
  * store is opened. */
 void host_own_process(nod_server *server);

@@ -29,6 +29,12 @@ static void allow_files(void)
     }
 }
 
+void host_watch_crashes(void)
+{
+    log_last_words(at_work_words);
+    log_watch_crashes();
+}
+
 void host_own_process(nod_server *server)
 {
     if (!server->has_client) { /* whether they are open is seen when they are needed */
@@ -36,8 +42,7 @@ void host_own_process(nod_server *server)
         server->in = STDIN_FILENO;
         server->out = STDOUT_FILENO;
     }
-    log_last_words(at_work_words);
-    log_watch_crashes();
+    host_watch_crashes();
     shutdown_watch(server);
     if (server->settings.opts.http || server->settings.opts.inbox) {
         reload_watch(server);

@@ -40,6 +40,26 @@ static bool is_owned(const struct stat *about, const char *path, char *why)
     return false;
 }
 
+/* A folder above may be written by others where it is sticky: nobody can move what others own
+ * there. */
+static bool above_is_owned(const char *path, char *why)
+{
+    char real[PATH_MAX];
+    struct stat about;
+
+    if (!realpath(path, real))
+        return not_owned(why, path, strerror(errno));
+    for (char *slash = strrchr(real, '/'); slash; slash = strrchr(real, '/')) {
+        *slash = '\0';
+        const char *folder = *real ? real : "/";
+        if (stat(folder, &about) != 0)
+            return not_owned(why, folder, strerror(errno));
+        if (!is_owned(&about, folder, why))
+            return false;
+    }
+    return true;
+}
+
 bool owned_folder(const char *path, char why[OWNED_WHY_MAX])
 {
     struct stat about;
@@ -48,7 +68,7 @@ bool owned_folder(const char *path, char why[OWNED_WHY_MAX])
         return not_owned(why, path, strerror(errno));
     if (!S_ISDIR(about.st_mode))
         return not_owned(why, path, "it is no folder");
-    return is_owned(&about, path, why);
+    return is_owned(&about, path, why) && above_is_owned(path, why);
 }
 
 /* The folder of a name. */

@@ -4,8 +4,8 @@
  * What a server does is decided by its configuration, by what that includes, and by the code that
  * it loads. Whoever may write one of these files, or the folder that it lies in, decides it as
  * well. So each belongs to root or to the user that the server runs as, and nobody else may write
- * it. A folder where people can remove only what is theirs (/tmp) will do: what they put there is
- * theirs, and is refused.
+ * it, nor a folder above. A folder where people can remove only what is theirs (/tmp) will do: what
+ * they put there is theirs, and is refused.
  */
 #ifndef NOD_HOST_OWNED_H
 #define NOD_HOST_OWNED_H

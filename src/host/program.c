@@ -239,6 +239,7 @@ int program_serve(int argc, char **argv)
     struct arena arena;
     int code = EXIT_FINE;
 
+    host_watch_crashes();
     reload_hold(); /* before all that takes time */
     arena_init(&arena, HOST_TEXT_MAX);
     switch (program_read(&program, &arena, &settings, &config)) {

@@ -22,6 +22,7 @@
 
 static const char *deeds; /* a file: a line for each step that was done */
 
+#ifndef WITHOUT_TOOL
 static nod_status do_deed(nod_step_run *step, void *arg)
 {
     FILE *file = fopen(deeds, "a");
@@ -46,6 +47,7 @@ static nod_status ask(nod_call *call)
         NOD_TRY(nod_step(call, "deed", do_deed, (void *)what, NULL));
     return nod_reply_textf(call, MADE ": %s", nod_get_str(answer.content, "word"));
 }
+#endif
 
 static nod_status plain(nod_call *call)
 {
