@@ -236,8 +236,8 @@ void call_start(struct flow *flow, void *subject)
     (void)flow;
     if (call->cancel_wanted)
         call_cancel_later(call);
-    else if (!grants_made(call))
-        return; /* the stage is entered again when they are */
+    else if (call_begins_otherwise(call) || !grants_made(call))
+        return; /* the stage is entered again, or the call ends */
     else if (call->live)
         live_on(call);
     else if (home_begin(call))

@@ -46,6 +46,8 @@ static void call_told(struct call *call, enum caller_way way)
         call_rest(call);
     else if (call->came)
         call_take(call);
+    else if (call_lacks_target(call))
+        call_gone_later(call);
     else if (call->unsure || call_is_foreign(call)) /* no hint comes of a call that was not tried */
         call_make_sure(call);
 }

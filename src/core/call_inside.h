@@ -280,12 +280,32 @@ void call_leave(struct call *call);
  * not be older than `since`, by this node's monotonic clock. */
 enum version_at version_at(struct engine *engine, const struct target *target,
                            const struct call_record *record, int64_t since);
-enum version_at call_version_at(const struct call *call);
+enum version_at call_version_at(struct call *call);
 /* The call began with another version of its target than this node has, or has its home elsewhere.
  */
-bool call_is_foreign(const struct call *call);
-/* Ends the call, which is ours to run; with a record: which waits, and is LIVE_WAITING here. */
+bool call_is_foreign(struct call *call);
+/* Ends the call, because its target has changed or is gone; the call is ours to run; with a record:
+ * which waits, and is LIVE_WAITING here. */
 void call_end_changed(struct call *call, const struct call_record *waits);
+
+/* --- targets that come and go while calls wait (replaced.c, gone.c) --- */
+
+/* The call has the target from now on that has replaced its own. False: it has the one it had. */
+bool call_goes_over(struct call *call);
+/* A run of the call is about to begin. True: its target was replaced, or is gone, and it is decided
+ * in a moment how the call goes on. */
+bool call_begins_otherwise(struct call *call);
+/* call->run has asked something, and the call is to end: it has ended, and nobody is asked. */
+bool call_asks_in_vain(struct call *call);
+/* Its target was removed, and nothing has replaced it. */
+bool call_lacks_target(const struct call *call);
+/* Another node may have that target, and the client of the call, if it has any, can go there. */
+bool call_may_leave_gone(const struct call *call);
+/* The call waits, and lacks its target: it ends, or leaves, in a moment. */
+void call_gone_later(struct call *call);
+/* The call is ours to run, in call->epoch, and LIVE_WAITING: it is given back to those who have its
+ * version. `gone`: this node cannot even wait for it. The call may be gone after this. */
+void call_left_to_others(struct call *call, bool gone);
 
 /* --- rest --- */
 
@@ -500,6 +520,9 @@ void ask_record_came_to(struct engine *engine, struct ask_record *record, const 
                         size_t turn);
 /* Where the call's asks are up has changed: see caller_ops.offered. */
 void call_tell_offered(struct call *call);
+/* The call has another target, whose plan may be another: what is up stays up, and nothing moves
+ * before its time. */
+void asks_keep_offers(struct call *call);
 /* Is it up on another surface, or could it be, in this turn or a later one? */
 bool ask_can_move(const struct ask *ask, const struct surface *from);
 /* It is up somewhere, or will be. */

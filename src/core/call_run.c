@@ -145,9 +145,12 @@ void run_emit(struct run *run, const struct notice *notice)
         call->caller->ops->notify(call->caller, call, &told);
 }
 
+/* A run that is under way has the time of the target that it began with. */
 static int64_t timeout_of(const struct call *call)
 {
-    return call->target->timeout_ms > 0 ? call->target->timeout_ms : DEFAULT_TIMEOUT_MS;
+    const struct target *target = call->run ? call->run->target : call->target;
+
+    return target->timeout_ms > 0 ? target->timeout_ms : DEFAULT_TIMEOUT_MS;
 }
 
 static void timed_out(struct call *call)
@@ -230,6 +233,8 @@ void call_pending(struct call *call)
             STR_ARG(call->target->name));
         call_run_free(call);
         call_fail(call, NOD_E_USAGE, NULL, message);
+    } else if (call_asks_in_vain(call)) {
+        return;
     } else if (call->worked_ms >= timeout_of(call)) {
         call_run_free(call);
         timed_out(call);

@@ -95,8 +95,8 @@ struct caller_ops {
     bool (*contradicted)(struct caller *caller, struct call *call);
     /*
      * The asks are stored and not offered yet. A held stream sends its priming event here. Also
-     * called after engine_adopt, for asks that were pending already, and when a live run asks beside
-     * those that wait: the call's asks are all that are pending.
+     * called after engine_adopt, for asks that were pending already, and when a live run asks
+     * beside those that wait: the call's asks are all that are pending.
      */
     enum caller_way (*asked)(struct caller *caller, struct call *call);
     void (*notify)(struct caller *caller, struct call *call, const struct notice *notice);
@@ -135,6 +135,9 @@ struct caller_ops {
      * on with it. The caller is not used again. May be NULL.
      */
     void (*unloaded)(struct caller *caller);
+    /* The target of the call was replaced, and the call has the new one from now on (call_target).
+     * Nothing may be done to the call here. May be NULL. */
+    void (*goes_over)(struct caller *caller, struct call *call);
     /* Somebody else has come for the call (comeback.h), who would wait for it as `to`. True: `to`
      * has it now (call_change_caller), and this caller is not used again. NULL: never. */
     bool (*gives_way)(struct caller *caller, struct call *call, struct caller *to);

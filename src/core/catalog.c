@@ -168,7 +168,7 @@ struct target *catalog_template(const struct catalog *catalog, struct str uri_te
     return map_get(&shelf_of(catalog, TARGET_RESOURCE, true)->by_name, uri_template);
 }
 
-bool catalog_has_still(const struct catalog *catalog, const struct target *target)
+struct target *catalog_now(const struct catalog *catalog, const struct target *target)
 {
     return shelf_get(shelf_with(catalog, target), target->owner, target->name);
 }

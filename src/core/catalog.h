@@ -7,7 +7,8 @@
  * the same name. Whoever has a target of their own is given that one, and not the one of the same
  * name that is for everybody, in whichever order they were added: so all nodes decide alike.
  *
- * A removed target stays alive until the last call that uses it has ended (target.in_use).
+ * A removed target stays alive until the last run of it has ended, and whoever else has it has let
+ * go of it (target.in_use).
  */
 #ifndef NOD_CORE_CATALOG_H
 #define NOD_CORE_CATALOG_H
@@ -32,7 +33,7 @@ struct catalog_change {
 /*
  * All of the change, or nothing of it. There is no moment in which only a part has happened: a
  * target that is added under the name of one that is removed replaces it, in its place of the list,
- * and is found by every call from then on. Calls that wait go on with the target they have.
+ * and is found by every call from then on. Calls that wait go on with it, or end (replaced.c).
  *
  * NOD_E_USAGE: a name is taken; *refused (or NULL) is the index of that target in `add`.
  * NOD_E_LIMIT: there would be too many. released() of the provider is called for each removed
@@ -56,8 +57,8 @@ struct target *catalog_template_for(const struct catalog *catalog, struct str pr
 /* The one that is for everybody. */
 struct target *catalog_find(const struct catalog *catalog, enum target_kind kind, struct str name);
 struct target *catalog_template(const struct catalog *catalog, struct str uri_template);
-/* Is this one, or the one that has replaced it, in the catalog? */
-bool catalog_has_still(const struct catalog *catalog, const struct target *target);
+/* This one, or the one that has its name and its owner by now; NULL: there is none. */
+struct target *catalog_now(const struct catalog *catalog, const struct target *target);
 /* May the principal see this target of the catalog? Not if it is somebody else's, nor if the
  * principal has one of that name. What `listed` says is another matter. */
 bool catalog_is_for(const struct catalog *catalog, const struct target *target,

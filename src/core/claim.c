@@ -348,15 +348,20 @@ void claim_publish(struct claim *claim)
         claim->op.most = INT_MAX;
 }
 
-static void stage_publish(struct flow *flow, void *subject)
+void claim_publish_stage(struct claim *claim)
 {
-    struct claim *claim = subject;
-
-    (void)flow;
     if (claim->answer.set)
         answer_set_join(claim);
     else if (!claim_join(claim))
         claim_publish(claim);
+}
+
+/* Hooks may have taken long, and the target of the call may have been replaced meanwhile. */
+static void stage_publish(struct flow *flow, void *subject)
+{
+    (void)flow;
+    if (!claim_is_in_vain(subject))
+        claim_publish_stage(subject);
 }
 
 static void claim_describe(void *subject, struct hook_view *view)

@@ -39,6 +39,7 @@ struct claim {
     bool weighed;     /* `learned` is known */
     int doubts;       /* looks at which nodes have the version of the call */
     struct due doubt; /* the next one */
+    bool publishes;   /* they are made in the stage publishResult */
     int64_t since;    /* monotonic: what is known of other nodes must be as new as this */
     bool checked;     /* the content is final: hooks write it no more */
     size_t learned;   /* bytes of the journal of a call that does not wait here */
@@ -81,6 +82,8 @@ void claim_reject(struct claim *claim, nod_status status);
 struct str claim_via(const struct claim *claim);
 /* The store has been away for long. The answerer is told that nothing is known yet. */
 void claim_tired(struct op *op);
+/* On its way to the store, by itself or with its set. */
+void claim_publish_stage(struct claim *claim);
 /* Sends it to the store by itself. */
 void claim_publish(struct claim *claim);
 
@@ -88,6 +91,10 @@ void claim_publish(struct claim *claim);
 
 /* The stage lookupPending. */
 void claim_lookup(struct flow *flow, void *subject);
+/* The target of the call that waits here was replaced by another version since the answer was
+ * checked. True: the answer is not taken, and the call ends; or the claim goes on by itself,
+ * because another node can go on with the call. */
+bool claim_is_in_vain(struct claim *claim);
 
 /* --- claim_same.c --- */
 

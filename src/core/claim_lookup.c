@@ -93,8 +93,22 @@ static void call_seen(void *data, nod_status status, const struct store_reply *r
         due_set(engine, &claim->doubt, DOUBT_MS, doubt_again);
     else if (version == VERSION_NOWHERE)
         end_as(claim, call->id, outcome_changed(&claim->arena, call->target, &so_far));
+    else if (claim->publishes)
+        claim_publish_stage(claim);
     else
         flow_next(&claim->flow);
+}
+
+bool claim_is_in_vain(struct claim *claim)
+{
+    struct ask *ask = claim_ask(claim);
+
+    if (!ask || claim->by_engine || ask->record.kind == ASK_CALL ||
+        call_version_at(ask->call) != VERSION_NOWHERE)
+        return false;
+    claim->publishes = true;
+    doubt_look(claim, id_str(&claim->asker));
+    return true;
 }
 
 /* The call does not wait here with the target that it began with. Its answer is taken only if this
@@ -105,7 +119,7 @@ static void check_target(struct claim *claim, const struct ask_record *record)
     const struct catalog *catalog = claim->engine->catalog;
     bool here = !ask && record->call_version && catalog && catalog_has_version(catalog, record);
 
-    if ((ask && !call_is_foreign(ask->call)) || here || !catalog || !engine_survives(claim->engine))
+    if ((ask && !call_is_foreign(ask->call)) || here || !catalog)
         flow_next(&claim->flow);
     else
         doubt_look(claim, record->call_id);
@@ -136,7 +150,8 @@ static bool has_lost_target(struct claim *claim, const struct ask_record *record
 {
     const struct ask *ask = claim_ask(claim);
 
-    return (!ask || ask->call->target->removed) && target_is_gone(claim->engine, record);
+    return ask ? call_lacks_target(ask->call) && !claim->engine->store->ops->shared
+               : target_is_gone(claim->engine, record);
 }
 
 /* The call was being cancelled, or a call that waits for it. The store knows by now how the ask has

@@ -151,6 +151,7 @@ void engine_destroy(struct engine *engine)
     map_finish(&engine->claims_of_ask);
     map_finish(&engine->scopes);
     homes_drop(engine);
+    targets_left_drop(engine);
     fetched_drop(engine);
     mem_free(engine->gone);
     fair_finish(&engine->ops_line);

@@ -8,8 +8,9 @@
  * nobody else can have the target: a client that comes is told at once, and only a call that
  * nobody has come for waits as long, because the target may be registered while the server runs.
  *
- * A call that waits here when its target is removed is left to other nodes in the same way, if its
- * client can go there, and ends otherwise.
+ * A call that waits here when its target is removed, and nothing replaces it (replaced.c), is left
+ * to other nodes in the same way, if its client can go there, and ends otherwise. A call that runs
+ * then ends its run first.
  *
  * Holds always: what is seen of a call is forgotten when another node is seen to have its target.
  */
@@ -147,7 +148,7 @@ static void gone_seen(struct op *op, nod_status status, const struct store_reply
     if (call_decided(call))
         return;
     if (record && record->state != CALL_STORED_WAITING) {
-        call_take_later(call, 0); /* it was answered meanwhile, and keeps its target */
+        call_take_later(call, 0); /* it was answered meanwhile, and ends when it is taken */
         return;
     }
     if (record)
@@ -155,24 +156,33 @@ static void gone_seen(struct op *op, nod_status status, const struct store_reply
     gone_end_as(call->engine, id_str(&call->id), call->target->name, &so_far, NULL, NULL);
 }
 
-/* If the target has come back meanwhile, the waiting call goes on with the one it began with, and
- * is looked up in the store, which this had delayed. */
-static void end_without_target(struct due *due)
+bool call_lacks_target(const struct call *call)
 {
-    struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
     const struct target *target = call->target;
+
+    return target->removed && !call->away && !call->live && call->engine->catalog &&
+           !target_is_stand_in(target) && !catalog_now(call->engine->catalog, target);
+}
+
+bool call_may_leave_gone(const struct call *call)
+{
     bool comes_back =
         call->stored && call->caller->ops->unloaded && (call->handed || call->carries);
 
-    if (!call_waiting(call) || !call->engine->catalog)
+    return call->engine->store->ops->shared && (call_is_resting(call) || comes_back);
+}
+
+/* If the target has come back meanwhile, the waiting call goes on with that one, and is looked up
+ * in the store, which this had delayed. */
+static void end_without_target(struct due *due)
+{
+    struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
+
+    if (!call_waiting(call))
         return;
-    if (call->away) { /* it needs no target here */
+    if (!call_lacks_target(call)) {
         call_take_later(call, 0);
-        return;
-    }
-    if (catalog_has_still(call->engine->catalog, target)) {
-        call_take_later(call, 0);
-    } else if (call->engine->store->ops->shared && (call_is_resting(call) || comes_back)) {
+    } else if (call_may_leave_gone(call)) {
         call_leave(call); /* another node may have the target */
     } else {
         call_enter(call, LIVE_TAKING);
@@ -181,24 +191,7 @@ static void end_without_target(struct due *due)
     }
 }
 
-/* One walk, however many targets have come and gone in this turn. A call whose target was replaced
- * waits on with the one it has. */
-static void targets_look(struct due *due)
+void call_gone_later(struct call *call)
 {
-    struct engine *engine = HEAP_OF(&due->node, struct engine, targets_changed.node);
-    struct call *call;
-
-    node_targets_changed(engine);
-    for (struct idmap_walk walk = { 0 };
-         engine->targets_went && engine->catalog && (call = idmap_next(&engine->calls, &walk));)
-        if (call->target->removed && call_waiting(call) && !call->live &&
-            !catalog_has_still(engine->catalog, call->target))
-            due_set(engine, &call->timeout, 0, end_without_target);
-    engine->targets_went = false;
-}
-
-void engine_targets_changed(struct engine *engine, bool went)
-{
-    engine->targets_went |= went;
-    due_set(engine, &engine->targets_changed, 0, targets_look);
+    due_set(call->engine, &call->timeout, 0, end_without_target);
 }

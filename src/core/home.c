@@ -219,6 +219,24 @@ void homes_woken(struct engine *engine)
         due_set(engine, &engine->homes_look, 0, home_look);
 }
 
+/* A call that stays keeps the target that it was begun with; so does one whose target is another
+ * provider's by now, because the one that began it is told of its end. */
+void homes_go_over(struct engine *engine)
+{
+    if (!engine->catalog || !engine->targets_went)
+        return;
+    LIST_EACH (at, &engine->homes_order) {
+        struct home *home = LIST_OF(at, struct home, link);
+        struct target *old = home->target, *now;
+        if (home->stays || !old || !old->removed || !(now = catalog_now(engine->catalog, old)) ||
+            now->provider != old->provider)
+            continue;
+        target_hold(now);
+        home->target = now;
+        target_release(old);
+    }
+}
+
 /* --- the beginning --- */
 
 static void make_home(struct call *call)

@@ -78,6 +78,10 @@ struct engine {
     /* the look at what waits for a target that is gone, and whether one has gone since */
     struct due targets_changed;
     bool targets_went;
+    /* targets that calls have left, until the stack is clear: see replaced.c */
+    struct target **targets_left;
+    size_t targets_left_count, targets_left_room;
+    struct due targets_left_due;
     struct counts counts;
     struct list watches;  /* struct ask_watch: see ask_watch.c */
     struct caller nobody; /* the caller of calls whose caller is gone */
@@ -159,6 +163,8 @@ void nodes_drop(struct engine *engine);
 /* With every heartbeat: the record of this node is put, with the node's time to live. */
 void node_beat(struct engine *engine, int64_t ttl_ms);
 void node_targets_changed(struct engine *engine);
+/* The engine goes: targets that calls have left are let go of (replaced.c). */
+void targets_left_drop(struct engine *engine);
 /* Was this node told to stop? Whether the store knows: engine_is_leaving. */
 bool node_is_told_to_stop(const struct engine *engine);
 /* Were the records of all nodes read since then, by this node's monotonic clock? If not they are
@@ -215,6 +221,8 @@ void suspect_end(struct call *call);
 
 void homes_init(struct engine *engine);
 void homes_drop(struct engine *engine);
+/* Providers are told of the ends of their calls by the targets that are there now. */
+void homes_go_over(struct engine *engine);
 /* The call is about to be run. False: something else comes first, or it has ended. */
 bool home_begin(struct call *call);
 /* The provider of the call has its live run from now on. */

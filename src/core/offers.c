@@ -236,6 +236,22 @@ void ask_turn_to(struct ask *ask, size_t turn)
     }
 }
 
+/* Where they are up, the turn of the new plan is that of where they are up; else it stays, if the
+ * plan has so many. */
+void asks_keep_offers(struct call *call)
+{
+    const struct plan *plan = call_plan(call);
+
+    LIST_EACH (at, &call->asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        size_t turn = ask->turn;
+        for (size_t i = 0; i < plan->count && ask->up; i++)
+            if (plan->turns[i] & ask->up)
+                turn = i;
+        ask->turn = (uint8_t)(turn < plan->count ? turn : plan->count);
+    }
+}
+
 void ask_offer(struct ask *ask)
 {
     struct call *call = ask->call;

@@ -227,8 +227,7 @@ struct call_record {
     /* What the request said beside its arguments (_meta): a JSON object without the members that
      * the protocol itself uses, or empty. */
     struct str meta;
-    /* The version of its target when it began (target_version); 0: not known. Only with a store
-     * that outlives the process: within one process a call keeps the target it began with. */
+    /* The version of its target when it began (target_version); 0: not known. */
     int64_t version;
     uint32_t notices; /* progress and log messages already sent */
 

@@ -40,14 +40,15 @@ static void forget_client(struct ask *ask)
     ask->tried &= ~(unsigned)ask->call->engine->held_bits;
 }
 
-static bool may_rest(const struct call *call)
+static bool may_rest(struct call *call)
 {
     const struct engine *engine = call->engine;
 
     if (call->live) /* its run is here, and nowhere else */
         return call->stored;
-    return call_waits_elsewhere(call) && !call_is_foreign(call) && !engine->stopping &&
-           call->stored && call->handed && engine->resting < engine->opts.limits.calls / REST_PART;
+    return call_waits_elsewhere(call) && !call_is_foreign(call) && !call_lacks_target(call) &&
+           !engine->stopping && call->stored && call->handed &&
+           engine->resting < engine->opts.limits.calls / REST_PART;
 }
 
 void call_rest(struct call *call)

@@ -20,6 +20,7 @@
 
 #include "base/crash.h"
 #include "base/log.h"
+#include "core/catalog.h"
 
 enum {
     TAKE_AGAIN_MS = 1000,
@@ -82,12 +83,29 @@ static void asks_end(struct call *call)
         ask_ended_elsewhere(LIST_OF(at, struct ask, link));
 }
 
+void call_left_to_others(struct call *call, bool gone)
+{
+    bool handed = call->handed || !call_is_alone(call); /* who has come back has a handle */
+
+    call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices, handed);
+    if (call_is_alone(call) && !call_is_resting(call) && !call->live) {
+        call_unload(call);
+    } else if (gone) {
+        call_leave(call);
+    } else {
+        suspect_over(call); /* others have their turn */
+        call_take_later(call, TAKE_AGAIN_MS);
+    }
+}
+
 /* The call is ours, in call->epoch. */
 static void resume(struct call *call)
 {
     enum version_at version = call->live ? VERSION_HERE : call_version_at(call);
     bool alone = call_is_alone(call) && !call_is_resting(call) && !call->live;
-    bool elsewhere = version == VERSION_THERE || version == VERSION_UNSURE;
+    bool gone = call_lacks_target(call) && !target_stays(call->target);
+    bool elsewhere =
+        gone ? call_may_leave_gone(call) : version == VERSION_THERE || version == VERSION_UNSURE;
 
     call_enter(call, LIVE_TELLING);
     call->came = CAME_NOTHING;
@@ -100,21 +118,14 @@ static void resume(struct call *call)
         return;
     }
     if (!call->cancel_wanted && (alone || elsewhere)) {
-        bool handed = call->handed || !call_is_alone(call); /* who has come back has a handle */
-        call_give_back(call->engine, id_str(&call->id), call->epoch, call->notices, handed);
-        if (alone) {
-            call_unload(call);
-            return;
-        }
-        suspect_over(call); /* others have their turn */
         call_enter(call, LIVE_WAITING);
-        call_take_later(call, TAKE_AGAIN_MS);
+        call_left_to_others(call, gone);
         return;
     }
     call_awake(call);
     call_tell_waiting(call, false);
     CRASH_POINT(rerun_before);
-    if (version == VERSION_NOWHERE && !call->cancel_wanted)
+    if ((gone || version == VERSION_NOWHERE) && !call->cancel_wanted)
         call_end_changed(call, NULL);
     else
         flow_again(&call->flow); /* the stage checks whether the call was cancelled */
@@ -437,6 +448,10 @@ static void waits(struct call *call, const struct call_record *record)
 {
     enum version_at version = call_version_at(call);
 
+    if (call_lacks_target(call)) {
+        call_gone_later(call);
+        return;
+    }
     if (version == VERSION_NOWHERE) {
         call_end_changed(call, record);
         return;

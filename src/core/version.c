@@ -2,8 +2,8 @@
  * core/version: a call goes on only with the version of its target that it began with.
  *
  * The record of a call says which version of the target it began with: the author's word and the
- * input schema (target_version). A call that waits here keeps its target, whatever is registered
- * meanwhile. A call that comes back, from the store or with its client, is given the target that
+ * input schema (target_version). A call that waits here goes over to what replaces its target
+ * (replaced.c). A call that comes back, from the store or with its client, is given the target that
  * this node has now. If that is another version, nothing of the call runs here, whether its
  * questions wait or were answered, and however it came (a look for orphans, a client, a task, a
  * retry that brings the answers):
@@ -54,7 +54,7 @@ enum version_at version_at(struct engine *engine, const struct target *target,
                                                        : VERSION_HERE;
 }
 
-enum version_at call_version_at(const struct call *call)
+enum version_at call_version_at(struct call *call)
 {
     if (!call_is_foreign(call))
         return VERSION_HERE;
@@ -65,8 +65,9 @@ enum version_at call_version_at(const struct call *call)
 }
 
 /* Without a version of its own, the call has that of its target. */
-bool call_is_foreign(const struct call *call)
+bool call_is_foreign(struct call *call)
 {
+    call_goes_over(call);
     return call->away || target_has_changed(call->target, call->version);
 }
 
@@ -81,7 +82,9 @@ void call_end_changed(struct call *call, const struct call_record *waits)
     struct arena arena;
 
     arena_init(&arena, CHANGED_ARENA_MAX);
-    struct outcome outcome = outcome_changed(&arena, call->target->name, &so_far);
+    struct outcome outcome = call_lacks_target(call)
+                                 ? outcome_gone(&arena, call->target->name, &so_far)
+                                 : outcome_changed(&arena, call->target->name, &so_far);
     if (waits) {
         call_end_as(call, &outcome);
     } else {

@@ -104,6 +104,7 @@ struct stored_call {
     struct heap_node due; /* in memory->idle, left or ended */
     uint64_t epoch;
     uint64_t deaths; /* see deaths_pack */
+    int64_t version; /* see call_record.version */
     int64_t opened_ms;
     int64_t keep_until; /* see call_record.keep_until_ms */
     int64_t idle_since; /* runnable since then */

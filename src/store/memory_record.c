@@ -50,6 +50,7 @@ struct stored_call *memory_call_make(struct memory_store *memory, const struct c
                                   .bytes = sizeof(*call) + texts,
                                   .id = id_of(open->id),
                                   .kind = (unsigned char)open->kind,
+                                  .version = open->version,
                                   .notices = open->notices };
     call->scope_len = text_put(&at, open->scope);
     call->target_len = text_put(&at, open->target);
@@ -192,6 +193,7 @@ struct call_record memory_call_view(const struct stored_call *call)
     struct call_record record = { .id = id_str(&call->id),
                                   .principal = call->tally->name,
                                   .kind = (enum target_kind)call->kind,
+                                  .version = call->version,
                                   .notices = call->notices,
                                   .entries = call->entries,
                                   .entry_count = call->entry_count,
@@ -221,6 +223,7 @@ struct ask_record memory_ask_view(const struct stored_ask *ask)
     const char *at = ask->texts, *at_call = ask->call->texts;
     struct ask_record record = { .id = id_str(&ask->id),
                                  .call_id = id_str(&ask->call->id),
+                                 .call_version = ask->call->version,
                                  .principal = ask->call->tally->name,
                                  .kind = (enum ask_kind)ask->kind,
                                  .consent = ask->consent,

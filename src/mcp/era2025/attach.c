@@ -68,6 +68,24 @@ void attach2025_forget(struct caller2025 *call)
     attach_settle(attach);
 }
 
+/* It may wait for long for another request that has the call. */
+static void attach_target_now(struct attach *attach)
+{
+    struct target *old = attach->target, *now;
+
+    if (!old || !old->removed || !(now = catalog_now(attach->server->opts.catalog, old)))
+        return;
+    target_hold(now);
+    attach->target = now;
+    target_release(old);
+}
+
+void attach2025_goes_over(struct caller2025 *call)
+{
+    if (call->attach)
+        attach_target_now(call->attach);
+}
+
 /* --- ends without a call --- */
 
 static void say_failure(struct attach *attach, const char *code, const char *why)
@@ -124,6 +142,7 @@ static void find(struct attach *attach, const char *prefix);
 static void attach_comes(struct attach *attach, struct str call_id)
 {
     attach->busy++;
+    attach_target_now(attach);
     attach->comer.call = call_id.len == ID_LEN ? id_of(call_id) : (struct id){ 0 };
     attach->comer.principal = session_principal(attach->call->session);
     engine_return(attach->server->opts.engine, &attach->comer);

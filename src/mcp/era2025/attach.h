@@ -71,6 +71,8 @@ void attach2025_collect(struct caller2025 *call);
 void attach2025_release(struct caller2025 *call);
 /* The caller is being freed. */
 void attach2025_forget(struct caller2025 *call);
+/* The target of its call was replaced: what the request would begin is begun with the new one. */
+void attach2025_goes_over(struct caller2025 *call);
 /* Says in the outcome that it is of that call, and was found by calling again (attach_mark.c). The
  * text is in the arena. */
 void attach_mark_result(struct arena *arena, const struct call_record *record,

@@ -695,7 +695,14 @@ static void call_unloaded(struct caller *caller)
     call_dropped((struct caller2025 *)(void *)caller);
 }
 
+static void call_goes_on_with(struct caller *caller, struct call *call)
+{
+    (void)call;
+    attach2025_goes_over((struct caller2025 *)(void *)caller);
+}
+
 static const struct caller_ops caller2025_ops = {
+    .goes_over = call_goes_on_with,
     .asked = call_asked,
     .reserve = call_reserve,
     .stepping = call_stepping,

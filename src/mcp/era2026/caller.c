@@ -630,7 +630,20 @@ static void caller_stepping(struct caller *base, struct call *call)
         call_step_on(call);
 }
 
+/* A request to one of nod's own tools waits for the call of another one. */
+static void caller_goes_over(struct caller *base, struct call *call)
+{
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
+
+    if (caller->attach)
+        return;
+    target_release(caller->target);
+    caller->target = (struct target *)(uintptr_t)call_target(call);
+    target_hold(caller->target);
+}
+
 static const struct caller_ops caller2026_ops = {
+    .goes_over = caller_goes_over,
     .stepping = caller_stepping,
     .brings = round_brings,
     .answered = round_answered,
