@@ -10,7 +10,7 @@
  * all. The ids of a round are in the order in which its questions were asked: a store lists
  * questions of the same millisecond by their ids.
  */
-#include "core/call_inside.h"
+#include "core/hook_inside.h"
 
 #include "base/crash.h"
 
@@ -40,6 +40,7 @@ static void call_told(struct call *call, enum caller_way way)
 {
     CRASH_POINT(told_after);
     call_enter(call, LIVE_WAITING);
+    call_lets_hooks_go(call);
     if (call->cancel_wanted)
         call_end_cancelled(call);
     else if (way == CALLER_LEAVES || call_is_alone(call))

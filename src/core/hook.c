@@ -47,16 +47,53 @@ static void hooks_bury(struct hooks *hooks)
             }
 }
 
+static bool has_left(const struct flow *flow)
+{
+    for (const struct nod_hook_run *frame = flow->frames; frame; frame = frame->outer)
+        if (frame->hook->removed && frame->hook->spec.leaves)
+            return true;
+    return false;
+}
+
+void call_lets_hooks_go(struct call *call)
+{
+    if (call->flow.frames && call_waiting(call) && !call->live && has_left(&call->flow))
+        flow_place(&call->flow, &call_flow, call->engine->hooks, "gate", call);
+}
+
+static bool any_leaves(const struct hooks *hooks)
+{
+    LIST_EACH (at, &hooks->runs) {
+        const struct hook *hook = LIST_OF(at, struct nod_hook_run, link)->hook;
+        if (hook->removed && hook->spec.leaves)
+            return true;
+    }
+    return false;
+}
+
+static void waiting_let_go(struct hooks *hooks)
+{
+    struct call *call;
+
+    if (!any_leaves(hooks))
+        return;
+    for (struct idmap_walk walk = { 0 }; (call = idmap_next(&hooks->engine->calls, &walk));)
+        call_lets_hooks_go(call);
+}
+
 static void hooks_bury_due(struct due *due)
 {
-    hooks_bury(HEAP_OF(&due->node, struct hooks_graves, due.node)->hooks);
+    struct hooks *hooks = HEAP_OF(&due->node, struct hooks_graves, due.node)->hooks;
+
+    waiting_let_go(hooks);
+    hooks_bury(hooks);
 }
 
 static void hook_bury_later(struct hooks *hooks, const struct hook *hook)
 {
     if (hook->removed && !hook->runs && !hooks->engine)
         hooks_bury(hooks); /* no flow can stand at it */
-    else if (hook->removed && !hook->runs)
+    else if (hook->removed && (!hook->runs || hook->spec.leaves) && !hooks->ending)
         due_set(hooks->engine, &hooks->graves->due, 0, hooks_bury_due);
 }
 

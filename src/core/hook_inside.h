@@ -44,6 +44,9 @@ nod_status hook_call(struct nod_hook_run *hook);
 nod_status hook_call_then(struct nod_hook_run *hook, nod_status status);
 /* The hook finishes later: starts its clock. */
 void hook_await(struct nod_hook_run *hook);
+/* The call waits: if a hook around the stage that it has left was removed, and leaves, the call goes
+ * on at its gate. */
+void call_lets_hooks_go(struct call *call);
 /* Nobody waits for the hook any more: its run is freed, now or when it has finished. */
 void hook_leave(struct nod_hook_run *hook);
 

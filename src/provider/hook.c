@@ -47,7 +47,8 @@ struct face { /* what belongs to a hook's run */
     bool called; /* `call` is there */
     struct nod_call call;
     struct run light;           /* the run, if nothing is asked */
-    struct local_target target; /* the target, if the call's own is not a handler */
+    struct local_target target; /* the target, if the call's own is not a handler, or not in hand */
+    struct target *held;        /* the call's own, while it is in hand; or NULL */
 };
 
 /* --- life --- */
@@ -100,6 +101,44 @@ static void hold(struct face *face, bool on)
         loop_release(loop);
 }
 
+/* Its target, for what is done with the call from here on. It may have been replaced while the hook
+ * was around a stage in which the call waits. */
+static void face_takes_target(nod_hook_run *hook, struct face *face)
+{
+    const struct target *target = hook_target(hook);
+    struct run *run = face->call.run;
+
+    if (face->held)
+        return;
+    if (target && target->provider == &face->hook->local->provider) {
+        face->held = (struct target *)(uintptr_t)target;
+        target_hold(face->held);
+        face->call.target = (const struct local_target *)(const void *)target;
+    } else { /* it belongs to another provider, or is not known */
+        struct hook_view view;
+        hook_look(hook, &view);
+        face->target.base =
+            (struct target){ .kind = target ? target->kind : TARGET_TOOL,
+                             .name = arena_str(hook_arena(hook), view.target),
+                             .title =
+                                 arena_str(hook_arena(hook), target ? target->title : STR_NONE) };
+        face->call.target = &face->target;
+    }
+    if (!run->target || run == &face->light)
+        run->target = target ? target : &face->target.base;
+}
+
+static void face_leaves_target(struct face *face)
+{
+    if (!face->held)
+        return;
+    face->call.target = &face->target;
+    if (face->call.run == &face->light)
+        face->light.target = &face->target.base;
+    target_release(face->held);
+    face->held = NULL;
+}
+
 static void hook_over(struct nod_hook_run *hook, void *data)
 {
     struct face *face = face_of(hook);
@@ -108,6 +147,7 @@ static void hook_over(struct nod_hook_run *hook, void *data)
     if (!face)
         return;
     hold(face, false);
+    face_leaves_target(face);
     if (face->called) {
         handler_defers(&face->call);
         handler_finish(&face->call);
@@ -150,6 +190,8 @@ static nod_status judge(nod_hook_run *hook, nod_status status)
     if (face->called)
         status = judge_call(hook, status);
     hold(face, status == NOD_PENDING && !goes_in);
+    if (goes_in)
+        face_leaves_target(face);
     return status;
 }
 
@@ -201,6 +243,8 @@ static nod_status then_runs(nod_hook_run *hook, nod_status status, void *data)
     struct face *face = data;
 
     enter(face);
+    if (face->called)
+        face_takes_target(hook, face);
     struct at_work before = hook_at_work(face->hook, face->called ? &face->call : NULL);
     status = face->then(hook, status, face->then_data);
     at_work_leave(before);
@@ -266,7 +310,6 @@ nod_call *nod_hook_call(nod_hook_run *hook)
 {
     struct face *face = face_of(hook);
     struct local *local = face->hook->local;
-    const struct target *target = hook_target(hook);
     struct hook_view view;
 
     if (face->called)
@@ -282,28 +325,17 @@ nod_call *nod_hook_call(nod_hook_run *hook)
         run->uri = arena_str(arena, view.uri);
         run->args = view.args.len ? json_parse(arena, arena_str(arena, view.args), NULL, NULL)
                                   : json_new_object(arena);
-        run->target = hook_target(hook);
         run->emit = emit_nothing;
     }
     local_call_init(&face->call, local, run);
     face->called = true;
+    face_takes_target(hook, face);
     if (face->inside)
         handler_enter(&face->call);
     if (run == &face->light)
         face->call.mute = "a hook that is not at gate";
     else if (!face->hook->name[0])
         face->call.mute = "a hook that has no .name, which its keys are made of";
-    if (!target || target->provider != &local->provider) {
-        /* It belongs to another provider, or is not known. */
-        if (target)
-            face->target.base = *target;
-        else
-            face->target.base = (struct target){ .kind = TARGET_TOOL,
-                                                 .name = arena_str(hook_arena(hook), view.target) };
-        face->call.target = &face->target;
-    }
-    if (!run->target)
-        run->target = &face->target.base;
     return &face->call;
 }
 

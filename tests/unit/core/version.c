@@ -584,6 +584,113 @@ static void a_client_that_waits_for_a_version_hears_of_answers_elsewhere(void **
     end();
 }
 
+/* --- replaced while they wait --- */
+
+static struct target second; /* what replaces the target of the world */
+
+static void replaced(void)
+{
+    second = world.target;
+    second.version[0] = 2;
+    assert_int_equal(catalog_replace(here, &world.target, &second), NOD_OK);
+    engine_targets_changed(world.engine, true);
+    pass(5 * PASS_MS);
+}
+
+static struct world_caller *call_is_held(void)
+{
+    struct world_caller *caller = world_caller_new(&world);
+
+    engine_call(world.engine, &(struct call_spec){ .target = &world.target,
+                                                   .principal = STR("ann"),
+                                                   .scope = STR("s1"),
+                                                   .caller_record = STR("{\"who\":1}"),
+                                                   .handed = true,
+                                                   .caller = &caller->caller });
+    snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(caller->caller.call)));
+    world_settle(&world);
+    assert_int_equal(caller->asked, 1);
+    return caller;
+}
+
+static void a_call_whose_target_is_replaced_is_left_to_a_node_of_its_version(void **state)
+{
+    (void)state;
+    begin(asks_then_steps, true);
+    other_starts();
+    struct world_caller *caller = call_is_held();
+    replaced();
+    assert_int_equal(world.target.in_use, 0);
+    assert_int_equal(caller->finished, 0);
+    struct shown *shown = world_up(&world); /* its client is asked here, as before */
+    assert_non_null(shown);
+    world_answer(&world, shown->id, ASK_ACCEPTED, ACCEPT_3, "ann", shown->attempt);
+    assert_int_equal(world.last.status, NOD_OK);
+    pass(5000);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"done\":true}");
+    assert_int_equal(runs[2], 0);
+    assert_int_equal(world.steps_done, 1);
+    end();
+}
+
+static void a_call_whose_target_is_replaced_ends_when_no_node_has_its_version(void **state)
+{
+    (void)state;
+    begin(steps_then_asks, true);
+    other_starts();
+    struct world_caller *caller = call_is_held();
+    replaced();
+    assert_int_equal(caller->finished, 0);
+    engine_stop(other);
+    pass(7000);
+    assert_changed(caller);
+    assert_non_null(strstr(caller->message, "no answer was taken. Done before: 'one', 'two'."));
+    assert_stored_changed(CALL_STORED_CANCELLED);
+    end();
+}
+
+static nod_status steps_twice(struct run *run, struct str *body)
+{
+    count_run(run);
+    NOD_TRY(world_step(run, &world, "one", false));
+    NOD_TRY(world_step(run, &world, "two", false));
+    *body = STR("{\"done\":true}");
+    return NOD_OK;
+}
+
+/* The step that is under way here is stored, and the other node does the next. */
+static void a_run_whose_target_is_replaced_leaves_its_call_to_a_node_of_its_version(void **state)
+{
+    (void)state;
+    begin(steps_twice, true);
+    other_starts();
+    world.blocking = true;
+    struct world_caller *caller = world_caller_new(&world);
+    engine_call(world.engine, &(struct call_spec){ .target = &world.target,
+                                                   .principal = STR("ann"),
+                                                   .scope = STR("s1"),
+                                                   .caller_record = STR("{\"who\":1}"),
+                                                   .handed = true,
+                                                   .caller = &caller->caller });
+    snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(caller->caller.call)));
+    world_settle(&world);
+    replaced();
+    world.blocking = false;
+    struct run *run = world.held;
+    world.held = NULL;
+    struct str body = STR_NONE;
+    nod_status status = steps_twice(run, &body);
+    run_done(run, status, body);
+    pass(5000);
+    assert_int_equal(world.target.in_use, 0);
+    assert_int_equal(world.steps_done, 2);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"done\":true}");
+    assert_int_equal(runs[2], 0);
+    end();
+}
+
 SUBJECT(version)
 {
     const struct CMUnitTest tests[] = {
@@ -603,6 +710,9 @@ SUBJECT(version)
         cmocka_unit_test(a_client_that_comes_for_an_answered_call_of_another_version_waits_for_it),
         cmocka_unit_test(a_client_that_waits_for_a_version_is_told_when_it_is_gone),
         cmocka_unit_test(a_client_that_waits_for_a_version_hears_of_answers_elsewhere),
+        cmocka_unit_test(a_call_whose_target_is_replaced_is_left_to_a_node_of_its_version),
+        cmocka_unit_test(a_call_whose_target_is_replaced_ends_when_no_node_has_its_version),
+        cmocka_unit_test(a_run_whose_target_is_replaced_leaves_its_call_to_a_node_of_its_version),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
