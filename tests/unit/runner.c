@@ -24,6 +24,8 @@ bool scratch_make(char *folder, size_t size)
 
 int main(int argc, char **argv)
 {
+    /* Whoever started it may ignore this one (nohup does), and that is inherited. */
+    signal(SIGHUP, SIG_DFL);
     /* Tests write outside of the turns of a loop as well; nod does not. own_loop has it otherwise.
      */
     signal(SIGPIPE, SIG_IGN);

@@ -358,8 +358,7 @@ static void any_bytes_come_back_as_they_were(void **state)
     assert_true(str_eq(back->principal, bytes) && str_eq(back->scope, bytes));
     assert_true(str_eq(back->target, bytes) && str_eq(back->args, bytes));
     assert_true(str_eq(back->caller, bytes));
-    bool outlives = strcmp(suite_store->ops->name, "memory") != 0;
-    assert_true(back->version == (outlives ? open.version : 0));
+    assert_true(back->version == open.version);
     assert_int_equal(back->uri.len, 0);
     assert_int_equal(back->entry_count, 2);
     assert_true(str_eq(back->entries[0].key, bytes) && str_eq(back->entries[0].content, bytes));
