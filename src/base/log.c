@@ -384,7 +384,8 @@ static const struct {
                 { SIGILL, "SIGILL" },
                 { SIGSEGV, "SIGSEGV" } };
 
-/* Called in any thread. The signal is at its default again, and comes again after this. */
+/* Called in any thread. The signal is at its default again, and blocked until this returns: then it
+ * ends the process, also if it was sent by another program and no instruction repeats it. */
 static void on_crash(int number)
 {
     struct log_field fields[LOG_LAST_FIELDS + 1];
@@ -396,11 +397,12 @@ static void on_crash(int number)
     for (size_t i = 0; count && i < sizeof(crashes) / sizeof(crashes[0]); i++)
         if (crashes[i].number == number)
             fields[0] = LOG_CSTR("signal", crashes[i].name);
-    if (!count)
-        return;
-    build_line(&line, LOG_LEVEL_ERROR, "the process dies in code that is not nod's", fields,
-               count + 1);
-    write_all(str_n(line.text, line.len));
+    if (count) {
+        build_line(&line, LOG_LEVEL_ERROR, "the process dies in code that is not nod's", fields,
+                   count + 1);
+        write_all(str_n(line.text, line.len));
+    }
+    raise(number);
 }
 
 void log_last_words(log_words_fn *words)
@@ -408,15 +410,27 @@ void log_last_words(log_words_fn *words)
     last_words = words;
 }
 
+/* A sanitizer has given its threads a stack for signals, and takes that back itself. */
+void log_watch_thread(char *stack)
+{
+    stack_t before;
+    sigset_t ours;
+
+    sigemptyset(&ours);
+    for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
+        sigaddset(&ours, crashes[i].number);
+    pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
+    if (sigaltstack(NULL, &before) == 0 && (before.ss_flags & SS_DISABLE))
+        sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = LOG_CRASH_STACK }, NULL);
+}
+
 void log_watch_crashes(void)
 {
-    static char stack[64 * 1024]; /* this thread's own may be what has run out */
-    const stack_t other = { .ss_sp = stack, .ss_size = sizeof(stack) };
+    static char stack[LOG_CRASH_STACK];
     struct sigaction ours = { .sa_handler = on_crash, .sa_flags = (int)SA_RESETHAND | SA_ONSTACK },
                      theirs;
 
-    if (sigaltstack(NULL, &(stack_t){ 0 }) == 0)
-        sigaltstack(&other, NULL);
+    log_watch_thread(stack);
     for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++)
         if (sigaction(crashes[i].number, NULL, &theirs) == 0 && !(theirs.sa_flags & SA_SIGINFO) &&
             theirs.sa_handler == SIG_DFL)

@@ -64,10 +64,16 @@ void log_flush(void);
  * their number. It is called in the handler of the signal, and may only read what its own thread
  * has written. A handler that the program or a sanitizer has set stays.
  */
-enum { LOG_LAST_FIELDS = 8 }; /* fields of that line, at most */
+enum {
+    LOG_LAST_FIELDS = 8,         /* fields of that line, at most */
+    LOG_CRASH_STACK = 64 * 1024, /* bytes of stack that the handler of the signal has */
+};
 typedef size_t log_words_fn(struct log_field *fields);
 void log_last_words(log_words_fn *words);
 void log_watch_crashes(void);
+/* On another thread that runs foreign code, before it does: its own stack may be what has run out,
+ * and it may block signals. `stack` has LOG_CRASH_STACK bytes, which outlive that code. */
+void log_watch_thread(char *stack);
 
 bool log_enabled(enum log_level level);
 void log_write(enum log_level level, const char *event, const struct log_field *fields,

@@ -93,11 +93,20 @@ static bool object_open(struct plugin *plugin, char why[PLUGIN_WHY_MAX])
                                       "NOD_PLUGIN makes");
 }
 
+static void object_close(struct plugin *plugin)
+{
+    struct at_work before = at_work_enter((struct at_work){ .file = plugin->file.path });
+
+    if (plugin->object)
+        dlclose(plugin->object);
+    plugin->object = NULL;
+    at_work_leave(before);
+}
+
 static void plugin_free(struct plugin *plugin)
 {
     list_remove(&plugin->link);
-    if (plugin->object)
-        dlclose(plugin->object);
+    object_close(plugin);
     plugin_file_drop(&plugin->file);
     arena_finish(&plugin->arena);
     MEM_DELETE(plugin);
@@ -114,7 +123,9 @@ struct plugin *plugin_open(nod_server *server, struct plugin_room *room, const c
     bool fine = plugin_file_take(room, path, &plugin->file, why) &&
                 plugin_loading(room, &plugin->file, why);
     if (fine) {
+        struct at_work before = at_work_enter((struct at_work){ .file = plugin->file.path });
         fine = object_open(plugin, why);
+        at_work_leave(before);
         plugin_loaded(room, &plugin->file);
     }
     if (!fine) {
@@ -125,6 +136,17 @@ struct plugin *plugin_open(nod_server *server, struct plugin_room *room, const c
     return plugin;
 }
 
+static void plugin_unload(struct plugin *plugin)
+{
+    struct at_work before =
+        at_work_enter((struct at_work){ .plugin = plugin->name, .file = plugin->file.path });
+
+    if (plugin->loaded && plugin->offers.unload)
+        plugin->offers.unload(plugin->server);
+    plugin->loaded = false;
+    at_work_leave(before);
+}
+
 /* --- what it registers --- */
 
 static void plugin_gone(void *data)
@@ -132,9 +154,7 @@ static void plugin_gone(void *data)
     struct plugin *plugin = data;
     bool said = plugin->loaded;
 
-    if (plugin->loaded && plugin->offers.unload)
-        plugin->offers.unload(plugin->server);
-    plugin->loaded = false;
+    plugin_unload(plugin);
     if (said)
         LOG_INFO("a plugin is gone", LOG_STR("plugin", plugin->name),
                  LOG_CSTR("version", plugin->offers.version), LOG_CSTR("file", plugin->file.path));
@@ -231,12 +251,8 @@ void plugin_close(struct plugin *plugin)
 void plugins_unload(nod_server *server)
 {
     server->plugins_unloaded = true;
-    LIST_EACH (at, &server->plugins) {
-        struct plugin *plugin = LIST_OF(at, struct plugin, link);
-        if (plugin->loaded && plugin->offers.unload)
-            plugin->offers.unload(server);
-        plugin->loaded = false;
-    }
+    LIST_EACH (at, &server->plugins)
+        plugin_unload(LIST_OF(at, struct plugin, link));
 }
 
 void plugins_free(nod_server *server)

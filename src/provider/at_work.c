@@ -38,19 +38,23 @@ size_t at_work_words(struct log_field *fields)
 {
     const nod_call *call = at_work.call;
     const struct target *target = call && call->target ? &call->target->base : NULL;
+    struct str name = target ? target->name : at_work.target;
+    struct str id = call && call->run ? call->run->call_id : at_work.call_id;
     struct str plugin = at_work.plugin.len ? at_work.plugin : target ? target->from : STR_NONE;
     size_t count = 0;
 
     if (at_work.hook.len)
         fields[count++] = LOG_STR("hook", at_work.hook);
-    if (target)
-        fields[count++] = LOG_STR("target", target->name);
+    if (at_work.stage)
+        fields[count++] = LOG_CSTR("stage", at_work.stage);
+    if (name.len)
+        fields[count++] = LOG_STR("target", name);
     if (plugin.len)
         fields[count++] = LOG_STR("plugin", plugin);
-    if (call && call->run)
-        fields[count++] = LOG_STR("call", call->run->call_id);
-    if (target && target->source.len)
-        fields[count++] = LOG_STR("source", target->source);
+    if (id.len)
+        fields[count++] = LOG_STR("call", id);
+    if (target && target->source.len && !at_work.stage)
+        fields[count++] = LOG_STR("registered", target->source);
     if (at_work.file)
         fields[count++] = LOG_CSTR("file", at_work.file);
     return count;

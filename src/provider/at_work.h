@@ -16,8 +16,10 @@
 struct at_work {
     nod_call *call; /* a handler, or the call of a hook */
     struct str plugin;
-    struct str hook;  /* empty: it is no hook, or has no name */
-    const char *file; /* of a plugin that is being loaded */
+    struct str hook;            /* empty: it is no hook, or has no name */
+    const char *stage;          /* of a hook */
+    struct str target, call_id; /* of a hook that has not asked for its call */
+    const char *file;           /* of a plugin that is being loaded or unloaded */
 };
 
 /* Gives what was there before, to be put back. */

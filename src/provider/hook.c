@@ -204,33 +204,39 @@ static void enter(struct face *face)
 /* A hook reads C strings, which end at a NUL: it would judge another text than the one that a
  * target of another provider is given. What it is told when the call has ended changes nothing any
  * more. */
-static bool args_hide_text(struct nod_hook_run *hook)
+static bool args_hide_text(struct nod_hook_run *hook, const struct hook_view *view)
 {
-    struct hook_view view;
-
-    if (!hook_look(hook, &view) || view.ended || !view.args.len ||
-        !memmem(view.args.at, view.args.len, "\\u0000", 6))
+    if (view->ended || !view->args.len || !memmem(view->args.at, view->args.len, "\\u0000", 6))
         return false;
-    return json_has_nul(json_parse(hook_arena(hook), view.args, NULL, NULL));
+    return json_has_nul(json_parse(hook_arena(hook), view->args, NULL, NULL));
 }
 
-static struct at_work hook_at_work(const struct local_hook *hook, nod_call *call)
+/* The last line of a process that dies in it (provider/at_work.h). */
+static struct at_work hook_at_work(struct nod_hook_run *hook, const struct hook_view *view)
 {
-    return at_work_enter((struct at_work){
-        .call = call, .plugin = set_from(hook->set), .hook = str_of(hook->name) });
+    struct face *face = face_of(hook);
+
+    return at_work_enter((struct at_work){ .call = face->called ? &face->call : NULL,
+                                           .plugin = set_from(face->hook->set),
+                                           .hook = str_of(face->hook->name),
+                                           .stage = hook_stage(hook),
+                                           .target = view->target,
+                                           .call_id = view->call_id });
 }
 
 static nod_status hook_runs(struct nod_hook_run *hook, void *data)
 {
     const struct local_hook *mine = data;
     struct face *face = MEM_NEW(struct face);
+    struct hook_view view;
 
     face->hook = mine;
     *hook_face(hook) = face;
     enter(face);
-    struct at_work before = hook_at_work(mine, NULL);
+    hook_look(hook, &view);
+    struct at_work before = hook_at_work(hook, &view);
     nod_status status =
-        args_hide_text(hook)
+        args_hide_text(hook, &view)
             ? hook_fail(hook, NOD_E_INVALID, NULL,
                         STR("The arguments have a NUL character in them, which no hook can read"))
             : mine->fn(hook, mine->data);
@@ -241,11 +247,13 @@ static nod_status hook_runs(struct nod_hook_run *hook, void *data)
 static nod_status then_runs(nod_hook_run *hook, nod_status status, void *data)
 {
     struct face *face = data;
+    struct hook_view view;
 
     enter(face);
     if (face->called)
         face_takes_target(hook, face);
-    struct at_work before = hook_at_work(face->hook, face->called ? &face->call : NULL);
+    hook_look(hook, &view);
+    struct at_work before = hook_at_work(hook, &view);
     status = face->then(hook, status, face->then_data);
     at_work_leave(before);
     return judge(hook, status);

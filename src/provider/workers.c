@@ -92,7 +92,9 @@ static void *worker_main(void *data)
 {
     struct worker *self = data;
     struct workers *w = self->workers;
+    char crash_stack[LOG_CRASH_STACK];
 
+    log_watch_thread(crash_stack);
     pthread_mutex_lock(&w->lock);
     while (!w->stopping && healthy(w) <= w->size) {
         struct list *first = list_first(&w->queue);
@@ -114,7 +116,7 @@ static void *worker_main(void *data)
 
 /* --- threads, with the lock held --- */
 
-/* Signals are for the loop: a worker blocks them all. */
+/* Signals are for the loop: a worker begins with all of them blocked. */
 static bool worker_start(struct workers *w)
 {
     struct worker *worker = MEM_NEW(struct worker);
