@@ -7,7 +7,9 @@
  *         loading-github.so-<hex>     the digest of what is being loaded, or was when a process
  * died
  *
- * A folder of copies whose lock is free belongs to a process that is gone.
+ * A folder of copies whose lock is free belongs to a process that is gone. So it is with the mark
+ * of what is being loaded, which every server of this user looks at. One that finds another process
+ * at it does not wait: it loads the file unmarked.
  */
 #include "host/plugin_file.h"
 
@@ -35,6 +37,7 @@ struct plugin_room {
     char *folder; /* FOLDER/plugins */
     char *copies; /* this process's folder in it */
     int lock;     /* a descriptor of `copies`, locked */
+    int mark;     /* of what is being loaded, locked; -1: there is none */
     unsigned made;
 };
 
@@ -129,7 +132,7 @@ struct plugin_room *plugin_room_open(const char *folder, char why[PLUGIN_WHY_MAX
 {
     struct plugin_room *room = MEM_NEW(struct plugin_room);
 
-    *room = (struct plugin_room){ .folder = path_join(folder, "plugins"), .lock = -1 };
+    *room = (struct plugin_room){ .folder = path_join(folder, "plugins"), .lock = -1, .mark = -1 };
     if (room_make(room, why))
         return room;
     plugin_room_close(room);
@@ -282,17 +285,36 @@ static void mark_path(const struct plugin_room *room, const char *file, char out
     snprintf(out, ROOM_PATH_MAX, "%s/loading-%s-%s", room->folder, name ? name + 1 : file, hex);
 }
 
+/* Opens and locks it; -1: it cannot be, or another process is at it (`busy`). Who has loaded the
+ * file removes its mark before it lets go of it. */
+static int mark_open(const char *path, bool *busy)
+{
+    struct stat st;
+
+    *busy = false;
+    for (int tries = 0; tries < ROOM_TRIES && !*busy; tries++) {
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0)
+            return -1;
+        *busy = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        if (!*busy && fstat(fd, &st) == 0 && st.st_nlink > 0)
+            return fd;
+        close(fd);
+    }
+    return -1;
+}
+
 bool plugin_loading(struct plugin_room *room, const struct plugin_file *file,
                     char why[PLUGIN_WHY_MAX])
 {
     char path[ROOM_PATH_MAX], now[DIGEST_HEX_LEN + 1], then[DIGEST_HEX_LEN + 1] = "";
-    bool fine = false;
+    bool fine = false, busy;
 
     mark_path(room, file->path, path);
     digest_hex(&file->digest, now);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = mark_open(path, &busy);
     if (fd < 0)
-        return room_wrong(why, path);
+        return busy || room_wrong(why, path);
     if (pread(fd, then, DIGEST_HEX_LEN, 0) == DIGEST_HEX_LEN && strcmp(then, now) == 0)
         snprintf(why, PLUGIN_WHY_MAX,
                  "the process died the last time it loaded this file; it is tried again when the "
@@ -302,7 +324,10 @@ bool plugin_loading(struct plugin_room *room, const struct plugin_file *file,
         room_wrong(why, path);
     else
         fine = true;
-    close(fd);
+    if (fine)
+        room->mark = fd;
+    else
+        close(fd);
     return fine;
 }
 
@@ -310,6 +335,10 @@ void plugin_loaded(struct plugin_room *room, const struct plugin_file *file)
 {
     char path[ROOM_PATH_MAX];
 
+    if (room->mark < 0)
+        return;
     mark_path(room, file->path, path);
     unlink(path);
+    close(room->mark);
+    room->mark = -1;
 }

@@ -275,7 +275,7 @@ nod_status local_set_commit(struct local_set *set, struct local_set *replaces,
         if (taken.status == NOD_E_USAGE)
             taken_say(refused, "hook", taken.name, taken.from);
         else
-            refused_say(refused, "hook", STR_NONE, taken.status);
+            refused_say(refused, "hook", STR(""), taken.status);
         return taken.status;
     }
     NOD_TRY(targets_switch(set, replaces, refused));

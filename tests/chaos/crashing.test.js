@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { combinations, openHouse, pause, startRedis } from './house.js';
 import { Client2025, Client2026, TaskClient, rightText } from './clients.js';
-import { DEATHS, SOAK, codeOf, drawn } from './crashers.js';
+import { DEATHS, SOAK, codeOf, drawn, random } from './crashers.js';
 import { PATIENCE_MS, environment, textOf, within } from '../wire/harness.js';
 import { Modern, metaOf, word } from '../wire/modern.js';
 
@@ -30,7 +30,8 @@ const clientOf = (era, tool, urls) =>
   (tool === 'crash_task' ? new TaskClient(urls) : era === '2026' ? new Client2026(urls) : new Client2025(urls)).connect();
 
 async function houseOf(t, store) {
-  const house = await openHouse(t, store, { redis: store === 'redis' ? await startRedis(t) : undefined });
+  const house = await openHouse(t, store, { redis: store === 'redis' ? await startRedis(t) : undefined, plugin: random.pick([true, false]) });
+  t.diagnostic(house.plugin ? 'tools of a plugin, under nod serve' : 'tools of a server of their own');
   const count = store === 'redis' ? 2 : 1;
   for (let i = 0; i < count; i++) (await house.node()).keep();
   return house;

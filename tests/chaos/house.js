@@ -2,14 +2,15 @@
 // their deeds can be counted.
 //
 //   const house = await openHouse(t, 'sqlite')     a folder with a store and a secret
-//   const node = await house.node()                a server on it; it comes back on the same port
+//   const node = await house.node()                a server on it; it comes back on the same port; in a house that is opened with
+//                                                  `plugin`, it is nod serve, and its tools are a plugin's
 //   house.deeds('tag')                             how often the deed of that tag was done
 //
 // A server may die only by the SIGKILL it was given, or gives itself where a handler crashes (see tools.c), and end only when it is
 // told to: a sanitizer's report, and every other way to end, fails the test.
 import { spawn } from 'node:child_process';
 import assert from 'node:assert/strict';
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PATIENCE_MS, environment, freePort, pause, watchStderr, within } from '../wire/harness.js';
@@ -19,6 +20,7 @@ export { freePort, pause };
 export const SECRET = 'the-secret-that-outlives-every-process-0123456789';
 const NODE_TTL_MS = '1500'; // so that nobody waits long for what a dead node has left
 const CHAOS_SERVER = 'tests/chaos/chaos-server';
+const CHAOS_PLUGIN = 'tests/chaos/chaos-plugin.so';
 
 export const stores = ['sqlite', 'redis'];
 export const eras = ['2025', '2026'];
@@ -84,8 +86,8 @@ class Node {
   // `crash` names the point at which this life of the server is to end. While the server is away, another program of this
   // machine may have its port, for a connection of its own, or its Redis may be away: then it is tried again.
   async start(crash, tries = 20) {
-    const { program = CHAOS_SERVER, args = [], env = {} } = this.#options;
-    const child = spawn(path.join(process.env.NOD_BIN_DIR, program), ['--http', this.at, '--store', this.#house.address, '--log', 'debug', ...args], {
+    const { program = CHAOS_SERVER, command = [], args = [], env = {} } = this.#options;
+    const child = spawn(path.join(process.env.NOD_BIN_DIR, program), [...command, '--http', this.at, '--store', this.#house.address, '--log', 'debug', ...args], {
       env: environment({ MCP_ELICITATION_SECRET: SECRET, CHAOS_DIR: this.#house.folder, CHAOS_NODE_TTL_MS: NODE_TTL_MS, ...env, ...(crash ? { NOD_CRASH_AT: crash } : {}) }),
       stdio: ['ignore', 'inherit', 'pipe'],
     });
@@ -209,7 +211,15 @@ let lastHouse = 0;
 
 // --- the house ---
 
-export async function openHouse(t, store, { redis } = {}) {
+// A node as nod serve: on one machine each has a folder of its own for its socket.
+function servePlugin(folder) {
+  const [file, run] = [path.join(folder, 'chaos.so'), mkdtempSync(path.join(folder, 'run-'))];
+  if (!existsSync(file)) copyFileSync(path.join(process.env.NOD_BIN_DIR, CHAOS_PLUGIN), file);
+  chmodSync(file, 0o700);
+  return { program: 'src/cli/nod', command: ['serve', '--plugin', file], env: { HOME: folder, XDG_RUNTIME_DIR: run } };
+}
+
+export async function openHouse(t, store, { redis, plugin = false } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'nod-chaos-'));
   t.after(() => {
     house.over = true; // whoever still calls its servers gives up
@@ -227,10 +237,11 @@ export async function openHouse(t, store, { redis } = {}) {
   const house = {
     folder,
     store,
+    plugin,
     address,
     nodes,
     async node(options = {}) {
-      const node = new Node(house, { port: await freePort(), ...options });
+      const node = new Node(house, { port: await freePort(), ...(plugin ? servePlugin(folder) : {}), ...options });
       nodes.push(node);
       t.after(() => node.stop());
       return node.start(options.crash);

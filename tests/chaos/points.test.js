@@ -1,9 +1,9 @@
 // Killed at every point: for each crash point, in both eras, on both stores, the server dies there and is brought back,
-// and its clients come back. Every call gets the right result, and its deed was done once. Then once more for each point, beside handlers
-// that crash.
+// and its clients come back. Every call gets the right result, and its deed was done once. So it is where the tools are a plugin's, under
+// nod serve; on Redis with two of them, each of which dies there. Then once more for each point, beside handlers that crash.
 //
-// That is the soak. The tests draw a sample: each point in each era, on one store in the one and on the other in the other; of the points
-// that cannot be reached, and of those beside handlers that crash, one for each era and store.
+// That is the soak. The tests draw a sample: each point in each era, on one store in the one and on the other in the other, and with the
+// tools in a plugin or not; of the points that cannot be reached, and of those beside handlers that crash, one for each era and store.
 import { describe, it, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -61,9 +61,9 @@ function waysTo(point) {
   return [[point], [`${point}:2`], [`${point}:5`], [point, point]];
 }
 
-async function callsOf(era, node, count, house) {
-  const client = era === '2025' ? await new Client2025(node.url).connect() : new Client2026(node.url);
-  const tasks = era === '2026' && new TaskClient(node.url);
+async function callsOf(era, urls, count, house) {
+  const client = era === '2025' ? await new Client2025(urls).connect() : new Client2026(urls);
+  const tasks = era === '2026' && new TaskClient(urls);
   const tools = ['deed', 'deed_blocking', 'deed_once'];
   const work = tools.map((tool) => count.of(house, tool, `${tool}-1`, client.call(tool, `${tool}-1`)));
   if (tasks) work.push(count.of(house, 'deed_task', 'task-1', tasks.call('deed_task', 'task-1')));
@@ -87,13 +87,18 @@ const all = SOAK || Boolean(wanted);
 const sqliteIn = Object.fromEntries(points.map((point) => [point, random.pick(eras)])); // and Redis in the other one
 const isDrawn = (point, { era, store }) => all || (store === 'sqlite') === (era === sqliteIn[point]);
 
+// With the tools in a plugin, or not. Two nodes on Redis take longer: one waits for what the other has left, as long as nod serve does.
+const PLUGINS_OF = { sqlite: [true, false], redis: [true, false, false, false, false] };
+const pluginsFor = ({ store }) => (all ? [false, true] : [random.pick(PLUGINS_OF[store])]);
+
 function casesOf(combination) {
   const here = points.filter((point) => wanted?.includes(point) ?? true);
   const unreachable = here.filter((point) => unreached[point]?.(combination));
   const reachable = here.filter((point) => !unreachable.includes(point) && isDrawn(point, combination));
   const expected = all ? unreachable : drawn(unreachable);
   const crashing = (reachable.length ? drawn(reachable) : []).map((point) => ({ point, lives: waysTo(point)[0], crash: true })); // first: they take long
-  return { reachable, expected, cases: [...crashing, ...[...reachable, ...expected].flatMap((point) => livesOf(point).map((lives) => ({ point, lives })))] };
+  const killed = [...reachable, ...expected].flatMap((point) => livesOf(point).flatMap((lives) => pluginsFor(combination).map((plugin) => ({ point, lives, plugin }))));
+  return { reachable, expected, cases: [...crashing, ...killed] };
 }
 
 describe('killed at every point', { concurrency: 2 }, () => {
@@ -103,25 +108,30 @@ describe('killed at every point', { concurrency: 2 }, () => {
       const reached = new Set();
       const total = new Count();
       let again = 0;
+      let plugins = 0;
       let deaths = 0;
       let crashes = 0;
-      await sideBySide(SIDE_BY_SIDE, cases, async ({ point, lives, crash }) => {
-        const house = await openHouse(t, store, { redis });
-        const [first, ...rest] = lives;
-        const node = (await house.node({ crash: first })).keep(() => rest.shift());
+      await sideBySide(SIDE_BY_SIDE, cases, async ({ point, lives, crash, plugin }) => {
+        const house = await openHouse(t, store, { redis, plugin });
+        for (let nodes = plugin && redis ? 2 : 1; nodes > 0; nodes--) {
+          const [first, ...rest] = lives;
+          (await house.node({ crash: first })).keep(() => rest.shift());
+        }
+        const urls = house.nodes.map(({ url }) => url);
         const count = new Count();
-        const crashers = crash && (await letCrash(house, era, node.url));
-        await callsOf(era, node, count, house);
+        const crashers = crash && (await letCrash(house, era, urls));
+        await callsOf(era, urls, count, house);
         if (crashers) count.join(await crashers.end(), `beside ${crashers.tool}`);
-        total.join(count, `killed at ${lives}`);
-        if (!crash && node.deaths === lives.length) reached.add(point); // by the calls of this test
+        total.join(count, `killed at ${lives}${plugin ? ', a plugin' : ''}`);
+        if (!crash && house.nodes.some((node) => node.deaths === lives.length)) reached.add(point); // by the calls of this test
+        plugins += plugin ? 1 : 0;
         again += house.again().length;
-        deaths += node.deaths;
-        crashes += node.crashes;
+        deaths += house.deaths();
+        crashes += house.nodes.reduce((sum, node) => sum + node.crashes, 0);
         if (count.faults.length) keepLog(house, `${era} ${store} ${lives}`);
         await house.close();
       });
-      t.diagnostic(`${era}, ${store}: ${cases.length} cases, killed ${deaths} times, crashed ${crashes} times, second attempts at a deed ${again}`);
+      t.diagnostic(`${era}, ${store}: ${cases.length} cases, ${plugins} of them with a plugin, killed ${deaths} times, crashed ${crashes} times, second attempts at a deed ${again}`);
       total.check(t, null, `${era}, ${store}`);
       t.diagnostic(`${era}, ${store}: reached ${[...reached].join(' ')}; not to be reached here: ${expected.join(' ') || 'none'}`);
       assert.deepEqual(reachable.filter((point) => !reached.has(point)), [], 'whatever is not in the list of what cannot be reached is reached');

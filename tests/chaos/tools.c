@@ -9,7 +9,8 @@
  * CHAOS_DIR/again and counts as done, as with another system that knows the key. A handler that is
  * to crash says so in CHAOS_DIR/crashed, with the number of its process.
  *
- * server.c is a server with these tools only; the tour gets them beside its own (meson.build).
+ * server.c is a server with these tools only; the tour gets them beside its own (meson.build). With
+ * AS_PLUGIN they are a plugin of nod serve.
  * They know nothing of nod but its header, and nothing of what is done to them.
  */
 #include "tools.h"
@@ -441,17 +442,25 @@ static const nod_tool tools[] = {
     { .name = "word_task", .handler = word_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
 };
 
-int chaos_main(nod_server *server, int argc, char **argv)
+static nod_status add_all(nod_server *server)
 {
     folder = getenv("CHAOS_DIR");
     if (folder == NULL) {
         fputs("CHAOS_DIR names the folder of the deeds\n", stderr);
-        nod_server_destroy(server);
-        return 2;
+        return NOD_E_USAGE;
     }
-    if (nod_tools(server, tools) != NOD_OK || !add_hooks(server)) {
-        nod_server_destroy(server);
-        return 1;
-    }
-    return nod_main(server, argc, argv);
+    NOD_TRY(nod_tools(server, tools));
+    return add_hooks(server) ? NOD_OK : NOD_E_USAGE;
 }
+
+#ifdef AS_PLUGIN
+NOD_PLUGIN(.name = "chaos", .version = "1", .load = add_all);
+#else
+int chaos_main(nod_server *server, int argc, char **argv)
+{
+    if (add_all(server) == NOD_OK)
+        return nod_main(server, argc, argv);
+    nod_server_destroy(server);
+    return 1;
+}
+#endif

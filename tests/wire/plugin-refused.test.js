@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { complaints } from './harness.js';
+import { PATIENCE_MS, complaints, pause, within } from './harness.js';
 import { Modern } from './modern.js';
 import { linesOf, serveHome } from './serving.js';
 
@@ -141,6 +141,22 @@ test('one that kills the process while it is loaded is left out at the next star
   const third = await home.start({ args });
   assert.match(linesOf(third.stderr(), 'error').find(({ file }) => file === dies).why, /its \.load has failed/);
   assert.ok(!existsSync(mark), 'it has not died');
+});
+
+test('one that another server of this user is loading just now is not taken for one that has killed it', async (t) => {
+  const home = serveHome(t);
+  const args = ['--plugin', home.plugin('waits')];
+  const go = home.at('go');
+  const slow = home.start({ args, env: { WAITS_FOR: go } });
+  const marks = () => existsSync(home.at('state/nod/plugins')) && readdirSync(home.at('state/nod/plugins')).filter((name) => name.startsWith('loading-'));
+  await within(PATIENCE_MS, 'it is being loaded', (async () => {
+    while (!marks().length) await pause(10);
+  })());
+  const other = await home.start({ args: [...args, '--name', 'other'] });
+  assert.deepEqual(await toolsOf(other), ['waits.plain']);
+  writeFileSync(go, '');
+  assert.deepEqual(await toolsOf(await slow), ['waits.plain']);
+  assert.deepEqual(marks(), []);
 });
 
 test('copies that a process which was killed has left behind are removed by the next one, and a private one is only its own', async (t) => {

@@ -3,6 +3,7 @@
  */
 #include <nod/nod.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static nod_status plain(nod_call *call)
 {
@@ -54,6 +55,18 @@ static nod_status load(nod_server *server)
     abort();
 }
 NOD_PLUGIN(.name = "dies", .version = "1", .load = load);
+
+#elif defined(WAITS) /* for the file of that name, if there is one */
+static nod_status load(nod_server *server)
+{
+    static const nod_tool tools[] = { { .name = "waits.plain", .handler = plain } };
+    const char *file = getenv("WAITS_FOR");
+
+    while (file && access(file, F_OK) != 0)
+        usleep(10000);
+    return nod_tools(server, tools);
+}
+NOD_PLUGIN(.name = "waits", .version = "1", .load = load);
 
 #elif defined(WRONG_SETTING)
 static nod_status load(nod_server *server)
