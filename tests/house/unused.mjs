@@ -15,8 +15,6 @@ const NOT_IN_SRC = {
     engine_hooks: "hooks without a host",
     meta_can: "capabilities without a whole _meta",
     hkdf_sha256: "is compared with the published keys; sealing has it inside",
-    // For what comes next.
-    hooks_remove_all: "a provider that goes with its hooks",
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");

@@ -344,6 +344,19 @@ class c_list
 
 } // namespace detail
 
+/* What the operator of a plugin can set: `.settings = these.get()` in NOD_PLUGIN. Keep it as long as the
+ * plugin, in a static variable above NOD_PLUGIN. */
+class plugin_settings
+{
+  public:
+    plugin_settings(std::initializer_list<field> fields) : form_(fields), at_(&form_) {}
+    const nod_form *get() const noexcept { return at_.get(); }
+
+  private:
+    form form_;
+    detail::c_form at_;
+};
+
 /*
  * Owns the server and the handlers. If it cannot be made, or something cannot be registered, the
  * reason is in the log, ok() is false, and run() returns 1 at once. Whoever registers while it runs
@@ -428,7 +441,16 @@ class server
                  detail::options_by<server_options>(std::forward<Set>(set)))
     {
     }
-    ~server() { nod_server_destroy(at_); }
+    /*
+     * In a plugin: the server that .load is given, which stays the program's. Keep this for as long
+     * as the plugin is loaded, because it has the handlers, and delete it in .unload.
+     */
+    explicit server(nod_server *of_the_program) : at_(of_the_program), owns_(false), ok_(at_) {}
+    ~server()
+    {
+        if (owns_)
+            nod_server_destroy(at_);
+    }
     server(const server &) = delete;
     server &operator=(const server &) = delete;
 
@@ -624,6 +646,12 @@ class server
         return oauth(name, detail::options_by<oauth_options>(std::forward<Set>(set)));
     }
 
+    /* In .load of a plugin: what its operator has set. A text lives until .unload has returned. */
+    std::string_view setting(const text &name) const { return detail::view(nod_setting(at_, name.c_str())); }
+    std::int64_t setting_int(const text &name) const { return nod_setting_int(at_, name.c_str()); }
+    double setting_double(const text &name) const { return nod_setting_double(at_, name.c_str()); }
+    bool setting_bool(const text &name) const { return nod_setting_bool(at_, name.c_str()); }
+
     /* Runs until it is told to stop; returns the exit code of the process. */
     int run(int argc, char **argv)
     {
@@ -686,6 +714,7 @@ class server
     std::vector<std::unique_ptr<detail::kept_handler>> handlers_;
     std::vector<std::unique_ptr<detail::kept_hook>> hooks_;
     nod_server *at_ = nullptr;
+    bool owns_ = true;
     bool ok_ = false;
 };
 
