@@ -13,10 +13,11 @@
 #include "json/value.h"
 
 static const char help[] =
-    "usage: nod login ADDRESS [--token-file FILE]\n\n"
+    "usage: nod login [ADDRESS] [--name NAME] [--token-file FILE]\n\n"
     "Prints a link that opens the inbox of a running server in a browser: once, and within ten\n"
-    "minutes. ADDRESS is http://HOST:PORT, https://HOST or unix:PATH; it can be left out if\n"
-    "NOD_SERVER names it.\n\n"
+    "minutes. ADDRESS is http://HOST:PORT, https://HOST or unix:PATH; without it the server is\n"
+    "the one of NOD_SERVER, or the nod serve that this user runs.\n\n"
+    "  --name NAME        which one, if this user runs several\n"
     "  over unix:PATH     for the local user, if the server runs as this user\n"
     "  --token-file FILE  for the owner of a token, which is the first word of the file; - is\n"
     "                     standard input. Without it NOD_TOKEN is used, if that is set\n"

@@ -30,13 +30,13 @@ static const struct command commands[] = {
       "say what nod serve would do with this configuration, and where each value is from",
       command_check },
     { { "inbox" },
-      "inbox ADDRESS [COMMAND]",
+      "inbox [ADDRESS] [COMMAND]",
       "see and answer what the tools of a running server ask, and look at what is kept of it:\n"
       "      list, show, answer, watch, remembered, revoke, secrets, delete, accounts, "
       "disconnect",
       command_inbox },
     { { "login" },
-      "login ADDRESS [--token-file FILE]",
+      "login [ADDRESS] [--token-file FILE]",
       "print a link that opens the inbox of a running server, once",
       command_login },
     { { "store", "list" },

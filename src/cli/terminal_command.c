@@ -12,9 +12,10 @@
 #include "cli/terminal.h"
 
 static const char help[] =
-    "usage: nod inbox ADDRESS [COMMAND] [OPTIONS]\n\n"
+    "usage: nod inbox [ADDRESS] [COMMAND] [OPTIONS]\n\n"
     "Shows what the tools of a running server ask, and answers it. ADDRESS is http://HOST:PORT,\n"
-    "https://HOST or unix:PATH; it can be left out if NOD_SERVER names it.\n\n"
+    "https://HOST or unix:PATH; without it the server is the one of NOD_SERVER, or the nod serve\n"
+    "that this user runs.\n\n"
     "  (no command)       on a terminal the list, live: Enter answers; otherwise as list\n"
     "  list [--state STATE] [--tool NAME] [--principal NAME] [--search TEXT] [--limit N]\n"
     "                     what waits, the oldest first, with ! if it is destructive;\n"
@@ -34,6 +35,7 @@ static const char help[] =
     "  delete NAME        deletes one of yours; or any, by its ID\n"
     "  accounts           accounts that are connected, which tools use\n"
     "  disconnect NAME    ends yours at this service, or one by its id; the service is told\n\n"
+    "  --name NAME        which server, if this user runs several\n"
     "  --json             for scripts: JSON on standard output, a line for each item\n"
     "  --token-file FILE  a token, the first word of the file; - is standard input. Without it\n"
     "                     NOD_TOKEN is used, if that is set. Over unix:PATH none is needed, if\n"

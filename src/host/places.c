@@ -89,12 +89,12 @@ static size_t runtime_folders(char paths[PLACES_RUNTIME_MAX][PLACE_MAX])
 {
     char user[PLACE_MAX];
     struct stat about;
-    size_t count = 0;
+    size_t count = in_variable(paths[0], "RUNTIME_DIRECTORY", "");
+    bool session = in_variable(paths[count], "XDG_RUNTIME_DIR", "nod");
 
-    count += in_variable(paths[count], "RUNTIME_DIRECTORY", "");
-    count += in_variable(paths[count], "XDG_RUNTIME_DIR", "nod");
+    count += session;
     snprintf(user, sizeof(user), "/run/user/%u", (unsigned)geteuid());
-    if (stat(user, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid())
+    if (!session && stat(user, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid())
         count += joined(paths[count], user, "nod");
     snprintf(paths[count], PLACE_MAX, "/tmp/nod-%u", (unsigned)geteuid());
     return count + 1;

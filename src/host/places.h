@@ -1,12 +1,13 @@
 /*
  * host/places: where `nod serve` finds its configuration, and where it keeps things.
  *
- * | what | where, the first that there is |
- * | --- | --- |
- * | the configuration | $XDG_CONFIG_HOME/nod/nod.ini or ~/.config/nod/nod.ini,
- * $CONFIGURATION_DIRECTORY/nod.ini, /etc/nod/nod.ini | | the store, the secret | $STATE_DIRECTORY,
- * $XDG_STATE_HOME/nod, ~/.local/state/nod | | the sockets | $RUNTIME_DIRECTORY,
- * $XDG_RUNTIME_DIR/nod, /run/user/UID/nod, /tmp/nod-UID |
+ * Of these, the first that there is:
+ *
+ *     the configuration      $XDG_CONFIG_HOME/nod/nod.ini or ~/.config/nod/nod.ini,
+ *                            $CONFIGURATION_DIRECTORY/nod.ini, /etc/nod/nod.ini
+ *     the store, the secret  $STATE_DIRECTORY, $XDG_STATE_HOME/nod, ~/.local/state/nod
+ *     the sockets            $RUNTIME_DIRECTORY, $XDG_RUNTIME_DIR/nod or /run/user/UID/nod,
+ *                            /tmp/nod-UID
  *
  * *_DIRECTORY are what systemd passes to a unit (systemd.exec(5)), XDG_* what a session has. A
  * variable that is empty, or no absolute path, does not count.

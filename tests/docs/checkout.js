@@ -46,7 +46,7 @@ class Checkout {
     this.port = port;
     this.exported = '';
     this.env = environment({
-      HOME: path.join(folder, 'home'), PATH: `${path.join(folder, 'bin')}:${process.env.PATH}`, TMPDIR: folder, LC_ALL: 'C.UTF-8',
+      HOME: path.join(folder, 'home'), PATH: `${path.join(folder, 'bin')}:${process.env.PATH}`, TMPDIR: folder, LC_ALL: 'C.UTF-8', XDG_RUNTIME_DIR: path.join(folder, 'home/run'),
       NOD_URL: `http://127.0.0.1:${port}/mcp`, ADDRESS: `127.0.0.1:${port}`, NOD_DOCS_PORT: String(port),
     });
   }

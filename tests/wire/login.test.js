@@ -229,7 +229,6 @@ test('nod login says what is wrong', async (t) => {
   const off = await startHttp(t, 'probe', { args: ['--no-inbox', '--token-file', tokenFile(t)] });
   const wrong = { NOD_TOKEN: 'wrong-token-0123456789' };
   for (const [args, env, code, why] of [
-    [[], {}, 2, /an address has to be given/],
     [['a', 'b'], {}, 2, /one address too many/],
     [['a'], {}, 2, /a is no address of a server/],
     [['--loud'], {}, 2, /--loud is not an option/],

@@ -8,10 +8,10 @@ import path from 'node:path';
 import { environment, freePort, Inbox, program, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
 import { Api, mute, openHouse, token, tokenFile } from './inbox.js';
 import { scratchFolder } from './modern.js';
+import { Screen as OfCommand, UTF8 } from './screen.js';
 
 const memory = { nodes: 1, create: async () => null };
 const origin = (server) => new URL(server.url).origin;
-const UTF8 = { LC_ALL: 'C.UTF-8' };
 
 // In a pipe. `typed` goes to its standard input.
 async function inbox(server, who, args, { typed = '', env = UTF8 } = {}) {
@@ -28,48 +28,9 @@ async function inbox(server, who, args, { typed = '', env = UTF8 } = {}) {
   return { code, ...seen, lines: seen.stdout.split('\n').slice(0, -1) };
 }
 
-// In a pseudo-terminal.
-class Screen {
-  constructor(t, server, who, args, { rows = 24, columns = 80, env = {} } = {}) {
-    const script = path.join(import.meta.dirname, 'pseudo_terminal.py');
-    this.child = spawn('python3', [script, String(rows), String(columns), program('nod'), 'inbox', ...args], {
-      env: environment({ NOD_SERVER: origin(server), NOD_TOKEN: token(who), TERM: 'xterm', ...UTF8, ...env }),
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    this.shown = '';
-    this.read = 0; // up to here it was waited for
-    this.child.stdout.setEncoding('utf8').on('data', (data) => (this.shown += data));
-    this.child.stdin.on('error', () => {});
-    this.ended = once(this.child, 'close');
-    t.after(() => this.child.stdin.end());
-  }
-
-  // Waits until it shows this, after what was waited for before.
-  until(wanted) {
-    return within(PATIENCE_MS, `${wanted} on the screen, after ${JSON.stringify(this.shown.slice(this.read - 200))}`, (async () => {
-      for (;;) {
-        const found = wanted.exec(this.shown.slice(this.read));
-        if (found) {
-          this.read += found.index + found[0].length;
-          return found;
-        }
-        await Promise.race([once(this.child.stdout, 'data'), this.ended.then(() => Promise.reject(new Error(`it ended: ${this.shown}`)))]);
-      }
-    })());
-  }
-
-  type(text) {
-    this.child.stdin.write(JSON.stringify(['type', text]) + '\n');
-  }
-
-  resize(rows, columns) {
-    this.child.stdin.write(JSON.stringify(['size', rows, columns]) + '\n');
-  }
-
-  async end() {
-    const [code] = await within(PATIENCE_MS, 'nod inbox ends', this.ended);
-    assert.doesNotMatch(this.shown, /Sanitizer|runtime error/);
-    return code;
+class Screen extends OfCommand {
+  constructor(t, server, who, args, { env = {}, ...size } = {}) {
+    super(t, ['inbox', ...args], { env: { NOD_SERVER: origin(server), NOD_TOKEN: token(who), ...env }, ...size });
   }
 }
 
@@ -303,8 +264,9 @@ test('exit codes, and what is said', async (t) => {
     assert.equal(seen.code, code, `${args}: ${seen.stderr}`);
     assert.match(seen.stderr, why);
   }
-  assert.match((await inbox('', 'ada', ['list'])).stderr, /an address has to be given/);
-  assert.match((await inbox(server, 'ada', ['--help'])).stdout, /^usage: nod inbox ADDRESS/);
+  assert.match((await inbox(server, 'ada', ['list', '--name', 'nod', `unix:${socket}`])).stderr, /unix:\S+ comes before the command/);
+  assert.match((await inbox(server, 'ada', [`unix:${socket}`, '--name', 'nod'])).stderr, /--name and an address are two servers/);
+  assert.match((await inbox(server, 'ada', ['--help'])).stdout, /^usage: nod inbox \[ADDRESS\]/);
 });
 
 test('in a terminal: a form with a mistake in it, a race that is lost, NO_COLOR', async (t) => {
