@@ -150,11 +150,11 @@ static bool check_wrong(const struct config_section *section, const char *name,
         if (str_eq(section->values[i].key, key))
             return section_wrong(&section->values[i], why, STR_FMT, STR_ARG(problem->message));
     if (section)
-        snprintf(why, PLUGIN_WHY_MAX, "%s:%d: [plugin %s]: " STR_FMT, section->file, section->line,
-                 name, STR_ARG(problem->message));
+        snprintf(why, PLUGIN_WHY_MAX, "%s:%d: [plugin %s]: " STR_FMT " " STR_FMT, section->file,
+                 section->line, name, STR_ARG(key), STR_ARG(problem->message));
     else
-        snprintf(why, PLUGIN_WHY_MAX, "it needs a section [plugin %s]: " STR_FMT, name,
-                 STR_ARG(problem->message));
+        snprintf(why, PLUGIN_WHY_MAX, "it needs a section [plugin %s]: " STR_FMT " " STR_FMT, name,
+                 STR_ARG(key), STR_ARG(problem->message));
     return false;
 }
 

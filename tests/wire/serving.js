@@ -1,16 +1,16 @@
 // What the tests of `nod serve` share: a home of their own, with a configuration and plugins in it.
 //
 //   const home = serveHome(t);
-//   home.plugin('steady-1')                 copies an object of tests/wire/plugins into the home; gives its path there
+//   home.plugin('steady-1')                 copies an object of tests/wire/plugins or examples/plugins into the home; gives its path there
 //   home.configure('[server]\n...')         writes the configuration; gives its path
 //   await home.start({ args, env })         nod serve, as startHttp
 //   await home.refused({ args, env })       the same, where it is expected not to start: { code, stderr }
-import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { runOnce, startHttp } from './harness.js';
 import { scratchFolder } from './modern.js';
 
-const objects = path.join(process.env.NOD_BIN_DIR, 'tests/wire/plugins');
+const objects = ['tests/wire/plugins', 'examples/plugins'].map((folder) => path.join(process.env.NOD_BIN_DIR, folder));
 
 export function serveHome(t) {
   const folder = scratchFolder(t);
@@ -26,7 +26,7 @@ export function serveHome(t) {
   };
   home.plugin = (object, name = object) => {
     const to = at('plugins', `${name}.so`);
-    copyFileSync(path.join(objects, `${object}.so`), to);
+    copyFileSync(objects.map((folder) => path.join(folder, `${object}.so`)).find(existsSync), to);
     chmodSync(to, 0o755);
     return to;
   };
