@@ -43,6 +43,7 @@ bool command_wrong(const char *command, const char *arg, const char *what);
 int command_check(int argc, char **argv);
 int command_inbox(int argc, char **argv);
 int command_login(int argc, char **argv);
+int command_new(int argc, char **argv);
 int command_serve(int argc, char **argv);
 int command_store_end(int argc, char **argv);
 int command_store_list(int argc, char **argv);

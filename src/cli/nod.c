@@ -29,6 +29,10 @@ static const struct command commands[] = {
       "check [FILE] [OPTION...]",
       "say what nod serve would do with this configuration, and where each value is from",
       command_check },
+    { { "new" },
+      "new NAME",
+      "write a project with a plugin: its source, its test, and what builds it",
+      command_new },
     { { "inbox" },
       "inbox [ADDRESS] [COMMAND]",
       "see and answer what the tools of a running server ask, and look at what is kept of it:\n"

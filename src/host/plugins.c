@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/similar.h"
 #include "host/host.h"
 #include "host/owned.h"
 #include "host/plugin.h"
@@ -225,6 +226,19 @@ static void leave_unnamed(struct naming *naming)
     }
 }
 
+/* The plugin that a section means whose name nobody has; "": none is like it. */
+static const char *plugin_meant(const nod_server *server, struct str name)
+{
+    struct similar similar = { .to = name };
+
+    LIST_EACH (at, &server->plugins) {
+        const struct plugin *plugin = LIST_OF(at, struct plugin, link);
+        if (!plugin->leaving)
+            similar_try(&similar, plugin->offers.name);
+    }
+    return similar.meant ? similar.meant : "";
+}
+
 /* Sections of plugins that are not there. */
 static bool sections_fit(struct naming *naming)
 {
@@ -241,7 +255,8 @@ static bool sections_fit(struct naming *naming)
         else
             LOG_WARN("a section names a plugin that is not loaded",
                      LOG_STR("plugin", section->name), LOG_CSTR("file", section->file),
-                     LOG_INT("line", section->line));
+                     LOG_INT("line", section->line),
+                     LOG_CSTR("meant", plugin_meant(naming->server, section->name)));
     }
     return fine;
 }

@@ -1,5 +1,5 @@
 // Installs a release as the pages say, in a home of its own, and builds programs against it: the blocks of README.md ("install") and
-// docs/start.md ("install-for-start", and all that follow). scripts/test runs this at its end, when a release is built.
+// docs/start.md ("install-for-start", and all that follow); and a plugin, as `nod new` says. scripts/test runs this at its end, when a release is built.
 //
 //   NOD_BIN_DIR=build/strict scripts/node --test tests/docs/installed.js
 import test from 'node:test';
@@ -16,4 +16,8 @@ test('README.md: what it installs can be built against', async (t) => {
   for (const file of ['lib/libnod.so', 'lib/libnod.a', 'lib/pkgconfig/nod.pc', 'include/nod/nod.h', 'bin/nod'])
     assert.ok(existsSync(path.join(checkout.folder, 'home/.local', file)), file);
   assert.match(await checkout.run(blockNamed('docs/start.md', 'install-for-start')), /everything for 'run' is here/);
+  // What it prints is where it was installed, and all that it takes but to serve it.
+  await checkout.run(`unset PKG_CONFIG_PATH LD_LIBRARY_PATH; home/.local/bin/nod new hello > said
+    grep -- "--pkg-config-path $HOME/.local/lib/pkgconfig$" said
+    (sed -n 's/^    //p' said | grep -v serve > next; . ./next)`);
 });

@@ -29,6 +29,7 @@ const binaries = process.env.NOD_BIN_DIR;
 if (!binaries) throw new Error('NOD_BIN_DIR names the build folder; `make test SUITE=wire` sets it');
 
 export function program(name) {
+  if (path.isAbsolute(name)) return name; // one that a test has built
   const elsewhere = { accounts: 'tests/wire/accounts', 'toy-surface': 'tests/wire/toy-surface', 'inner-server': 'tests/wire/inner-server', 'toy-apps': 'tests/wire/toy-apps', 'grants-server': 'tests/wire/grants-server', 'model-server': 'tests/wire/model-server', 'turns-server': 'tests/wire/turns-server', 'where-server': 'tests/wire/where-server', 'consent-server': 'tests/wire/consent-server', pages: 'tests/wire/pages', closes: 'tests/wire/closes', 'comeback-server': 'tests/wire/comeback-server', secrets: 'tests/wire/secrets', probe: 'tests/wire/probe', 'cpp-17': 'tests/wire/cpp-17', 'cpp-20': 'tests/wire/cpp-20', nod: 'src/cli/nod', 'view-server': 'tests/view/view-server', 'browser-server': 'tests/browser/browser-server', 'toy-route': 'tests/wire/toy-route', 'live-server': 'tests/wire/live-server', 'own-process': 'tests/wire/own-process', window: 'tests/wire/window' };
   const file = path.join(binaries, elsewhere[name] ?? `examples/${name}`);
   if (!existsSync(file)) throw new Error(`there is no program ${name}: ${file} is not there. A server of tests is listed in program(), in tests/wire/harness.js`);
