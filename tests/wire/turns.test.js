@@ -38,9 +38,19 @@ async function open(t, store, { args = [], env = {} } = {}) {
   const line = /event=metrics url=(\S+)/.exec(server.stderr()) ?? /url=(\S+)/.exec(await server.said(/event=metrics/));
   server.metrics = async () => (await fetch(line[1])).text();
   server.figure = async (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await server.metrics())[1]);
-  server.until = (name, fits, what) => within(PATIENCE_MS, what, (async () => {
-    while (!fits(await server.figure(name))) await pause(20);
-  })());
+  // As long as the figure moves there is patience: thousands of writes take what the machine leaves them.
+  server.until = async (name, fits, what) => {
+    for (let value = await server.figure(name); !fits(value);) {
+      const before = value;
+      value = await within(PATIENCE_MS, `${what} (${name} stays at ${before})`, (async () => {
+        for (;;) {
+          const now = await server.figure(name);
+          if (now !== before) return now;
+          await pause(20);
+        }
+      })());
+    }
+  };
   server.longest = async () => Object.fromEntries([...(await server.metrics()).matchAll(/^nod_turn_seconds_max\{work="(\w+)"\} (\S+)$/gm)]
     .map(([, work, seconds]) => [work, Math.round(Number(seconds) * 1000)]));
   return server;
