@@ -23,17 +23,21 @@ static const char *const names[SERVERS] = { "nod serve", "library" };
 
 static struct server_process start(int which, char **argv)
 {
+    static char serve[] = "serve", http[] = "--http", address[] = "127.0.0.1:0",
+                metrics[] = "--metrics", store[] = "--store",
+                memory[] = "memory:", plugin[] = "--plugin", no_inbox[] = "--no-inbox";
+
     if (which == 0)
-        return server_process_start((char *const[]){ argv[1], "serve", "--http", "127.0.0.1:0",
-                                                     "--metrics", "127.0.0.1:0", "--store",
-                                                     "memory:", "--plugin", argv[2], NULL });
-    return server_process_start((char *const[]){ argv[3], "--http", "127.0.0.1:0", "--no-inbox",
-                                                 "--store", "memory:", NULL });
+        return server_process_start((char *const[]){ argv[1], serve, http, address, metrics,
+                                                     address, store, memory, plugin, argv[2],
+                                                     NULL });
+    return server_process_start(
+        (char *const[]){ argv[3], http, address, no_inbox, store, memory, NULL });
 }
 
 static double compare(struct server_process servers[SERVERS], enum mcp_era era)
 {
-    double ratios[ROUNDS], rates[SERVERS][ROUNDS];
+    double ratios[ROUNDS], rates[SERVERS][ROUNDS], cpu[SERVERS] = { 0 };
     struct mcp_load *loads[SERVERS];
 
     for (int i = 0; i < SERVERS; i++) {
@@ -47,14 +51,16 @@ static double compare(struct server_process servers[SERVERS], enum mcp_era era)
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < SERVERS; i++) {
             int which = round % 2 ? SERVERS - 1 - i : i;
+            cpu[which] -= server_process_cpu(&servers[which]);
             rates[which][round] = CALLS / mcp_load_calls(loads[which], CALLS);
+            cpu[which] += server_process_cpu(&servers[which]);
         }
         ratios[round] = rates[0][round] / rates[1][round];
     }
     for (int i = 0; i < SERVERS; i++) {
-        fprintf(stderr, "%s  %-10s %3d clients %10.0f asks/s\n",
+        fprintf(stderr, "%s  %-10s %3d clients %10.0f asks/s %8.1f us of CPU each\n",
                 era == MCP_ERA_2025 ? "2025" : "2026", names[i], CLIENTS,
-                load_median(rates[i], ROUNDS));
+                load_median(rates[i], ROUNDS), cpu[i] / ((double)CALLS * ROUNDS) * 1e6);
         mcp_load_close(loads[i]);
     }
     return load_median(ratios, ROUNDS);

@@ -27,6 +27,20 @@ static void drain(int fd) /* a full pipe would stop the server */
     close(fd);
 }
 
+/* 0: not yet. There may be other addresses beside it, such as that of metrics. */
+static int port_said(const char *text)
+{
+    static const char before[] = "http://127.0.0.1:";
+
+    while ((text = strstr(text, before))) {
+        char *end;
+        long port = strtol(text += sizeof(before) - 1, &end, 10);
+        if (strncmp(end, "/mcp", 4) == 0)
+            return (int)port;
+    }
+    return 0;
+}
+
 struct server_process server_process_start(char *const argv[])
 {
     struct server_process server = { .in = -1, .out = -1 };
@@ -53,9 +67,8 @@ struct server_process server_process_start(char *const argv[])
             break;
         len += (size_t)got;
         text[len] = '\0';
-        const char *at = strstr(text, "http://127.0.0.1:");
-        if (at && strchr(at, '\n')) {
-            server.port = atoi(at + 17);
+        server.port = port_said(text);
+        if (server.port) {
             drain(said[0]);
             return server;
         }

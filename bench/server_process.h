@@ -13,7 +13,7 @@ struct server_process {
     int in, out; /* its stdin and stdout, of server_process_pipe */
 };
 
-/* Waits for "...http://127.0.0.1:PORT/..." on its stderr or stdout. Ends this process with a
+/* Waits for "...http://127.0.0.1:PORT/mcp" on its stderr or stdout. Ends this process with a
  * message if none comes. */
 struct server_process server_process_start(char *const argv[]);
 /* Speaks stdio: in and out are pipes, stderr is discarded. */

@@ -11,11 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PATH "%.400s" /* there is room for two of them, and for what is said */
+
 enum { OTHERS_WRITE = S_IWGRP | S_IWOTH };
 
 static bool not_owned(char *why, const char *path, const char *what)
 {
-    snprintf(why, OWNED_WHY_MAX, "%s: %s", path, what);
+    snprintf(why, OWNED_WHY_MAX, PATH ": %s", path, what);
     return false;
 }
 
@@ -25,17 +27,19 @@ static bool is_owned(const struct stat *about, const char *path, char *why)
     bool sticky = S_ISDIR(about->st_mode) && about->st_mode & S_ISVTX;
 
     if (about->st_uid != 0 && about->st_uid != geteuid()) {
-        snprintf(why, OWNED_WHY_MAX,
-                 "%s: this %s belongs to another user (uid %u), who could change what this server "
-                 "does; it has to belong to root or to the user of the server (uid %u): chown it",
-                 path, kind, (unsigned)about->st_uid, (unsigned)geteuid());
+        snprintf(
+            why, OWNED_WHY_MAX,
+            PATH
+            ": this %s belongs to another user (uid %u), who could change what this "
+            "server does; it has to belong to root or to the user of the server (uid %u): chown it",
+            path, kind, (unsigned)about->st_uid, (unsigned)geteuid());
         return false;
     }
     if (!(about->st_mode & OTHERS_WRITE) || sticky)
         return true;
     snprintf(why, OWNED_WHY_MAX,
-             "%s: others may write this %s (mode %04o), and so change what this server does: chmod "
-             "go-w %s",
+             PATH ": others may write this %s (mode %04o), and so change what this server does: "
+                  "chmod go-w " PATH,
              path, kind, (unsigned)(about->st_mode & 07777), path);
     return false;
 }
@@ -116,7 +120,8 @@ bool owned_make(const char *path, char why[OWNED_WHY_MAX])
     if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
         return not_owned(why, path, "its name is too long");
     if (!make_above(folder) || (mkdir(path, 0700) != 0 && errno != EEXIST)) {
-        snprintf(why, OWNED_WHY_MAX, "%s: this folder cannot be made: %s", path, strerror(errno));
+        snprintf(why, OWNED_WHY_MAX, PATH ": this folder cannot be made: %s", path,
+                 strerror(errno));
         return false;
     }
     if (lstat(path, &about) != 0)
