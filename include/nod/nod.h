@@ -256,6 +256,11 @@ struct nod_server_opts {
     const char *version; /* required */
     const char *title;
     const char *instructions; /* for the model: how to use this server */
+    /* How clients are shown the names of tools: "paths", or NULL: as they are. "underscores": with _
+     * for each character that is not one of A-Z a-z 0-9 _ -, because some model APIs take no others:
+     * "github_issues_create" for "github.issues.create". Clients may call a tool by either; everywhere
+     * else its name is its path. Two tools that would be one are refused. */
+    const char *tool_names;
 
     /* --- where it serves --- */
     /* MCP over HTTP at /mcp, instead of standard input and output: "HOST:PORT"; "PORT" or ":PORT" on
@@ -405,7 +410,8 @@ enum nod_remember {
 };
 
 typedef struct nod_tool {
-    const char *name;
+    const char *name; /* 1 to 128 of A-Z a-z 0-9 _ - . /, often a path: "github.issues.create". Some
+                         model APIs take no . and no /: see .tool_names of the server */
     nod_handler *handler;
     const char *title;
     const char *description;

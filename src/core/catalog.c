@@ -5,8 +5,13 @@
  * any. So a name is found in two looks at most, however many people have something of that name,
  * and in one if nobody has anything of their own.
  *
+ * Where clients are shown other names than the paths, there is a second map beside each of these. A
+ * shown name belongs to one target, and a target that replaces one of another path takes it over in
+ * the change in which that one goes.
+ *
  * Holds always: a shelf is in the order of the places of its targets, and each target on it is in
- * exactly one map. Outside of catalog_change no target on a shelf is marked as removed.
+ * exactly one map by name, and in the map of shown names beside it, if names are shown. Outside of
+ * catalog_change no target on a shelf is marked as removed.
  *
  * A URI template is RFC 6570 level 1: literals and {name}. A variable matches one or more
  * characters up to the next literal, and never a slash, not even an encoded one. So a handler that
@@ -20,6 +25,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/percent.h"
+#include "core/tool_name.h"
 #include "crypto/digest.h"
 #include "json/utf8.h"
 
@@ -29,18 +35,30 @@ enum {
     VARIABLE_MAX = 1024, /* bytes of what one matches */
 };
 
-struct owned { /* the targets of one principal on one shelf */
-    struct str principal;
+struct shown { /* a name that clients are shown */
+    struct target *target;
+    struct str name;
+    char text[];
+};
+
+struct names { /* the targets of one owner on one shelf */
     struct map by_name;
+    struct map by_shown; /* struct shown; empty where clients are shown the names themselves */
+};
+
+struct owned { /* those of a principal */
+    struct str principal;
+    struct names names;
     char text[];
 };
 
 struct shelf { /* tools, prompts, resources, templates */
     struct target **targets;
     size_t count, room;
-    uint64_t next;      /* the place of the next target */
-    struct map by_name; /* those for everybody */
-    struct map owners;  /* struct owned; none is empty */
+    uint64_t next;       /* the place of the next target */
+    bool underscores;    /* clients are shown them: tools only */
+    struct names common; /* those for everybody */
+    struct map owners;   /* struct owned; none is empty */
 };
 
 struct catalog {
@@ -66,12 +84,35 @@ static struct shelf *shelf_with(const struct catalog *catalog, const struct targ
     return shelf_of(catalog, target->kind, target->is_template);
 }
 
+static void names_init(struct names *names)
+{
+    map_init(&names->by_name, SIZE_MAX / 2);
+    map_init(&names->by_shown, SIZE_MAX / 2);
+}
+
+static void names_forget_shown(struct names *names)
+{
+    size_t at = 0;
+
+    for (struct shown *shown; (shown = map_next(&names->by_shown, &at));) {
+        map_remove(&names->by_shown, shown->name);
+        mem_free(shown);
+    }
+}
+
+static void names_finish(struct names *names)
+{
+    names_forget_shown(names);
+    map_finish(&names->by_shown);
+    map_finish(&names->by_name);
+}
+
 struct catalog *catalog_create(void)
 {
     struct catalog *catalog = MEM_NEW(struct catalog);
 
     for (size_t i = 0; i < SHELVES; i++) { /* change_fits has the limit */
-        map_init(&catalog->shelves[i].by_name, SIZE_MAX / 2);
+        names_init(&catalog->shelves[i].common);
         map_init(&catalog->shelves[i].owners, SIZE_MAX / 2);
     }
     return catalog;
@@ -79,7 +120,7 @@ struct catalog *catalog_create(void)
 
 static void owned_free(struct owned *owned)
 {
-    map_finish(&owned->by_name);
+    names_finish(&owned->names);
     mem_free(owned);
 }
 
@@ -93,7 +134,7 @@ void catalog_destroy(struct catalog *catalog)
         for (struct owned *owned; (owned = map_next(&shelf->owners, &at));)
             owned_free(owned);
         map_finish(&shelf->owners);
-        map_finish(&shelf->by_name);
+        names_finish(&shelf->common);
         mem_free(shelf->targets);
     }
     mem_free(catalog);
@@ -101,49 +142,119 @@ void catalog_destroy(struct catalog *catalog)
 
 /* --- by name --- */
 
-/* The target of exactly this owner. */
+/* Those of exactly this owner; NULL: there are none. */
+static struct names *shelf_names(const struct shelf *shelf, struct str owner)
+{
+    struct owned *owned = owner.len && shelf->owners.count ? map_get(&shelf->owners, owner) : NULL;
+
+    return owner.len ? (owned ? &owned->names : NULL) : (struct names *)&shelf->common;
+}
+
 static struct target *shelf_get(const struct shelf *shelf, struct str owner, struct str name)
 {
-    if (!owner.len)
-        return map_get(&shelf->by_name, name);
-    const struct owned *owned = shelf->owners.count ? map_get(&shelf->owners, owner) : NULL;
-    return owned ? map_get(&owned->by_name, name) : NULL;
+    const struct names *names = shelf_names(shelf, owner);
+
+    return names ? map_get(&names->by_name, name) : NULL;
+}
+
+static struct target *shown_get(const struct shelf *shelf, struct str owner, struct str name)
+{
+    const struct names *names = shelf_names(shelf, owner);
+    const struct shown *shown = names ? map_get(&names->by_shown, name) : NULL;
+
+    return shown ? shown->target : NULL;
 }
 
 /* A tool of nod's own stands for itself, whatever anybody has. */
+static struct target *given_of(struct target *own, struct target *common)
+{
+    return !own || (common && common->inside) ? common : own;
+}
+
 static struct target *shelf_for(const struct shelf *shelf, struct str principal, struct str name)
 {
     struct target *own = shelf->owners.count ? shelf_get(shelf, principal, name) : NULL;
-    struct target *common = map_get(&shelf->by_name, name);
 
-    return !own || (common && common->inside) ? common : own;
+    return given_of(own, map_get(&shelf->common.by_name, name));
+}
+
+static struct target *shown_for(const struct shelf *shelf, struct str principal, struct str name)
+{
+    struct target *own = shelf->owners.count ? shown_get(shelf, principal, name) : NULL;
+
+    return given_of(own, shown_get(shelf, STR_NONE, name));
+}
+
+static struct shown *shown_create(struct target *target)
+{
+    struct shown *shown = mem_zalloc(sizeof(*shown) + target->name.len);
+
+    shown->target = target;
+    shown->name = tool_name_shown(target->name, shown->text);
+    return shown;
+}
+
+/* Who is shown to clients as this one would be, and is not to go; NULL: nobody else. */
+static struct target *shelf_meets(const struct shelf *shelf, struct target *target)
+{
+    struct shown *shown = shown_create(target);
+    struct target *there = shown_get(shelf, target->owner, shown->name);
+
+    mem_free(shown);
+    return there && !there->removed && !str_eq(there->name, target->name) ? there : NULL;
+}
+
+/* It takes its shown name over, if another had that one. */
+static void shelf_show(struct shelf *shelf, struct target *target)
+{
+    struct map *by_shown = &shelf_names(shelf, target->owner)->by_shown;
+    struct shown *shown = shown_create(target), *there = map_get(by_shown, shown->name);
+
+    if (!there) {
+        map_add(by_shown, shown->name, shown);
+        return;
+    }
+    there->target = target;
+    mem_free(shown);
+}
+
+static void shelf_hide(struct shelf *shelf, struct target *target)
+{
+    struct map *by_shown = &shelf_names(shelf, target->owner)->by_shown;
+    struct shown *shown = shown_create(target), *there = map_get(by_shown, shown->name);
+
+    mem_free(shown);
+    if (!there || there->target != target)
+        return; /* another has taken it over */
+    map_remove(by_shown, there->name);
+    mem_free(there);
 }
 
 static void shelf_set(struct shelf *shelf, struct target *target)
 {
     struct str owner = target->owner;
-    struct owned *owned = owner.len ? map_get(&shelf->owners, owner) : NULL;
 
-    if (owner.len && !owned) {
-        char *text;
-        owned = mem_zalloc(sizeof(*owned) + owner.len + 1);
-        text = owned->text;
+    if (!shelf_names(shelf, owner)) {
+        struct owned *owned = mem_zalloc(sizeof(*owned) + owner.len + 1);
+        char *text = owned->text;
         owned->principal = str_place(&text, owner);
-        map_init(&owned->by_name, SIZE_MAX / 2);
+        names_init(&owned->names);
         map_add(&shelf->owners, owned->principal, owned);
     }
-    map_set(owned ? &owned->by_name : &shelf->by_name, target->name, target);
+    map_set(&shelf_names(shelf, owner)->by_name, target->name, target);
+    if (shelf->underscores)
+        shelf_show(shelf, target);
 }
 
-static void shelf_unset(struct shelf *shelf, const struct target *target)
+static void shelf_unset(struct shelf *shelf, struct target *target)
 {
-    struct owned *owned = target->owner.len ? map_get(&shelf->owners, target->owner) : NULL;
+    struct names *names = shelf_names(shelf, target->owner);
 
-    map_remove(owned ? &owned->by_name : &shelf->by_name, target->name);
-    if (owned && owned->by_name.count == 0) {
-        map_remove(&shelf->owners, owned->principal);
-        owned_free(owned);
-    }
+    if (shelf->underscores)
+        shelf_hide(shelf, target);
+    map_remove(&names->by_name, target->name);
+    if (target->owner.len && names->by_name.count == 0)
+        owned_free(map_remove(&shelf->owners, target->owner));
 }
 
 struct target *catalog_for(const struct catalog *catalog, struct str principal,
@@ -160,12 +271,12 @@ struct target *catalog_template_for(const struct catalog *catalog, struct str pr
 
 struct target *catalog_find(const struct catalog *catalog, enum target_kind kind, struct str name)
 {
-    return map_get(&shelf_of(catalog, kind, false)->by_name, name);
+    return map_get(&shelf_of(catalog, kind, false)->common.by_name, name);
 }
 
 struct target *catalog_template(const struct catalog *catalog, struct str uri_template)
 {
-    return map_get(&shelf_of(catalog, TARGET_RESOURCE, true)->by_name, uri_template);
+    return map_get(&shelf_of(catalog, TARGET_RESOURCE, true)->common.by_name, uri_template);
 }
 
 struct target *catalog_now(const struct catalog *catalog, const struct target *target)
@@ -180,7 +291,12 @@ bool catalog_is_for(const struct catalog *catalog, const struct target *target,
 
     if (!shelf->owners.count || (target->owner.len && !str_eq(target->owner, principal)))
         return !target->owner.len;
-    return shelf_for(shelf, principal, target->name) == target;
+    if (shelf_for(shelf, principal, target->name) != target || !shelf->underscores)
+        return shelf_for(shelf, principal, target->name) == target;
+    struct shown *shown = shown_create((struct target *)(uintptr_t)target);
+    bool is_for = shown_for(shelf, principal, shown->name) == target;
+    mem_free(shown);
+    return is_for;
 }
 
 /* A call that began with the target for everybody goes on with that one, although its principal
@@ -189,7 +305,7 @@ static struct target *shelf_resumes(const struct shelf *shelf, struct str princi
                                     struct str name, int64_t version)
 {
     struct target *given = shelf_for(shelf, principal, name);
-    struct target *other = given && given->owner.len ? map_get(&shelf->by_name, name) : NULL;
+    struct target *other = given && given->owner.len ? map_get(&shelf->common.by_name, name) : NULL;
 
     return other && version && target_version(given) != version && target_version(other) == version
                ? other
@@ -240,9 +356,68 @@ bool catalog_has_version(const struct catalog *catalog, const struct ask_record 
 bool catalog_has(const struct catalog *catalog, struct str name)
 {
     for (size_t i = 0; i < SHELVES; i++)
-        if (map_get(&catalog->shelves[i].by_name, name))
+        if (map_get(&catalog->shelves[i].common.by_name, name))
             return true;
     return false;
+}
+
+/* --- as clients are shown them --- */
+
+static bool shelf_show_all(struct shelf *shelf, const struct target **at,
+                           const struct target **other)
+{
+    for (size_t i = 0; i < shelf->count; i++) {
+        *at = shelf->targets[i];
+        *other = shelf_meets(shelf, shelf->targets[i]);
+        if (*other)
+            return false;
+        shelf_show(shelf, shelf->targets[i]);
+    }
+    return true;
+}
+
+bool catalog_show(struct catalog *catalog, bool underscores, const struct target **at,
+                  const struct target **other)
+{
+    struct shelf *tools = shelf_of(catalog, TARGET_TOOL, false);
+    size_t next = 0;
+
+    if (underscores == tools->underscores)
+        return true;
+    bool fine = underscores && shelf_show_all(tools, at, other);
+    tools->underscores = fine;
+    if (fine)
+        return true;
+    names_forget_shown(&tools->common);
+    for (struct owned *owned; (owned = map_next(&tools->owners, &next));)
+        names_forget_shown(&owned->names);
+    return !underscores;
+}
+
+bool catalog_shows_underscores(const struct catalog *catalog)
+{
+    return shelf_of(catalog, TARGET_TOOL, false)->underscores;
+}
+
+struct str catalog_shown(const struct catalog *catalog, struct str path, struct arena *arena)
+{
+    bool shows = catalog_shows_underscores(catalog);
+    char *text = shows ? arena_alloc_aligned(arena, path.len + 1, 1) : NULL;
+
+    return text ? tool_name_shown(path, text) : path;
+}
+
+struct target *catalog_called(const struct catalog *catalog, struct str principal, struct str name)
+{
+    const struct shelf *tools = shelf_of(catalog, TARGET_TOOL, false);
+    struct target *shown = tools->underscores ? shown_for(tools, principal, name) : NULL;
+
+    return shown ? shown : shelf_for(tools, principal, name);
+}
+
+bool catalog_calls(const struct catalog *catalog, struct str name, struct str path)
+{
+    return catalog_shows_underscores(catalog) ? tool_name_is_of(name, path) : str_eq(name, path);
 }
 
 /* --- changes --- */
@@ -258,7 +433,8 @@ struct changing {
     const struct catalog_change *change;
     struct entering *entering; /* for each that is added */
     size_t entered;            /* of those */
-    struct target **leaving;   /* what is removed and was there, once each */
+    struct catalog_refused refused;
+    struct target **leaving; /* what is removed and was there, once each */
     size_t leaving_count;
     size_t goes[SHELVES];
 };
@@ -291,16 +467,22 @@ static bool change_fits(struct changing *changing)
     return fits;
 }
 
-/* False: the name is taken. A target that is removed in this change leaves its place to the one
- * that is added under its name. */
+/* False: the name is taken, or what it is shown under. A target that is removed in this change
+ * leaves its place to the one that is added under its name. */
 static bool change_enters(struct changing *changing)
 {
     struct target *target = changing->change->add[changing->entered];
     struct shelf *shelf = shelf_with(changing->catalog, target);
     struct target *there = shelf_get(shelf, target->owner, target->name);
+    bool taken = there && (there == target || !there->removed);
+    const struct target *meets = !taken && shelf->underscores ? shelf_meets(shelf, target) : NULL;
 
-    if (there == target || (there && !there->removed))
+    if (taken || meets) {
+        changing->refused = (struct catalog_refused){ .at = changing->entered,
+                                                      .other = taken ? there : meets,
+                                                      .shown = !taken };
         return false;
+    }
     changing->entering[changing->entered++] =
         (struct entering){ .replaces = there, .had_gone = target->removed };
     target->removed = false; /* so its name is taken for those that follow */
@@ -323,8 +505,13 @@ static void change_undo(struct changing *changing)
             shelf->next--;
         }
     }
-    for (size_t i = 0; i < changing->leaving_count; i++)
-        changing->leaving[i]->removed = false;
+    for (size_t i = 0; i < changing->leaving_count; i++) {
+        struct target *stays = changing->leaving[i];
+        struct shelf *shelf = shelf_with(changing->catalog, stays);
+        stays->removed = false;
+        if (shelf->underscores)
+            shelf_show(shelf, stays); /* one of another path had taken its shown name over */
+    }
 }
 
 static void shelf_append(struct shelf *shelf, struct target *target)
@@ -377,7 +564,7 @@ static void change_make(struct changing *changing)
 }
 
 nod_status catalog_change(struct catalog *catalog, const struct catalog_change *change,
-                          size_t *refused)
+                          struct catalog_refused *refused)
 {
     struct changing changing = { .catalog = catalog, .change = change };
     nod_status status;
@@ -391,7 +578,7 @@ nod_status catalog_change(struct catalog *catalog, const struct catalog_change *
         change_make(&changing);
     } else {
         if (refused)
-            *refused = changing.entered;
+            *refused = changing.refused;
         change_undo(&changing);
     }
     mem_free(changing.entering);

@@ -7,6 +7,9 @@
  * the same name. Whoever has a target of their own is given that one, and not the one of the same
  * name that is for everybody, in whichever order they were added: so all nodes decide alike.
  *
+ * A tool's name is its path. Clients may be shown another (catalog_show), which is unique as well;
+ * all else, and every record, has the path.
+ *
  * A removed target stays alive until the last run of it has ended, and whoever else has it has let
  * go of it (target.in_use).
  */
@@ -30,19 +33,26 @@ struct catalog_change {
     size_t remove_count;
 };
 
+/* Why a change cannot be made. */
+struct catalog_refused {
+    size_t at;                  /* the index of the target in `add` */
+    const struct target *other; /* has its name; NULL: there would be too many */
+    bool shown;                 /* it has another path, but clients would be shown both as one */
+};
+
 /*
  * All of the change, or nothing of it. There is no moment in which only a part has happened: a
  * target that is added under the name of one that is removed replaces it, in its place of the list,
  * and is found by every call from then on. Calls that wait go on with it, or end (replaced.c).
  *
- * NOD_E_USAGE: a name is taken; *refused (or NULL) is the index of that target in `add`.
- * NOD_E_LIMIT: there would be too many. released() of the provider is called for each removed
- * target when no call uses it, perhaps at once.
+ * NOD_E_USAGE: a name is taken, and *refused (or NULL) says whose; the other one may be of the same
+ * change. NOD_E_LIMIT: there would be too many. released() of the provider is called for each
+ * removed target when no call uses it, perhaps at once.
  *
  * The costs are those of the change, and with removals one walk over the targets of their kind.
  */
 nod_status catalog_change(struct catalog *catalog, const struct catalog_change *change,
-                          size_t *refused);
+                          struct catalog_refused *refused);
 /* The same for one target. */
 nod_status catalog_add(struct catalog *catalog, struct target *target);
 void catalog_remove(struct catalog *catalog, struct target *target);
@@ -54,13 +64,28 @@ struct target *catalog_for(const struct catalog *catalog, struct str principal,
                            enum target_kind kind, struct str name);
 struct target *catalog_template_for(const struct catalog *catalog, struct str principal,
                                     struct str uri_template);
+/*
+ * The names of tools by which clients are shown them and call them: the paths, or those of
+ * core/tool_name.h. False, and nothing has changed: two tools would be one, *at and *other. Before
+ * clients come.
+ */
+bool catalog_show(struct catalog *catalog, bool underscores, const struct target **at,
+                  const struct target **other);
+bool catalog_shows_underscores(const struct catalog *catalog);
+/* As clients are shown a tool of this path; in the arena, or the path itself. */
+struct str catalog_shown(const struct catalog *catalog, struct str path, struct arena *arena);
+/* A tool as the principal is given it, by the name that clients are shown, or by its path. */
+struct target *catalog_called(const struct catalog *catalog, struct str principal, struct str name);
+/* Does a client that says this name mean the tool of this path, which may be gone? */
+bool catalog_calls(const struct catalog *catalog, struct str name, struct str path);
 /* The one that is for everybody. */
 struct target *catalog_find(const struct catalog *catalog, enum target_kind kind, struct str name);
 struct target *catalog_template(const struct catalog *catalog, struct str uri_template);
 /* This one, or the one that has its name and its owner by now; NULL: there is none. */
 struct target *catalog_now(const struct catalog *catalog, const struct target *target);
 /* May the principal see this target of the catalog? Not if it is somebody else's, nor if the
- * principal has one of that name. What `listed` says is another matter. */
+ * principal has one of that name, or one that is shown under that name. What `listed` says is
+ * another matter. */
 bool catalog_is_for(const struct catalog *catalog, const struct target *target,
                     struct str principal);
 /* The target that a stored call, or the call of a stored ask, goes on with: of those that its

@@ -54,6 +54,7 @@ nod_server *host_create(const struct settings *settings, struct arena *arena)
                                            .workers = (size_t)server->settings.opts.workers,
                                            .replay_check = server->settings.replay_check });
     loop_before_wait(server->loop, before_wait, server);
+    tool_names_show(server); /* what is registered is held to it */
     return server;
 }
 

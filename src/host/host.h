@@ -80,7 +80,7 @@ struct nod_server {
     bool stopping;
     int64_t hurry_until; /* it was told to stop twice; 0: it was not */
     struct timer hurry;
-    bool no_such_surface; /* why it could not serve */
+    const char *wrong_option; /* why it could not serve; NULL: it is not an option's value */
 };
 
 /* --- host/host --- */
@@ -165,9 +165,12 @@ bool remember_fits(struct str rule);
 /* Reads the rules of a list, which fit, and gives their number. The last word on a tool counts. */
 size_t remember_read(const char *const *texts, struct grant_rule rules[GRANT_RULES_MAX]);
 
-/* --- host/tool_names: options that name a tool which this server does not have --- */
+/* --- host/tool_names --- */
 
-/* Warns of each, with the names that there are. */
+/* As --tool-names says. False, logged: two of the tools that are there would be one. */
+bool tool_names_show(nod_server *server);
+/* Warns of each option that names a tool which this server does not have, with the names that there
+ * are. */
 void tool_names_check(const nod_server *server);
 
 /* --- host/program --- */

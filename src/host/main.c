@@ -68,7 +68,7 @@ static int serve(nod_server *server)
     host_own_process(server);
     nod_status status = nod_start(server);
     if (status != NOD_OK) { /* what the program itself names is not the command line's fault */
-        const char *option = server->no_such_surface ? "--surfaces" : "--store";
+        const char *option = server->wrong_option ? server->wrong_option : "--store";
         bool theirs = status == NOD_E_USAGE && settings_given(&server->settings, option);
         return theirs ? EXIT_WRONG_USAGE : EXIT_CANNOT_SERVE;
     }

@@ -179,6 +179,12 @@ static void plugin_unused(void *data)
 /* What of a set cannot be registered, as a sentence. */
 static bool registered_wrong(const struct local_set_refused *refused, char why[PLUGIN_WHY_MAX])
 {
+    if (*refused->shown)
+        return plugin_wrong(why,
+                            "with tool-names = underscores clients would be shown its tool %s and "
+                            "%s, of %s%s, under one name: rename one of the two",
+                            refused->name, refused->shown,
+                            *refused->from ? "the plugin " : "nod itself", refused->from);
     if (refused->taken)
         return plugin_wrong(why, "the name of its %s %s is taken, by %s%s", refused->kind,
                             refused->name, *refused->from ? "the plugin " : "nod itself",

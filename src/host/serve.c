@@ -215,7 +215,7 @@ static bool no_such_surface(nod_server *server, struct str name)
     if (str_eq(name, STR("inbox")))
         hint = server->front ? "; the inbox is not served here"
                              : "; on standard input and output the inbox needs --inbox";
-    server->no_such_surface = true;
+    server->wrong_option = "--surfaces";
     LOG_ERROR(
         "the server's options are not valid",
         LOG_STR("why", arena_fmt(&server->arena, "there is no such surface%s%s%s%s", hint,

@@ -62,6 +62,7 @@ static bool is_name(struct str text)
 }
 
 static const char *const consents[] = { "roles", "inbox", "any", NULL };
+static const char *const tool_names[] = { "paths", "underscores", NULL };
 static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
 static const char *const formats[] = { "logfmt", "json", NULL };
 
@@ -113,6 +114,13 @@ const struct setting settings_table[] = {
       .help = "the empty inbox has a button \"Try it\", which calls a tool of this server",
       .more = "It is called as whoever presses it. For a first look, without an MCP client; `make "
               "run` sets it" },
+    { "--tool-names", .group = GROUP_SERVES, MEMBER(tool_names), .type = SETTING_WORD,
+      .words = tool_names, .usually = "paths",
+      .help = "how clients are shown the names of tools: `paths`, as they are; `underscores`, with "
+              "`_` for what some model APIs do not take: `github_issues_create` for "
+              "`github.issues.create`",
+      .more = "They may call a tool by either name. Everywhere else it has its path. See "
+              "[clients.md](clients.md#names-of-tools)" },
     { "--metrics", .group = GROUP_SERVES, MEMBER(metrics), .type = SETTING_TEXT, ADDRESS,
       .help = "figures for Prometheus at `/metrics`, on an address of its own, without a token",
       .more = "Also on stdio; see [operate.md](operate.md#metrics)" },

@@ -116,6 +116,8 @@ static nod_status start(nod_server *server)
         LOG_ERROR("there is no client to serve: set an address for HTTP, or call nod_stdio");
         return NOD_E_USAGE;
     }
+    if (!tool_names_show(server))
+        return NOD_E_USAGE;
     tool_names_check(server);
     if (settings_given(settings, "--store") && !storage_is_known(settings->opts.store))
         return NOD_E_USAGE;
@@ -127,7 +129,7 @@ static nod_status start(nod_server *server)
     if (!opened)
         return NOD_E_STORE;
     if (!host_open_oauth(server) || !host_open(server)) /* surfaces are not known before */
-        return server->no_such_surface ? NOD_E_USAGE : NOD_E_IO;
+        return server->wrong_option ? NOD_E_USAGE : NOD_E_IO;
     host_begin(server);
     return NOD_OK;
 }

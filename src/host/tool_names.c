@@ -1,5 +1,9 @@
 /*
- * host/tool_names: options that name a tool which this server does not have.
+ * host/tool_names: how clients are shown the names of tools; and options that name a tool which
+ * this server does not have.
+ *
+ * A tool that would be shown as another is refused when it is registered. A program registers its
+ * tools before its command line is read, and so they are looked at again when the server starts.
  *
  *     --remember TOOL=WHAT     --soft-deadline tool:TOOL=TIME     --allow-field TOOL.FIELD
  *
@@ -45,6 +49,22 @@ static bool names_one(const struct catalog *catalog, struct str text, char end)
     for (size_t i = 0; i < text.len; i++)
         if (text.at[i] == end && catalog_has(catalog, str_n(text.at, i)))
             return true;
+    return false;
+}
+
+bool tool_names_show(nod_server *server)
+{
+    bool underscores = str_eq(str_of(server->settings.opts.tool_names), STR("underscores"));
+    const struct target *tool, *other;
+
+    if (catalog_show(server->catalog, underscores, &tool, &other))
+        return true;
+    server->wrong_option = "--tool-names";
+    LOG_ERROR("the server's options are not valid",
+              LOG_CSTR("why",
+                       "with --tool-names underscores clients would be shown two tools under "
+                       "one name: rename one of the two, or take the option out"),
+              LOG_STR("tool", tool->name), LOG_STR("other", other->name));
     return false;
 }
 

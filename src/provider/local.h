@@ -77,10 +77,12 @@ struct local_set_opts {
 /* What was refused, and whose the other one of that name is. For one line. */
 struct local_set_refused {
     const char *kind; /* "tool", "resource", "prompt", "hook"; NULL: none in particular */
-    char name[LOCAL_REFUSED_MAX]; /* empty: it has none */
-    bool taken;                   /* there is another of that name, which is not of the set: */
-    char from[LOCAL_REFUSED_MAX]; /* that one's plugin; empty: it is the program's */
-    bool limit;                   /* with these there would be more than there may be */
+    char name[LOCAL_REFUSED_MAX];  /* empty: it has none */
+    bool taken;                    /* there is another of that name, which is not of the set: */
+    char from[LOCAL_REFUSED_MAX];  /* that one's plugin; empty: it is the program's */
+    char shown[LOCAL_REFUSED_MAX]; /* that one's path, if it is another: clients would be shown both
+                                      as one (catalog_show) */
+    bool limit;                    /* with these there would be more than there may be */
     /* otherwise it could not be registered: the log has said why */
 };
 

@@ -78,9 +78,9 @@ void local_target_free(struct local_target *target);
 
 /* The table of the batch could not be registered: its set is refused. */
 void set_refuse(struct local_set *set, const char *kind, const char *name, nod_status status);
-/* Adds what was built to the set, or nothing. *refused: the one whose name the set has already. */
+/* Adds what was built to the set, or nothing: the set has one of that name already. */
 nod_status set_stage(struct local_set *set, struct local_target **built, size_t count,
-                     size_t *refused);
+                     struct catalog_refused *refused);
 /* One that was staged, by its name; NULL: there is none. */
 struct local_target *set_staged(const struct local_set *set, enum target_kind kind,
                                 struct str name);

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "core/hook.h"
+#include "core/tool_name.h"
 #include "provider/local_inside.h"
 
 enum set_state { SET_STAGED, SET_IN_FORCE, SET_OVER };
@@ -158,21 +159,38 @@ struct local_target *set_staged(const struct local_set *set, enum target_kind ki
     return t || kind != TARGET_RESOURCE ? t : set_has(set, &wanted);
 }
 
-nod_status set_stage(struct local_set *set, struct local_target **built, size_t count,
-                     size_t *refused)
+/* One that clients would be shown as this one; NULL: there is none. */
+static struct local_target *set_meets(const struct local_set *set, const struct target *target)
 {
-    nod_status status = NOD_OK;
+    LIST_EACH (at, &set->staged) {
+        struct local_target *t = LIST_OF(at, struct local_target, link);
+        if (t->base.kind == TARGET_TOOL && target->kind == TARGET_TOOL &&
+            tool_names_meet(t->base.name, target->name))
+            return t;
+    }
+    return NULL;
+}
 
-    for (*refused = 0; *refused < count; (*refused)++) {
-        if (set_has(set, &built[*refused]->base)) {
-            status = NOD_E_USAGE;
+nod_status set_stage(struct local_set *set, struct local_target **built, size_t count,
+                     struct catalog_refused *refused)
+{
+    bool shown = catalog_shows_underscores(set->local->catalog);
+    const struct local_target *other = NULL;
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        const struct target *target = &built[i]->base;
+        const struct local_target *same = set_has(set, target);
+        other = same || !shown ? same : set_meets(set, target);
+        if (other) {
+            *refused = (struct catalog_refused){ .at = i, .other = &other->base, .shown = !same };
             break;
         }
-        list_append(&set->staged, &built[*refused]->link);
+        list_append(&set->staged, &built[i]->link);
     }
-    for (size_t i = 0; i < *refused && status != NOD_OK; i++)
-        list_remove(&built[i]->link);
-    return status;
+    while (other && i > 0)
+        list_remove(&built[--i]->link);
+    return other ? NOD_E_USAGE : NOD_OK;
 }
 
 bool local_set_close(struct local_set *set, struct local_set_refused *refused)
@@ -193,20 +211,20 @@ static void taken_say(struct local_set_refused *refused, const char *kind, struc
     snprintf(refused->from, sizeof(refused->from), STR_FMT, STR_ARG(from));
 }
 
-static void target_refused(const struct local *local, const struct target *target,
+static void target_refused(const struct target *target, const struct catalog_refused *why,
                            nod_status status, struct local_set_refused *refused)
 {
     static const char *const kinds[] = {
         [TARGET_TOOL] = "tool", [TARGET_RESOURCE] = "resource", [TARGET_PROMPT] = "prompt"
     };
-    const struct target *other = target->is_template
-                                     ? catalog_template(local->catalog, target->name)
-                                     : catalog_find(local->catalog, target->kind, target->name);
 
-    if (status == NOD_E_USAGE && other)
-        taken_say(refused, kinds[target->kind], target->name, other->from);
-    else
+    if (!why->other) {
         refused_say(refused, kinds[target->kind], target->name, status);
+        return;
+    }
+    taken_say(refused, kinds[target->kind], target->name, why->other->from);
+    if (why->shown)
+        snprintf(refused->shown, sizeof(refused->shown), STR_FMT, STR_ARG(why->other->name));
 }
 
 /* Targets that nobody has removed meanwhile. */
@@ -231,7 +249,8 @@ static nod_status targets_switch(struct local_set *set, const struct local_set *
                                  struct local_set_refused *refused)
 {
     struct local *local = set->local;
-    size_t count = 0, goes = set_targets(replaces, NULL), at_refused = 0;
+    size_t count = 0, goes = set_targets(replaces, NULL);
+    struct catalog_refused why = { 0 };
 
     LIST_EACH (at, &set->staged)
         count++;
@@ -251,9 +270,9 @@ static nod_status targets_switch(struct local_set *set, const struct local_set *
         local->catalog,
         &(struct catalog_change){
             .add = targets, .add_count = count, .remove = targets + count, .remove_count = goes },
-        &at_refused);
+        &why);
     if (status != NOD_OK) {
-        target_refused(local, targets[at_refused < count ? at_refused : 0], status, refused);
+        target_refused(targets[why.at], &why, status, refused);
         for (i = 0; i < count; i++) {
             struct local_target *t = (struct local_target *)(void *)targets[i];
             list_remove(&t->link);

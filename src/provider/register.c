@@ -110,7 +110,7 @@ bool register_version(struct local_target *t, const struct json *input, const ch
 }
 
 static nod_status add_now(struct local *local, struct local_target **built, size_t count,
-                          size_t *refused)
+                          struct catalog_refused *refused)
 {
     struct target **targets = mem_zalloc(count * sizeof(*targets));
 
@@ -128,15 +128,20 @@ static nod_status add_built(const struct register_batch *batch, struct local_tar
                             size_t count)
 {
     struct local *local = batch->local;
-    size_t refused = 0;
+    struct catalog_refused refused = { 0 };
     nod_status status = local->staging ? set_stage(local->staging, built, count, &refused)
                                        : add_now(local, built, count, &refused);
-    const char *name = refused < count ? built[refused]->base.name.at : NULL;
+    const char *name = built[refused.at]->base.name.at;
 
     if (status == NOD_E_LIMIT)
         register_refuse(batch->what, name, status,
                         "with these there would be more than %d, which is as many as there may be",
                         CATALOG_TARGETS_MAX);
+    else if (status != NOD_OK && refused.shown)
+        register_refuse(batch->what, name, status,
+                        "with --tool-names underscores clients would be shown it and " STR_FMT
+                        " under one name: rename one of the two",
+                        STR_ARG(refused.other->name));
     else if (status != NOD_OK)
         register_refuse(batch->what, name, status, "there is another one of that name");
     if (status != NOD_OK)

@@ -128,7 +128,7 @@ static nod_status how_far(nod_call *call)
 /* So many tools for everybody, in one batch. */
 static nod_status add_many(nod_call *call)
 {
-    size_t count = (size_t)nod_arg_int(call, "count"), refused = 0;
+    size_t count = (size_t)nod_arg_int(call, "count");
     char name[24];
 
     if (many_count + count > APPS_MOST)
@@ -138,7 +138,7 @@ static nod_status add_many(nod_call *call)
         many[many_count + i] = app_new("", name);
     }
     struct catalog_change change = { .add = many + many_count, .add_count = count };
-    NOD_TRY(catalog_change(server->catalog, &change, &refused));
+    NOD_TRY(catalog_change(server->catalog, &change, NULL));
     many_count += count;
     return nod_reply_text(call, "added");
 }

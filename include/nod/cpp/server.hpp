@@ -103,6 +103,7 @@ struct server_options {
     /* what it is */
     text title{};
     text instructions{};
+    text tool_names{};
     /* where it serves */
     std::vector<text> http{};
     text inbox{};
@@ -379,6 +380,7 @@ class server
         opts.version = version_.c_str();
         opts.title = options_.title.c_str();
         opts.instructions = options_.instructions.c_str();
+        opts.tool_names = options_.tool_names.c_str();
         opts.http = list(options_.http);
         opts.inbox = options_.inbox.c_str();
         opts.no_inbox = options_.no_inbox;

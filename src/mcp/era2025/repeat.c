@@ -25,6 +25,7 @@
 #include "mcp/era2025/repeat.h"
 
 #include "base/mem.h"
+#include "core/catalog.h"
 #include "core/comeback.h"
 #include "core/json_digest.h"
 #include "mcp/era2025/ask.h"
@@ -101,25 +102,40 @@ static void wish_of_text(enum target_kind kind, struct str target, struct str ur
     arena_finish(&arena);
 }
 
+/* What the request calls a tool, if it means the one of this path; otherwise the path. A client may
+ * have another name for a tool that is gone (core/tool_name.h), so the paths themselves need not be
+ * the same. */
+static struct str as_called(const struct mcp_server *server, enum target_kind kind, struct str name,
+                            struct str path)
+{
+    return kind == TARGET_TOOL && catalog_calls(server->opts.catalog, name, path) ? name : path;
+}
+
 /* --- in flight here --- */
 
-static void again_here(struct request *request, const struct repeat_of *of,
-                       const struct digest *wish, struct caller2025 *held)
+static void again_here(struct request *request, const struct repeat_of *of, struct caller2025 *held)
 {
     struct call *call = held->caller.call;
     bool ending = !call && soft2025_ends(held, of->target, of->args);
-    struct digest its = { 0 };
+    struct digest its = { 0 }, wish;
 
     if (held->cancelled || held->quiet) {
         reply_error(request, RPC_INVALID_REQUEST, str_of(was_cancelled));
         return;
     }
+    struct repeat_of wished = *of;
+    const struct target *attached = held->attach ? held->attach->target : NULL;
+    if (attached && of->kind == TARGET_TOOL &&
+        catalog_calls(request->server->opts.catalog, of->target, attached->name))
+        wished.target = attached->name; /* which the digest was made of */
     if (held->attach)
         its = held->attach->wish;
     else if (call)
-        wish_of_text(call_target(call)->kind, call_target(call)->name, call_uri(call),
-                     call_args(call), &its);
-    if ((call || held->attach) && !digest_eq(wish, &its)) {
+        wish_of_text(call_target(call)->kind,
+                     as_called(request->server, of->kind, of->target, call_target(call)->name),
+                     call_uri(call), call_args(call), &its);
+    repeat2025_wish(&wished, &wish);
+    if ((call || held->attach) && !digest_eq(&wish, &its)) {
         reply_error(request, RPC_INVALID_REQUEST, str_of(other_params));
         return;
     }
@@ -144,6 +160,7 @@ struct looking {
     const struct http_request *http;
     struct visitor who;
     struct id session;
+    enum target_kind kind;
     struct digest wish;
     bool marked;             /* if a handle of the call went out, it says who has the result */
     struct caller2025 *call; /* that waits on; NULL: none does */
@@ -151,7 +168,8 @@ struct looking {
     int looks; /* at whether the call still waits as this node knows it */
     uint16_t id_len;
     uint16_t token_len;
-    char text[]; /* the request's id, then the progress token, both JSON */
+    size_t name_len;
+    char text[]; /* the request's id, then the progress token, both JSON; then what it calls */
 };
 
 static void looking_left(void *data)
@@ -286,7 +304,10 @@ static enum found looking_found(struct comer *comer, const struct call_record *r
     struct digest its;
 
     if (session) {
-        wish_of_text(record->kind, record->target, record->uri, record->args, &its);
+        struct str name =
+            str_n(looking->text + looking->id_len + looking->token_len, looking->name_len);
+        wish_of_text(record->kind, as_called(session->server, looking->kind, name, record->target),
+                     record->uri, record->args, &its);
         if (str_eq(record->scope, session_scope(session)) &&
             (digest_eq(&its, &looking->wish) || call_record_is_ahead(record)))
             return FOUND_IT;
@@ -390,12 +411,14 @@ static bool may_be_stored(const struct session *session, const struct id *call_i
            !(store->ops->lacks_call && store->ops->lacks_call(store, id_str(call_id)));
 }
 
-static struct looking *looking_create(struct request *request, const struct id *call_id)
+static struct looking *looking_create(struct request *request, const struct repeat_of *of,
+                                      const struct id *call_id)
 {
     struct mcp_server *server = request->session->server;
     struct str token =
         rpc_id_of(&server->message, json_get(request->has.meta, STR("progressToken")));
-    struct looking *looking = mem_zalloc(sizeof(*looking) + request->id.len + token.len);
+    struct looking *looking =
+        mem_zalloc(sizeof(*looking) + request->id.len + token.len + of->target.len);
 
     looking->http = request->post;
     looking->who = (struct visitor){ request->principal, request->roles };
@@ -408,6 +431,10 @@ static struct looking *looking_create(struct request *request, const struct id *
     memcpy(looking->text, request->id.at, request->id.len);
     if (token.len)
         memcpy(looking->text + request->id.len, token.at, token.len);
+    looking->kind = of->kind;
+    looking->name_len = of->target.len;
+    if (of->target.len)
+        memcpy(looking->text + request->id.len + token.len, of->target.at, of->target.len);
     request->later = true;
     looking->exchange = request->exchange;
     http_on_gone(request->exchange, looking_left, looking);
@@ -446,8 +473,8 @@ static void settle_look(void *data)
 
 /* Its questions may have ended at another node, of which this one has not heard yet. True: that is
  * looked up, and then the request comes again. */
-static bool settles_first(struct request *request, const struct caller2025 *held,
-                          const struct id *call_id)
+static bool settles_first(struct request *request, const struct repeat_of *of,
+                          const struct caller2025 *held, const struct id *call_id)
 {
     struct mcp_server *server = request->session->server;
     struct call *call = held->caller.call;
@@ -457,7 +484,7 @@ static bool settles_first(struct request *request, const struct caller2025 *held
     call_wake(call);
     if (!call_looking(call))
         return false;
-    struct looking *looking = looking_create(request, call_id);
+    struct looking *looking = looking_create(request, of, call_id);
     looking->work.drop = settling_drop;
     timer_set(server->opts.loop, &looking->timer, REPEAT_LOOK_MS, settle_look, looking);
     return true;
@@ -469,19 +496,17 @@ bool repeat2025_take(struct request *request, const struct repeat_of *of, const 
     struct mcp_server *server = session->server;
     struct caller2025 *held = session_call(session, request->id);
     bool again = str_eq(id_str(&server->sessions->unknown_call), id_str(call_id));
-    struct digest wish;
 
     if (!held && (!may_be_stored(session, call_id) || again))
         return false;
-    if (held && !again && settles_first(request, held, call_id))
+    if (held && !again && settles_first(request, of, held, call_id))
         return true;
-    repeat2025_wish(of, &wish);
     if (held) {
-        again_here(request, of, &wish, held);
+        again_here(request, of, held);
         return true;
     }
-    struct looking *looking = looking_create(request, call_id);
-    looking->wish = wish;
+    struct looking *looking = looking_create(request, of, call_id);
+    repeat2025_wish(of, &looking->wish);
     engine_return(server->opts.engine, &looking->comer);
     return true;
 }

@@ -12,17 +12,19 @@
 
 #include "base/mem.h"
 #include "core/roles.h"
+#include "core/tool_name.h"
 #include "crypto/digest.h"
 
 enum {
-    FORM_VERSION = 2,
+    FORM_VERSION = 3,
     FORM_STORED = 0,
     FORM_PORTABLE = 1,
     VARINT_MAX = 10,
     VARINT_MORE = 0x80, /* set in every byte of a number but the last */
     ENTRY_NUMBERS = 8,  /* class, key, state, status, number, id, content, by */
     ASK_NUMBERS = 12,   /* id, key, kind, flags, message, detail, url, three times, attempts */
-    HEAD_NUMBERS = 9, /* version, form, expiry, id, store, notices, two counts; and meta's length */
+    HEAD_NUMBERS = 10,  /* version, form, expiry, target, id, store, notices, two counts; and meta's
+                           length */
     ENTRY_IS_SENSITIVE = 8, /* with the class */
     ENTRY_BYTES_MIN = ENTRY_NUMBERS,
     ASK_BYTES_MIN = DIGEST_BYTES + 11,
@@ -110,6 +112,7 @@ static char *put_state(char *at, const struct state *state)
     *at++ = portable ? FORM_PORTABLE : FORM_STORED;
     at = put_i64(at, state->expires_ms);
     at = put_digest(at, state->version);
+    at = put_str(at, state->target);
     at = put_str(at, state->call_id);
     if (portable) {
         at = put_u64(at, state->notices);
@@ -132,8 +135,9 @@ static char *put_state(char *at, const struct state *state)
 /* An upper bound of its length: its texts, and every number at its longest. */
 static size_t state_most(const struct state *state)
 {
-    size_t most = HEAD_BYTES_MAX + state->store.len + state->call_id.len + state->meta.len +
-                  state->entry_count * ENTRY_BYTES_MAX + state->ask_count * ASK_BYTES_MAX;
+    size_t most = HEAD_BYTES_MAX + state->target.len + state->store.len + state->call_id.len +
+                  state->meta.len + state->entry_count * ENTRY_BYTES_MAX +
+                  state->ask_count * ASK_BYTES_MAX;
 
     for (size_t i = 0; i < state->entry_count; i++) {
         const struct entry *entry = &state->entries[i];
@@ -319,6 +323,7 @@ bool state_read(struct str plain, struct arena *arena, struct state *out)
         return false;
     out->expires_ms = take_i64(&r);
     take_digest(&r, out->version);
+    out->target = take_str(&r);
     out->call_id = take_id(&r);
     bool portable = form == FORM_PORTABLE;
     if (portable) {
@@ -352,16 +357,15 @@ bool state_read(struct str plain, struct arena *arena, struct state *out)
 
 /* --- sealing --- */
 
-enum { BOUND_PARTS = 5 };
+enum { BOUND_PARTS = 4 };
 
-/* `parts` is room for what the result points to. */
+/* The target is looked at when the state is open. `parts` is room for what the result points to. */
 static struct seal_for seal_of(const struct state_bound *bound, struct str parts[BOUND_PARTS])
 {
     parts[0] = bound->principal;
     parts[1] = bound->method;
-    parts[2] = bound->target;
-    parts[3] = bound->args;
-    parts[4] = bound->uri;
+    parts[2] = bound->args;
+    parts[3] = bound->uri;
     return (struct seal_for){ .purpose = STR("requestState"),
                               .bound = parts,
                               .bound_count = BOUND_PARTS };
@@ -376,6 +380,12 @@ nod_status state_seal(struct keyring *ring, const struct state_bound *bound, str
     return seal_text(ring, &what, plain, out);
 }
 
+static bool is_target(const struct state_bound *bound, const struct state *state)
+{
+    return bound->as_shown ? tool_name_is_of(bound->target, state->target)
+                           : str_eq(bound->target, state->target);
+}
+
 nod_status state_open(struct keyring *ring, const struct state_bound *bound, struct str text,
                       size_t text_max, int64_t now_ms, struct arena *arena, struct state *out)
 {
@@ -385,7 +395,7 @@ nod_status state_open(struct keyring *ring, const struct state_bound *bound, str
     *out = (struct state){ 0 };
     if (text.len > text_max || seal_open_text(ring, &what, text, arena, &plain) != NOD_OK)
         return NOD_E_REFUSED;
-    if (state_read(plain, arena, out) && out->expires_ms > now_ms)
+    if (state_read(plain, arena, out) && is_target(bound, out) && out->expires_ms > now_ms)
         return NOD_OK;
     *out = (struct state){ 0 };
     return NOD_E_REFUSED;

@@ -3,8 +3,9 @@
  *
  * A compact text that leads back to a call is sealed (crypto/seal) and given to the client, which
  * brings it back with its answers. It opens only for the principal, method, target, arguments and
- * URI it was made for. Everything that comes in may be an attack: reading is strict, and its cost
- * is bounded by the length of the text.
+ * URI it was made for. The target is in the state, because a client may call a tool by the name
+ * that it is shown: where the tool is gone, only the state knows its path. Everything that comes in
+ * may be an attack: reading is strict, and its cost is bounded by the length of the text.
  *
  * A state names the store that knows its call. Then the store has everything else and decides: a
  * call that the store no longer knows is never made again from the state. A portable state names no
@@ -34,7 +35,8 @@ enum {
 };
 
 struct state {
-    struct str store; /* the store that knows the call; empty: the state is portable */
+    struct str target; /* its name: of a tool, the path */
+    struct str store;  /* the store that knows the call; empty: the state is portable */
     unsigned char version[DIGEST_BYTES]; /* of its target: target_digest */
     struct str call_id;
     int64_t expires_ms; /* the store's wall clock; later than the expiry of its asks */
@@ -55,6 +57,7 @@ struct state_bound {
     struct str principal;
     struct str method;
     struct str target;
+    bool as_shown;   /* that may be the name by which clients are shown a tool (core/tool_name.h) */
     struct str args; /* digest of the arguments */
     struct str uri;
 };

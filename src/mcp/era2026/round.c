@@ -104,7 +104,9 @@ static bool state_of_call(struct caller2026 *caller, struct call *call,
     arena_init(&arena, STATE_ARENA_MAX);
     if (count > ASKS_FEW)
         asks = arena_alloc(&arena, count * sizeof(*asks));
-    struct state state = { .call_id = call_id(call), .expires_ms = now, .asks = asks };
+    struct state state = {
+        .target = caller->target->name, .call_id = call_id(call), .expires_ms = now, .asks = asks
+    };
     for (struct ask *ask = call_ask_first(call); asks && ask; ask = call_ask_next(call, ask)) {
         struct ask_record *record = &asks[state.ask_count++];
         *record = *ask_record(ask);

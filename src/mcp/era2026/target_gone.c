@@ -33,7 +33,7 @@ struct homeless {
     enum revision_part part;
     struct arena arena;         /* of what follows */
     struct str id;              /* of the request: JSON */
-    struct str name, principal; /* of the target; who asks */
+    struct str name, principal; /* of the target, as its call has it; who asks */
     const struct json *responses;
     struct state state;
 };
@@ -210,10 +210,15 @@ static bool homeless_open(struct homeless *homeless, struct request *request, st
     struct state_bound bound = { .principal = homeless->principal,
                                  .method = method,
                                  .target = homeless->name,
+                                 .as_shown = homeless->kind == TARGET_TOOL &&
+                                             catalog_shows_underscores(server->opts.catalog),
                                  .args = digest_str(&digest) };
-    return state_open(server->rounds->keyring, &bound, json_str(request->has.state),
-                      caller_state_max(server), engine_now(server->opts.engine), &homeless->arena,
-                      &homeless->state) == NOD_OK;
+    bool opened = state_open(server->rounds->keyring, &bound, json_str(request->has.state),
+                             caller_state_max(server), engine_now(server->opts.engine),
+                             &homeless->arena, &homeless->state) == NOD_OK;
+    if (opened)
+        homeless->name = homeless->state.target;
+    return opened;
 }
 
 bool gone_told(struct caller2026 *caller, const struct back *back)
@@ -237,10 +242,10 @@ bool gone_told(struct caller2026 *caller, const struct back *back)
 }
 
 /* The call may be at another node, and this request waits for it. */
-static void gone_waits(struct request *request, const struct wanted *wanted)
+static void gone_waits(struct request *request, const struct wanted *wanted, struct str name)
 {
     bool tool = wanted->kind == TARGET_TOOL;
-    struct target *stand_in = target_stand_in(wanted->kind, wanted->name);
+    struct target *stand_in = target_stand_in(wanted->kind, name);
 
     caller2026_start(request,
                      &(struct start_spec){ .target = stand_in,
@@ -274,7 +279,7 @@ bool resume_gone(struct request *request, const struct wanted *wanted)
     if (opened && !ours)
         reply_error(request, RPC_INVALID_PARAMS, str_of(resume_other_store));
     if (waits)
-        gone_waits(request, wanted);
+        gone_waits(request, wanted, homeless->name);
     if (!ours || waits ||
         !pipe_add(request, &homeless->in_flight, homeless->id, homeless_cancelled)) {
         homeless_free(homeless);

@@ -142,7 +142,9 @@ static bool still_waits(const struct wait *wait, const struct view_shown *shown)
 /* Is it of what the host has told? Arguments that cannot be compared may be the host's. */
 static bool fits(const struct wait *wait, const struct view_record *record)
 {
-    return (!wait->tool.len || str_eq(wait->tool, record->tool)) &&
+    const struct catalog *catalog = wait->views->server->opts.catalog;
+
+    return (!wait->tool.len || catalog_calls(catalog, wait->tool, record->tool)) &&
            (!wait->call.len || str_eq(wait->call, id_str(&record->call))) &&
            (!wait->args[0] || !record->args[0] || strcmp(wait->args, record->args) == 0);
 }

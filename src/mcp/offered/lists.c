@@ -7,6 +7,8 @@
  * between two of them. A cursor of another list, or of a place that no target has had so far (the
  * server was started anew), is an error, and the client begins again.
  *
+ * The descriptor of a tool has its path. Where clients are shown another name, it is written anew.
+ *
  * A target may say to whom it is listed (struct target). For everybody else it does not exist,
  * neither in the list nor when it is called, unless it may be called unlisted.
  */
@@ -93,6 +95,37 @@ bool lists_any(const struct request *request, enum target_kind kind, bool templa
     return next_shown(request, kind, templates, 0, count) < count;
 }
 
+/* The descriptor under the name that clients are shown. */
+static struct str descriptor_shown(const struct request *request, const struct target *tool)
+{
+    struct arena *arena = &request->server->message;
+    struct str name = catalog_shown(request->server->opts.catalog, tool->name, arena);
+    struct str descriptor = tool->descriptor;
+    struct json_writer w;
+    struct arena tree;
+    struct buf out;
+
+    if (str_eq(name, tool->name))
+        return descriptor;
+    arena_init(&tree, LISTS_DESCRIPTOR_MAX);
+    buf_init(&out, LISTS_DESCRIPTOR_MAX);
+    json_writer_init(&w, &out);
+    jw_object(&w);
+    const struct json *listing = json_parse(&tree, descriptor, NULL, NULL);
+    JSON_EACH (member, listing) {
+        if (str_eq(member->key, STR("name")))
+            jw_key_str(&w, STR("name"), name);
+        else
+            jw_key_value(&w, member->key, member);
+    }
+    jw_end(&w);
+    if (listing && json_writer_done(&w))
+        descriptor = arena_str(arena, buf_str(&out));
+    buf_finish(&out);
+    arena_finish(&tree);
+    return descriptor;
+}
+
 /* A client that may get a pending result is told so by the output schema, and one that shows views
  * is given the tool's. In the 2025 era any client may refuse a prompt with an error, and then its
  * call waits elsewhere. */
@@ -100,10 +133,10 @@ static struct str descriptor_for(const struct request *request, struct target *t
 {
     unsigned can = request->can;
     struct arena *arena = &request->server->message;
-    struct str descriptor = target->descriptor;
 
     if (target->kind != TARGET_TOOL)
-        return descriptor;
+        return target->descriptor;
+    struct str descriptor = descriptor_shown(request, target);
     if (pending_may_come(request->server, target, can, request->roles) ||
         (!request->meta && engine_asks_people_elsewhere(request->server->opts.engine, target)))
         descriptor = pending_widen(arena, descriptor);

@@ -8,8 +8,9 @@
 
 enum {
     LISTS_CURSOR_MAX = 32,
-    MCP_LIST_FRESH_MS = 60000,    /* ttlMs of lists and of server/discover */
-    LISTS_PAGE_BYTES = 256 << 10, /* a page ends behind the item that makes it so long */
+    LISTS_DESCRIPTOR_MAX = 8 << 20, /* memory of a descriptor while it is written anew */
+    MCP_LIST_FRESH_MS = 60000,      /* ttlMs of lists and of server/discover */
+    LISTS_PAGE_BYTES = 256 << 10,   /* a page ends behind the item that makes it so long */
 };
 
 /* Is this target listed to the sender of the request? And may the sender call it? */

@@ -1,6 +1,8 @@
 /*
  * mcp/offered/tools: tools/list and tools/call.
  *
+ * A tool is called by its path, or by the name that clients are shown for it (catalog_show).
+ *
  * Arguments are not checked here: the core checks them against the tool's schema. If they do not
  * fit, the result says so, and the model can read and correct them.
  */
@@ -22,8 +24,7 @@ void tools_call(struct request *request)
 
     if (!request_name(request, &name) || !request_arguments(request, &args))
         return;
-    struct target *target =
-        catalog_for(request->server->opts.catalog, request->sender, TARGET_TOOL, name);
+    struct target *target = catalog_called(request->server->opts.catalog, request->sender, name);
     if (!target &&
         request->era->gone(request,
                            &(struct wanted){ .kind = TARGET_TOOL, .name = name, .args = args }))

@@ -269,7 +269,7 @@ static void a_stored_call_goes_on_with_what_it_began_with_although_its_principal
 static void a_change_is_made_whole_or_not_at_all(void **state)
 {
     struct target *old, *fine[2], *wrong[3];
-    size_t refused = 99;
+    struct catalog_refused refused = { .at = 99 };
 
     (void)state;
     old = app_add("", "old", 1);
@@ -282,7 +282,7 @@ static void a_change_is_made_whole_or_not_at_all(void **state)
         .add = wrong, .add_count = 3, .remove = &old, .remove_count = 1
     };
     assert_int_equal(catalog_change(catalog, &change, &refused), NOD_E_USAGE);
-    assert_int_equal(refused, 2);
+    assert_int_equal(refused.at, 2);
     assert_int_equal(changes, 0);
     assert_ptr_equal(given("", "old"), old);
     assert_false(old->removed);
@@ -293,7 +293,7 @@ static void a_change_is_made_whole_or_not_at_all(void **state)
     struct target *twice[] = { fine[1], fine[1] };
     change = (struct catalog_change){ .add = twice, .add_count = 2 };
     assert_int_equal(catalog_change(catalog, &change, &refused), NOD_E_USAGE);
-    assert_int_equal(refused, 1);
+    assert_int_equal(refused.at, 1);
     assert_null(given("", "new"));
 
     struct target *gone_twice[] = { old, old };
@@ -315,14 +315,14 @@ static void what_comes_again_takes_its_name_and_goes_as_before_if_the_change_is_
     struct target *gone = app_add("", "notes", 1);
     struct target *both[] = { gone, app_new("", "notes", 2) };
     struct catalog_change change = { .add = both, .add_count = 2 };
-    size_t refused = 99;
+    struct catalog_refused refused = { .at = 99 };
 
     (void)state;
     target_hold(gone);
     catalog_remove(catalog, gone);
     assert_int_equal(apps, 2);
     assert_int_equal(catalog_change(catalog, &change, &refused), NOD_E_USAGE);
-    assert_int_equal(refused, 1); /* two of one name */
+    assert_int_equal(refused.at, 1); /* two of one name */
     assert_null(given("", "notes"));
     assert_int_equal(catalog_count(catalog, TARGET_TOOL, false), 0);
 
@@ -333,6 +333,169 @@ static void what_comes_again_takes_its_name_and_goes_as_before_if_the_change_is_
     target_release(gone);
     assert_int_equal(apps, 1); /* its last user has told that it is released */
     app_released(NULL, both[1]);
+}
+
+/* --- names that clients are shown --- */
+
+static struct target *called(const char *principal, const char *name)
+{
+    return catalog_called(catalog, str_of(principal), str_of(name));
+}
+
+static nod_status change_to(struct target *add, struct target *remove,
+                            struct catalog_refused *refused)
+{
+    return catalog_change(catalog,
+                          &(struct catalog_change){ .add = &add,
+                                                    .add_count = add != NULL,
+                                                    .remove = &remove,
+                                                    .remove_count = remove != NULL },
+                          refused);
+}
+
+static void show_underscores(void)
+{
+    const struct target *at, *other;
+
+    assert_true(catalog_show(catalog, true, &at, &other));
+}
+
+static void a_tool_is_called_by_its_path_or_by_what_clients_are_shown(void **state)
+{
+    struct target *create, *read, *plain;
+    struct arena arena;
+
+    (void)state;
+    create = app_add("", "github.issues.create", 1);
+    plain = app_add("", "Look-up_2", 2);
+    assert_null(called("", "github_issues_create"));
+    assert_false(catalog_calls(catalog, STR("github_issues_create"), create->name));
+    show_underscores();
+    read = app_add("", "files/read.me", 3); /* later, too */
+    assert_ptr_equal(called("", "github_issues_create"), create);
+    assert_ptr_equal(called("", "github.issues.create"), create);
+    assert_ptr_equal(called("", "files_read_me"), read);
+    assert_ptr_equal(called("", "Look-up_2"), plain);
+    assert_null(called("", "files_read.me"));
+    assert_null(called("", "Look_up_2"));
+    /* all else has the path alone */
+    assert_null(given("", "github_issues_create"));
+    assert_ptr_equal(given("", "github.issues.create"), create);
+    arena_init(&arena, 4096);
+    struct str shown = catalog_shown(catalog, create->name, &arena);
+    assert_true(str_eq(shown, STR("github_issues_create")));
+    assert_true(catalog_calls(catalog, shown, create->name));
+    assert_true(catalog_calls(catalog, create->name, create->name));
+    assert_false(catalog_calls(catalog, STR("github_issues.create"), create->name));
+    arena_finish(&arena);
+
+    catalog_remove(catalog, create);
+    assert_null(called("", "github_issues_create"));
+    assert_int_equal(apps, 2);
+    const struct target *at, *other;
+    assert_true(catalog_show(catalog, false, &at, &other));
+    assert_null(called("", "files_read_me"));
+    assert_ptr_equal(called("", "files/read.me"), read);
+}
+
+static void tools_that_clients_could_not_tell_apart_are_refused(void **state)
+{
+    struct target *dots, *dash, *lines, *both[2];
+    struct catalog_refused refused = { 0 };
+    const struct target *at, *other;
+
+    (void)state;
+    dots = app_add("", "a.b", 1);
+    lines = app_add("", "a_b", 2);
+    dash = app_add("", "a-b", 3);
+    /* too late: nothing changes */
+    assert_false(catalog_show(catalog, true, &at, &other));
+    assert_ptr_equal(at, lines);
+    assert_ptr_equal(other, dots);
+    assert_false(catalog_shows_underscores(catalog));
+    assert_ptr_equal(called("", "a_b"), lines);
+    catalog_remove(catalog, lines);
+    show_underscores();
+    assert_ptr_equal(called("", "a_b"), dots);
+    assert_ptr_equal(called("", "a-b"), dash);
+
+    lines = app_new("", "a_b", 4);
+    assert_int_equal(change_to(lines, NULL, &refused), NOD_E_USAGE);
+    assert_ptr_equal(refused.other, dots);
+    assert_true(refused.shown);
+    assert_int_equal(change_to(lines, dash, &refused), NOD_E_USAGE);
+    assert_ptr_equal(called("", "a-b"), dash); /* it stays */
+    /* of one change */
+    both[0] = app_new("", "c.d", 5);
+    both[1] = app_new("", "c/d", 6);
+    struct catalog_change change = { .add = both, .add_count = 2 };
+    assert_int_equal(catalog_change(catalog, &change, &refused), NOD_E_USAGE);
+    assert_int_equal(refused.at, 1);
+    assert_ptr_equal(refused.other, both[0]);
+    assert_null(called("", "c_d"));
+    /* the same path is another mistake */
+    struct target *same = app_new("", "a.b", 7);
+    assert_int_equal(change_to(same, NULL, &refused), NOD_E_USAGE);
+    assert_false(refused.shown);
+    app_released(NULL, same);
+    app_released(NULL, both[0]);
+    app_released(NULL, both[1]);
+    app_released(NULL, lines);
+}
+
+static void a_tool_of_another_path_takes_over_what_the_one_that_goes_was_shown_as(void **state)
+{
+    struct target *dots, *lines, *slash, *pair[2];
+    struct catalog_refused refused;
+
+    (void)state;
+    show_underscores();
+    dots = app_add("ann", "a.b", 1); /* the only one of its owner */
+    pair[0] = app_new("ann", "a_b", 2);
+    pair[1] = app_new("ann", "a/b", 3);
+    /* refused in its second half: the first had taken the name over */
+    struct catalog_change change = {
+        .add = pair, .add_count = 2, .remove = &dots, .remove_count = 1
+    };
+    assert_int_equal(catalog_change(catalog, &change, &refused), NOD_E_USAGE);
+    assert_int_equal(refused.at, 1);
+    assert_ptr_equal(called("ann", "a_b"), dots);
+
+    lines = pair[0];
+    assert_int_equal(change_to(lines, dots, &refused), NOD_OK);
+    assert_ptr_equal(called("ann", "a_b"), lines);
+    assert_null(called("ann", "a.b"));
+    slash = pair[1];
+    assert_int_equal(change_to(slash, lines, &refused), NOD_OK);
+    assert_ptr_equal(called("ann", "a_b"), slash);
+    /* a new edition of the same path */
+    struct target *next = app_new("ann", "a/b", 4);
+    assert_int_equal(change_to(next, slash, &refused), NOD_OK);
+    assert_ptr_equal(called("ann", "a_b"), next);
+    assert_ptr_equal(called("ann", "a/b"), next);
+    catalog_remove(catalog, next);
+    assert_null(called("ann", "a_b"));
+    assert_int_equal(apps, 0);
+}
+
+static void whoever_has_a_tool_that_is_shown_as_another_is_given_that_one(void **state)
+{
+    struct target *common, *anns;
+
+    (void)state;
+    common = app_add("", "a.b", 1);
+    anns = app_add("ann", "a_b", 2);
+    assert_true(catalog_is_for(catalog, common, STR("ann"))); /* they have two names */
+    show_underscores();
+    assert_ptr_equal(called("ann", "a_b"), anns);
+    assert_ptr_equal(called("bob", "a_b"), common);
+    assert_true(catalog_is_for(catalog, anns, STR("ann")));
+    assert_false(catalog_is_for(catalog, common, STR("ann")));
+    assert_true(catalog_is_for(catalog, common, STR("bob")));
+    common->inside = true;
+    assert_ptr_equal(called("ann", "a_b"), common);
+    common->inside = false;
+    assert_ptr_equal(given("ann", "a.b"), common); /* by its path */
 }
 
 static void there_is_an_end_to_how_many_there_may_be(void **state)
@@ -545,6 +708,14 @@ SUBJECT(targets)
         cmocka_unit_test_setup_teardown(
             what_comes_again_takes_its_name_and_goes_as_before_if_the_change_is_refused, setup,
             teardown),
+        cmocka_unit_test_setup_teardown(a_tool_is_called_by_its_path_or_by_what_clients_are_shown,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(tools_that_clients_could_not_tell_apart_are_refused, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            a_tool_of_another_path_takes_over_what_the_one_that_goes_was_shown_as, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            whoever_has_a_tool_that_is_shown_as_another_is_given_that_one, setup, teardown),
         cmocka_unit_test_setup_teardown(there_is_an_end_to_how_many_there_may_be, setup, teardown),
         cmocka_unit_test_setup_teardown(a_place_in_a_list_outlives_what_was_there, setup, teardown),
         cmocka_unit_test_setup_teardown(

@@ -56,7 +56,8 @@ static const struct ask_record asks[] = {
 };
 
 /* The call itself, for whoever has the key. */
-static const struct state whole = { .call_id = STR_INIT("dddddddddddddddddddddd"),
+static const struct state whole = { .target = STR_INIT("delete"),
+                                    .call_id = STR_INIT("dddddddddddddddddddddd"),
                                     .version = { 4, 5, 6 },
                                     .expires_ms = EXPIRES,
                                     .notices = 3,
@@ -67,6 +68,7 @@ static const struct state whole = { .call_id = STR_INIT("dddddddddddddddddddddd"
 
 /* What leads to it, for the store that has it. */
 static const struct state stored = { .store = STR_INIT("the store's id"),
+                                     .target = STR_INIT("delete"),
                                      .call_id = STR_INIT("dddddddddddddddddddddd"),
                                      .version = { 4, 5, 6 },
                                      .expires_ms = EXPIRES,
@@ -240,6 +242,42 @@ static void what_it_is_bound_to_has_to_be_the_same(void **state)
     assert_int_equal(open_with(world, world->ring, &bound, text, NOW), NOD_E_REFUSED);
 }
 
+/* Of a tool that is gone: the client has no more than the name that it was shown. */
+static void it_opens_for_the_name_that_clients_are_shown_where_it_may(void **state)
+{
+    struct world *world = *state;
+    struct state path = whole, out;
+    struct state_bound bound = good;
+    struct buf plain, text;
+
+    path.target = STR("files/delete.now");
+    buf_init(&plain, STATE_TEXT_MAX);
+    buf_init(&text, STATE_TEXT_MAX);
+    assert_true(state_write(&plain, &path));
+    assert_int_equal(state_seal(world->ring, &bound, buf_str(&plain), &text), NOD_OK);
+    static const struct {
+        struct str name;
+        bool as_shown;
+        nod_status status;
+    } rows[] = { { STR_INIT("files/delete.now"), false, NOD_OK },
+                 { STR_INIT("files/delete.now"), true, NOD_OK },
+                 { STR_INIT("files_delete_now"), true, NOD_OK },
+                 { STR_INIT("files_delete_now"), false, NOD_E_REFUSED },
+                 { STR_INIT("files.delete.now"), true, NOD_E_REFUSED },
+                 { STR_INIT("files_delete_no"), true, NOD_E_REFUSED } };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bound.target = rows[i].name;
+        bound.as_shown = rows[i].as_shown;
+        arena_reset(&world->arena);
+        assert_int_equal(state_open(world->ring, &bound, buf_str(&text), STATE_TEXT_MAX, NOW,
+                                    &world->arena, &out),
+                         rows[i].status);
+        assert_true(str_eq(out.target, rows[i].status == NOD_OK ? path.target : STR_NONE));
+    }
+    buf_finish(&plain);
+    buf_finish(&text);
+}
+
 static void time_and_keys_decide_as_well(void **state)
 {
     struct world *world = *state;
@@ -279,6 +317,7 @@ static void line01_a_state_names_its_store_and_carries_nothing_that_the_store_ha
     assert_true(state_write(&plain, &stored));
     assert_true(state_read(buf_str(&plain), &world->arena, &out));
     assert_true(str_eq(out.store, stored.store));
+    assert_true(str_eq(out.target, stored.target));
     assert_true(str_eq(out.call_id, stored.call_id));
     assert_memory_equal(out.version, stored.version, DIGEST_BYTES);
     assert_int_equal(out.expires_ms, EXPIRES);
@@ -404,6 +443,8 @@ SUBJECT(request_state)
         cmocka_unit_test_setup_teardown(a_truncated_or_longer_text_is_refused_at_every_length,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(what_it_is_bound_to_has_to_be_the_same, setup, teardown),
+        cmocka_unit_test_setup_teardown(it_opens_for_the_name_that_clients_are_shown_where_it_may,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(time_and_keys_decide_as_well, setup, teardown),
         cmocka_unit_test_setup_teardown(text_that_is_too_long_is_not_even_decoded, setup, teardown),
         cmocka_unit_test_setup_teardown(

@@ -268,6 +268,55 @@ static void a_name_that_is_taken_is_told_with_whose_it_is(void **state)
     call("look", TEXT_BODY("0"));
 }
 
+static void a_tool_that_clients_could_not_tell_from_another_is_told_with_whose_that_is(void **state)
+{
+    const struct target *at, *other;
+    struct local_set_refused refused;
+    struct local_set *set, *own;
+
+    (void)state;
+    assert_true(catalog_show(b.catalog, true, &at, &other));
+    bench_add("own.tool", says, NULL);
+    plugin_add(0, NULL);
+    set = begin(1, "github");
+    assert_int_equal(tool(1, "new.tool", says, NULL), NOD_OK);
+    assert_int_equal(tool(1, "own_tool", says, NULL), NOD_OK);
+    assert_int_equal(local_set_commit(set, NULL, &refused), NOD_E_USAGE);
+    assert_string_equal(refused.name, "own_tool");
+    assert_string_equal(refused.shown, "own.tool");
+    assert_string_equal(refused.from, ""); /* the program's */
+    local_set_abort(set);
+    assert_null(there("new.tool"));
+
+    /* two of one plugin: refused where the second is registered */
+    set = begin(1, "github");
+    assert_int_equal(tool(1, "new.tool", says, NULL), NOD_OK);
+    assert_int_equal(tool(1, "new_tool", says, NULL), NOD_E_USAGE);
+    assert_false(local_set_close(set, &refused));
+    assert_string_equal(refused.name, "new_tool");
+    assert_false(refused.taken);
+    local_set_abort(set);
+
+    /* the next edition has renamed its tool */
+    own = begin(1, "github");
+    assert_int_equal(tool(1, "new.tool", says, NULL), NOD_OK);
+    assert_int_equal(local_set_commit(own, NULL, &refused), NOD_OK);
+    set = begin(2, "github");
+    assert_int_equal(tool(2, "new_tool", says, NULL), NOD_OK);
+    assert_int_equal(local_set_commit(set, own, &refused), NOD_OK);
+    assert_null(there("new.tool"));
+    assert_ptr_equal(catalog_called(b.catalog, STR_NONE, STR("new_tool")), there("new_tool"));
+    own = begin(3, "house");
+    assert_int_equal(tool(3, "new/tool", says, NULL), NOD_OK);
+    assert_int_equal(local_set_commit(own, NULL, &refused), NOD_E_USAGE);
+    assert_string_equal(refused.shown, "new_tool");
+    assert_string_equal(refused.from, "github");
+    local_set_abort(own);
+    settle();
+    assert_int_equal(plugins[3].released, 1);
+    assert_int_equal(plugins[1].released, 3);
+}
+
 static void sets_are_begun_one_after_the_other(void **state)
 {
     (void)state;
@@ -591,6 +640,9 @@ SUBJECT(sets)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(what_could_not_be_registered_refuses_the_whole_set, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(
+            a_tool_that_clients_could_not_tell_from_another_is_told_with_whose_that_is, setup,
+            teardown),
         cmocka_unit_test_setup_teardown(a_name_that_is_taken_is_told_with_whose_it_is, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(sets_are_begun_one_after_the_other, setup, teardown),
