@@ -16,8 +16,11 @@ test('README.md: what it installs can be built against', async (t) => {
   for (const file of ['lib/libnod.so', 'lib/libnod.a', 'lib/pkgconfig/nod.pc', 'include/nod/nod.h', 'bin/nod'])
     assert.ok(existsSync(path.join(checkout.folder, 'home/.local', file)), file);
   assert.match(await checkout.run(blockNamed('docs/start.md', 'install-for-start')), /everything for 'run' is here/);
-  // What it prints is where it was installed, and all that it takes but to serve it.
+  // What it prints is where it was installed, and all that it takes.
   await checkout.run(`unset PKG_CONFIG_PATH LD_LIBRARY_PATH; home/.local/bin/nod new hello > said
     grep -- "--pkg-config-path $HOME/.local/lib/pkgconfig$" said
     (sed -n 's/^    //p' said | grep -v serve > next; . ./next)`);
+  const served = await checkout.serve('home/.local/bin/nod serve --config hello/nod.ini --http 127.0.0.1:8080');
+  assert.match(served.stderr(), /event="a plugin was loaded" plugin=hello/);
+  assert.match(await checkout.run('scripts/call hello.greet name=Ada', 'accept'), /Hello, Ada!/);
 });
