@@ -220,7 +220,10 @@ static bool list_folder(struct gathering *g, const char *folder, const struct co
 
     *count = 0;
     if (!open)
-        return file_wrong(g, folder, by, "%s", strerror(errno));
+        return file_wrong(g, folder, by, "%s",
+                          errno == ENOENT
+                              ? "there is no such folder; make it, or take this line out"
+                              : strerror(errno));
     while (fine && (entry = readdir(open))) {
         struct str name = str_of(entry->d_name);
         if (name.at[0] == '.' || !str_ends(name, STR(".ini")))
@@ -290,9 +293,9 @@ static bool is_new(struct gathering *g, const char *path, const struct config_va
         if (file->open)
             return file_wrong(g, path, by, "%s",
                               strcmp(file->path, by->file) == 0
-                                  ? "a file cannot include itself"
-                                  : "this file includes the one that names it here: there would be "
-                                    "no end of it");
+                                  ? "a file cannot include itself; take this line out"
+                                  : "this file is being read already, and includes this one: there "
+                                    "would be no end of it; take this line out");
         return settings_problem(g->problem, by->file, by->line,
                                 "include: %s: it is included in %s:%d already", path,
                                 file->by->file, file->by->line);
@@ -311,7 +314,8 @@ static char *open_file(struct gathering *g, const char *path, const struct confi
     struct stat about;
 
     if (fd < 0 || fstat(fd, &about) != 0) {
-        file_wrong(g, path, by, "%s", errno == ENOENT ? "there is no such file" : strerror(errno));
+        file_wrong(g, path, by, "%s%s", errno == ENOENT ? "there is no such file" : strerror(errno),
+                   errno == ENOENT && by ? "; make it, or take this line out" : "");
     } else if (!S_ISREG(about.st_mode)) {
         file_wrong(g, path, by, "%s",
                    S_ISDIR(about.st_mode) ? "this is a folder, whose files are DIR/" ALL_INI

@@ -240,7 +240,7 @@ static bool on_end(void *data, size_t *which, const char **why)
 static const char *on_unknown(void *data, const char *name)
 {
     (void)data;
-    return strcmp(name, "client_secret") == 0
+    return settings_same_key(str_of(name), STR("client_secret"))
                ? "the secret itself is not in this file: client_secret_env is the variable that "
                  "has it, or client_secret_file the file"
                : NULL;
