@@ -226,7 +226,7 @@ static void leave_unnamed(struct naming *naming)
     }
 }
 
-/* The plugin that a section means whose name nobody has; "": none is like it. */
+/* The plugin that a section means whose name nobody has. NULL: none is like it. */
 static const char *plugin_meant(const nod_server *server, struct str name)
 {
     struct similar similar = { .to = name };
@@ -236,7 +236,20 @@ static const char *plugin_meant(const nod_server *server, struct str name)
         if (!plugin->leaving)
             similar_try(&similar, plugin->offers.name);
     }
-    return similar.meant ? similar.meant : "";
+    return similar.meant;
+}
+
+static void say_unloaded(const struct naming *naming, const struct config_section *section)
+{
+    const char *meant = plugin_meant(naming->server, section->name);
+    static const char event[] = "a section names a plugin that is not loaded";
+
+    if (meant)
+        LOG_WARN(event, LOG_STR("plugin", section->name), LOG_CSTR("file", section->file),
+                 LOG_INT("line", section->line), LOG_CSTR("meant", meant));
+    else if (!naming->wrong) /* else it is mostly the one that could not be */
+        LOG_WARN(event, LOG_STR("plugin", section->name), LOG_CSTR("file", section->file),
+                 LOG_INT("line", section->line));
 }
 
 /* Sections of plugins that are not there. */
@@ -253,10 +266,7 @@ static bool sections_fit(struct naming *naming)
             LOG_ERROR("a plugin is required, and is not loaded", LOG_STR("plugin", section->name),
                       LOG_CSTR("file", section->file), LOG_INT("line", section->line));
         else
-            LOG_WARN("a section names a plugin that is not loaded",
-                     LOG_STR("plugin", section->name), LOG_CSTR("file", section->file),
-                     LOG_INT("line", section->line),
-                     LOG_CSTR("meant", plugin_meant(naming->server, section->name)));
+            say_unloaded(naming, section);
     }
     return fine;
 }

@@ -201,8 +201,9 @@ static void say_tools(const nod_server *server)
     char path[PLACE_MAX];
     const char *file = config_file(server->config, 0);
 
-    if (catalog_count(server->catalog, TARGET_TOOL, false))
-        return;
+    if (catalog_count(server->catalog, TARGET_TOOL, false) ||
+        (server->settings.plugin_files && list_empty(&server->plugins)))
+        return; /* or what it names could not be loaded, and that was said */
     if (!file) {
         place_config(path);
         file = path;

@@ -117,6 +117,18 @@ test('a plugin that is required and not there: the server does not start; one th
   assert.equal(linesOf(server.stderr(), 'warn').find(({ plugin }) => plugin === 'nobody')?.event, 'a section names a plugin that is not loaded');
 });
 
+test('a plugin that is not there yet: one line, also where it has a section', async (t) => {
+  const home = serveHome(t);
+  const config = home.configure(`[server]\nplugin = ${home.at('plugins/steady.so')}\n\n[plugin steady]\nlimit = 3\n`);
+  const complaintsOf = (server) => linesOf(server.stderr()).filter(({ event }) => /plugin|tools yet/.test(event)).map(({ event, why, plugin, meant }) => [event, why ?? plugin, meant]);
+  const server = await home.start();
+  assert.deepEqual(complaintsOf(server), [['a plugin cannot be loaded', 'the file cannot be opened: No such file or directory', undefined]]);
+  await server.stop();
+  home.plugin('steady-1', 'steady');
+  home.file(path.relative(home.folder, config), `[server]\nplugin = ${home.at('plugins/steady.so')}\n\n[plugin staedy]\nlimit = 3\n`);
+  assert.deepEqual(complaintsOf(await home.start()), [['a section names a plugin that is not loaded', 'staedy', 'steady']]);
+});
+
 test('one that kills the process while it is loaded is left out at the next start, until its file changes or somebody says so', async (t) => {
   const home = serveHome(t);
   const dies = home.plugin('dies');
