@@ -123,14 +123,13 @@ static nod_status refuse(const struct hook_spec *spec, nod_status status, const 
 }
 
 /* Not by a hook of `but` (or NULL), which goes. */
-static const struct hook *name_taken(const struct hooks *hooks, struct str name, const void *but)
+static const struct hook *name_taken(const struct hooks *hooks, struct str name)
 {
     for (size_t f = 0; f < FLOW_COUNT && name.len; f++)
         for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
             LIST_EACH (at, &hooks->stages[f][s]) {
                 const struct hook *hook = LIST_OF(at, struct hook, link);
-                if (!hook->removed && !hook->staged && !(but && hook->spec.owner == but) &&
-                    str_eq(hook->spec.name, name))
+                if (!hook->removed && !hook->staged && str_eq(hook->spec.name, name))
                     return hook;
             }
     return NULL;
@@ -172,7 +171,7 @@ static nod_status spec_check(const struct hooks *hooks, const struct hook_spec *
         return refuse(spec, NOD_E_USAGE,
                       "its name has a dot, which ends the name in the keys that are made of it");
     if (spec->staged ? name_staged(hooks, spec->name, spec->owner)
-                     : name_taken(hooks, spec->name, NULL) != NULL)
+                     : name_taken(hooks, spec->name) != NULL)
         return refuse(spec, NOD_E_USAGE, "another hook has that name");
     if (spec->kind == NOD_INSTEAD && table->stages[*stage].needed)
         return refuse(spec, NOD_E_NOT_SUPPORTED,
@@ -213,27 +212,62 @@ nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec)
 
 /* --- many at once --- */
 
-bool hooks_fit(const struct hooks *hooks, const void *owner, const void *instead_of,
+/* Of all that are there or staged, those that are in force after these changes. `at`: of the change
+ * that brings it; `count`: it is there already. */
+static bool hook_stays(const struct hook *hook, const struct hooks_change *changes, size_t count,
+                       size_t *at)
+{
+    *at = count;
+    for (size_t i = 0; i < count; i++) {
+        if (hook->staged && hook->spec.owner == changes[i].owner)
+            *at = i;
+        if (!hook->staged && changes[i].instead_of && hook->spec.owner == changes[i].instead_of)
+            return false;
+    }
+    return !hook->removed && (!hook->staged || *at < count);
+}
+
+/* Another one has its name then, and is there already, or comes in an earlier change. */
+static const struct hook *name_meets(const struct hooks *hooks, const struct hook *comes,
+                                     const struct hooks_change *changes, size_t count,
+                                     size_t comes_at)
+{
+    for (size_t f = 0; f < FLOW_COUNT && comes->spec.name.len; f++)
+        for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
+            LIST_EACH (at, &hooks->stages[f][s]) {
+                const struct hook *hook = LIST_OF(at, struct hook, link);
+                size_t other;
+                if (str_eq(hook->spec.name, comes->spec.name) &&
+                    hook_stays(hook, changes, count, &other) &&
+                    (other == count || other < comes_at))
+                    return hook;
+            }
+    return NULL;
+}
+
+bool hooks_fit(const struct hooks *hooks, const struct hooks_change *changes, size_t count,
                struct hooks_taken *taken)
 {
-    size_t count = 0;
+    size_t in_force = 0;
 
     for (size_t f = 0; f < FLOW_COUNT; f++)
         for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
             LIST_EACH (at, &hooks->stages[f][s]) {
-                const struct hook *hook = LIST_OF(at, struct hook, link);
-                bool comes = hook->staged && hook->spec.owner == owner;
-                count += comes || !(hook->staged || hook->removed ||
-                                    (instead_of && hook->spec.owner == instead_of));
-                const struct hook *other =
-                    comes ? name_taken(hooks, hook->spec.name, instead_of) : NULL;
+                const struct hook *hook = LIST_OF(at, struct hook, link), *other = NULL;
+                size_t change;
+                if (!hook_stays(hook, changes, count, &change))
+                    continue;
+                in_force++;
+                if (change < count)
+                    other = name_meets(hooks, hook, changes, count, change);
                 if (other) {
-                    *taken = (struct hooks_taken){ NOD_E_USAGE, hook->spec.name, other->spec.from };
+                    *taken = (struct hooks_taken){ NOD_E_USAGE, hook->spec.name, change,
+                                                   other->spec.from };
                     return false;
                 }
             }
-    *taken = (struct hooks_taken){ .status = NOD_E_LIMIT };
-    return count <= HOOKS_MAX;
+    *taken = (struct hooks_taken){ .status = NOD_E_LIMIT, .at = count - 1 };
+    return in_force <= HOOKS_MAX;
 }
 
 /* The hook whose place this one takes, or NULL. */
@@ -251,21 +285,28 @@ static struct hook *hook_before(const struct hook *hook, const struct list *stag
 }
 
 /* In front of the old one: a flow that stands at that one is past its successor too. */
-void hooks_switch(struct hooks *hooks, const void *owner, const void *instead_of)
+static void hooks_put_in_force(struct hooks *hooks, const struct hooks_change *change)
 {
     for (size_t f = 0; f < FLOW_COUNT; f++)
         for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
             LIST_EACH (at, &hooks->stages[f][s]) {
                 struct hook *hook = LIST_OF(at, struct hook, link), *old;
-                if (!hook->staged || hook->spec.owner != owner)
+                if (!hook->staged || hook->spec.owner != change->owner)
                     continue;
                 hook->staged = false;
-                if ((old = hook_before(hook, &hooks->stages[f][s], instead_of))) {
+                if ((old = hook_before(hook, &hooks->stages[f][s], change->instead_of))) {
                     list_remove(&hook->link);
                     list_append(&old->link, &hook->link);
                 }
             }
-    hooks_remove_all(hooks, instead_of);
+}
+
+void hooks_switch(struct hooks *hooks, const struct hooks_change *changes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        hooks_put_in_force(hooks, &changes[i]);
+        hooks_remove_all(hooks, changes[i].instead_of);
+    }
 }
 
 static size_t hooks_take_out(struct hooks *hooks, const void *owner, const struct str *name)

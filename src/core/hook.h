@@ -112,18 +112,24 @@ nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec);
 bool hooks_remove(struct hooks *hooks, const void *owner, struct str name);
 size_t hooks_remove_all(struct hooks *hooks, const void *owner);
 
+/* The staged hooks of an owner are put in force, and those of another one go. Either may be NULL.
+ */
+struct hooks_change {
+    const void *owner, *instead_of;
+};
 /* What keeps staged hooks from being put in force. The texts are lent. */
 struct hooks_taken {
     nod_status status; /* NOD_E_USAGE: another hook has the name. NOD_E_LIMIT: too many */
     struct str name;   /* of the staged one */
+    size_t at;         /* of its change; of NOD_E_LIMIT: the last one */
     struct str from;   /* whose the other one is; empty: the program's */
 };
-/* Can the owner's staged hooks be put in force, if all hooks of `instead_of` (or NULL) go? */
-bool hooks_fit(const struct hooks *hooks, const void *owner, const void *instead_of,
+/* Can all of these changes be made? */
+bool hooks_fit(const struct hooks *hooks, const struct hooks_change *changes, size_t count,
                struct hooks_taken *taken);
-/* Puts the owner's staged hooks, which fit, in force, and removes those of `instead_of`, in one
- * step. A hook that has the name, the stage and the priority of one that goes has its place. */
-void hooks_switch(struct hooks *hooks, const void *owner, const void *instead_of);
+/* Makes them, which fit, in one step. A hook that has the name, the stage and the priority of one
+ * that goes in the same change has its place. */
+void hooks_switch(struct hooks *hooks, const struct hooks_change *changes, size_t count);
 /* Has this flow a hook at any of its stages? */
 bool hooks_any(const struct hooks *hooks, const struct flow_table *table);
 /* Has it a hook, from its present stage on, that wants its subject, or may want it when more is

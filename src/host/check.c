@@ -224,7 +224,8 @@ static void print_sections(const struct config *config, struct str kind)
 bool host_check(nod_server *server)
 {
     char problem[SETTINGS_PROBLEM_MAX];
-    bool fine = host_check_oauth(server, problem);
+    bool fine =
+        host_check_oauth(server, server->settings.opts.oauth_file, server->config, problem);
 
     if (config_section(server->config, STR("oauth"), 0))
         puts("\nServices");

@@ -128,6 +128,8 @@ void host_run(nod_server *server);
 
 /* Tells all that wait that nothing is known. After the store is gone. */
 void page_checks_drop(nod_server *server);
+/* Calls fn, in a turn of its own, when all checks that were begun before are over. */
+void page_checks_then(nod_server *server, void (*fn)(void *data), void *data);
 
 /* --- host/private_store --- */
 
@@ -156,8 +158,10 @@ bool host_open_webhooks(nod_server *server);
 
 /* After the store was opened, before the server listens. */
 bool host_open_oauth(nod_server *server);
-/* What is wrong with the services, without serving: false, and `problem`. */
-bool host_check_oauth(nod_server *server, char problem[SETTINGS_PROBLEM_MAX]);
+/* What is wrong with the services of a file (or NULL) and of a configuration: false, and `problem`.
+ * Those that the server has are not touched. */
+bool host_check_oauth(nod_server *server, const char *file, const struct config *config,
+                      char problem[SETTINGS_PROBLEM_MAX]);
 
 /* --- host/remember: what approvals may be remembered for, in the operator's words --- */
 

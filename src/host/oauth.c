@@ -360,26 +360,28 @@ static struct str title_of(const void *accounts, struct str service)
 }
 
 /* The operator's, then those of the program. */
-static bool add_services(nod_server *server, struct description *d, char *problem)
+static bool add_services(nod_server *server, const char *file, const struct config *config,
+                         struct description *d, char *problem)
 {
     bool fine = true;
 
     problem[0] = '\0';
-    if (server->settings.opts.oauth_file)
-        fine = read_file(d, server->settings.opts.oauth_file, problem);
-    fine = fine && read_sections(d, server->config, problem);
+    if (file)
+        fine = read_file(d, file, problem);
+    fine = fine && read_sections(d, config, problem);
     for (size_t i = 0; fine && i < server->service_count; i++)
         fine = add_own(d, &server->services[i]);
     return fine;
 }
 
-bool host_check_oauth(nod_server *server, char problem[SETTINGS_PROBLEM_MAX])
+bool host_check_oauth(nod_server *server, const char *file, const struct config *config,
+                      char problem[SETTINGS_PROBLEM_MAX])
 {
     struct description *d = MEM_NEW(struct description);
 
     arena_init(&d->arena, SERVICE_TEXT_MAX);
     d->accounts = accounts_create(&(struct accounts_opts){ .loop = server->loop });
-    bool fine = add_services(server, d, problem);
+    bool fine = add_services(server, file, config, d, problem);
     accounts_destroy(d->accounts);
     arena_finish(&d->arena);
     MEM_DELETE(d);
@@ -399,7 +401,7 @@ bool host_open_oauth(nod_server *server)
     arena_init(&d->arena, SERVICE_TEXT_MAX);
     d->accounts = server->accounts;
     local_use_titles(server->local, title_of, server->accounts);
-    bool fine = add_services(server, d, problem);
+    bool fine = add_services(server, server->settings.opts.oauth_file, server->config, d, problem);
     if (problem[0])
         LOG_ERROR("the services cannot be used", LOG_CSTR("why", problem));
     arena_finish(&d->arena);

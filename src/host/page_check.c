@@ -30,7 +30,34 @@ struct page_check {
     struct arena arena;
     struct str token, principal;
     struct page_token opened;
+    void (*then)(void *data); /* it is no check, and is called when those before it are over */
 };
+
+/* Those that waited for checks which are over by now. */
+static void waits_end(nod_server *server)
+{
+    struct list *at;
+
+    while ((at = list_first(&server->page_checks))) {
+        struct page_check *first = LIST_OF(at, struct page_check, link);
+        if (!first->then)
+            return;
+        list_remove(&first->link);
+        loop_defer(server->loop, first->then, first->data);
+        MEM_DELETE(first);
+    }
+}
+
+void page_checks_then(nod_server *server, void (*fn)(void *data), void *data)
+{
+    struct page_check *wait = MEM_NEW(struct page_check);
+
+    wait->then = fn;
+    wait->data = data;
+    list_init(&wait->link);
+    list_append(&server->page_checks, &wait->link);
+    waits_end(server);
+}
 
 static void finish(struct page_check *check, nod_status status)
 {
@@ -41,6 +68,7 @@ static void finish(struct page_check *check, nod_status status)
     list_remove(&check->link);
     if (check->done)
         check->done(check->data, status, known ? &page : NULL);
+    waits_end(check->server);
     arena_finish(&check->arena);
     MEM_DELETE(check);
 }
@@ -114,6 +142,7 @@ void page_checks_drop(nod_server *server)
 {
     struct list *at;
 
+    waits_end(server);
     while ((at = list_first(&server->page_checks)))
         finish(LIST_OF(at, struct page_check, link), NOD_E_STORE);
 }

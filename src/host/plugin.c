@@ -152,10 +152,9 @@ static void plugin_unload(struct plugin *plugin)
 static void plugin_gone(void *data)
 {
     struct plugin *plugin = data;
-    bool said = plugin->loaded;
 
     plugin_unload(plugin);
-    if (said)
+    if (plugin->served)
         LOG_INFO("a plugin is gone", LOG_STR("plugin", plugin->name),
                  LOG_CSTR("version", plugin->offers.version), LOG_CSTR("file", plugin->file.path));
     plugin_free(plugin);
@@ -168,12 +167,8 @@ static void plugin_unused(void *data)
     struct plugin *plugin = data;
 
     plugin->set = NULL;
-    if (plugin->server->plugins_unloaded)
-        return; /* plugins_free does it */
-    if (list_empty(&plugin->server->page_checks))
-        plugin_gone(plugin);
-    else
-        loop_defer(plugin->server->loop, plugin_unused, plugin);
+    if (!plugin->server->plugins_unloaded) /* else plugins_free does it */
+        page_checks_then(plugin->server, plugin_gone, plugin);
 }
 
 /* What of a set cannot be registered, as a sentence. */
@@ -225,22 +220,29 @@ bool plugin_load(struct plugin *plugin, struct plugin_room *room,
            plugin_wrong(why, "its .load has failed (%s)", nod_status_name(status));
 }
 
-bool plugin_take(struct plugin *plugin, struct plugin *old, char why[PLUGIN_WHY_MAX])
+bool plugins_change(nod_server *server, const struct plugin_change *changes, size_t count,
+                    size_t *at, char why[PLUGIN_WHY_MAX])
 {
+    struct local_change *sets = mem_zalloc((count + 1) * sizeof(*sets));
     struct local_set_refused refused;
 
-    if (local_set_commit(plugin->set, old ? old->set : NULL, &refused) != NOD_OK)
+    for (size_t i = 0; i < count; i++)
+        sets[i] = (struct local_change){ changes[i].comes ? changes[i].comes->set : NULL,
+                                         changes[i].leaves ? changes[i].leaves->set : NULL };
+    bool fine =
+        local_sets_change(server->local, &server->hooks, sets, count, at, &refused) == NOD_OK;
+    mem_free(sets);
+    if (!fine)
         return registered_wrong(&refused, why);
-    plugin->leaving = false;
-    if (old)
-        old->leaving = true;
+    for (size_t i = 0; i < count; i++) {
+        if (changes[i].comes) {
+            changes[i].comes->leaving = false;
+            changes[i].comes->served = true;
+        }
+        if (changes[i].leaves)
+            changes[i].leaves->leaving = true;
+    }
     return true;
-}
-
-void plugin_leave(struct plugin *plugin)
-{
-    plugin->leaving = true;
-    local_set_remove(plugin->set);
 }
 
 void plugin_close(struct plugin *plugin)

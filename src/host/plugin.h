@@ -1,11 +1,11 @@
 /*
  * host/plugin: one plugin: a shared object whose code runs in this process.
  *
- *     plugin_open     its object is in memory, and its struct nod_plugin fits; none of its
- * functions was called but those that the dynamic linker calls plugin_load     its settings are
- * checked, and .load has registered what it has, unseen so far plugin_take     all of that is there
- * for everybody, instead of what another one had plugin_leave    nothing of it is found any more;
- * when nothing uses it, .unload is called and the object goes
+ * - plugin_open: its object is in memory, and its struct nod_plugin fits. None of its functions was
+ *   called but those that the dynamic linker calls.
+ * - plugin_load: its settings are checked, and .load has registered what it has, unseen so far.
+ * - plugins_change: all of that is there for everybody, instead of what another one had. Nothing of
+ *   the other one is found any more; when nothing uses it, .unload is called and its object goes.
  *
  * Holds always: an object stays in memory as long as any of its code may be called, and no longer.
  */
@@ -33,6 +33,7 @@ struct plugin {
     struct local_set *set;    /* what it has registered */
     bool loaded;              /* .load has returned NOD_OK: .unload is due */
     bool leaving;             /* it is in the list only until nothing uses it */
+    bool served;              /* it was there for everybody */
     char bug[PLUGIN_WHY_MAX]; /* what its .load did wrong with nod_setting */
 };
 
@@ -42,10 +43,15 @@ struct plugin *plugin_open(nod_server *server, struct plugin_room *room, const c
 /* The settings of its section, or NULL: there is none. False: `why`; close it. */
 bool plugin_load(struct plugin *plugin, struct plugin_room *room,
                  const struct config_section *section, char why[PLUGIN_WHY_MAX]);
-/* `old` may be NULL, and leaves. False: `why`, nothing has changed; close the new one. */
-bool plugin_take(struct plugin *plugin, struct plugin *old, char why[PLUGIN_WHY_MAX]);
-void plugin_leave(struct plugin *plugin);
-/* Of one that was not taken: what it has registered is dropped, and the object goes, on a later
+/* One takes its place, and another one leaves. Either may be NULL. */
+struct plugin_change {
+    struct plugin *comes, *leaves;
+};
+/* Makes all of these changes in one step. False: `why`, of the change at `at`; nothing has changed,
+ * and those that were to come are to be closed. */
+bool plugins_change(nod_server *server, const struct plugin_change *changes, size_t count,
+                    size_t *at, char why[PLUGIN_WHY_MAX]);
+/* Of one that has not come: what it has registered is dropped, and the object goes, on a later
  * turn of the loop. */
 void plugin_close(struct plugin *plugin);
 

@@ -3,7 +3,9 @@
  *
  * Plugins are told apart by their names, files by their paths. What is named is gone through once:
  * a file with the same bytes and the same settings as before is kept; any other is opened and
- * loaded, and seen by nobody. Then all of that takes its place, each in one step.
+ * loaded, and seen by nobody. At the start each of them then takes its place, or is refused by
+ * itself. At a reload all of them do in one step, while those that are not named any more leave; or
+ * none does.
  *
  * Holds always: a reload that is refused has changed nothing.
  */
@@ -148,17 +150,23 @@ static const char *name_taken(const struct naming *naming, struct str name)
     return NULL;
 }
 
+static bool name_free(const struct naming *naming, struct str name, char why[PLUGIN_WHY_MAX])
+{
+    const char *taken = name_taken(naming, name);
+
+    if (taken)
+        snprintf(why, PLUGIN_WHY_MAX, "its name, " STR_FMT ", is that of another plugin: %s",
+                 STR_ARG(name), taken);
+    return !taken;
+}
+
 static bool load_next(struct naming *naming, struct named *named, struct plugin *plugin,
                       char why[PLUGIN_WHY_MAX])
 {
     const struct config_section *section = config_plugin(naming->config, plugin->name);
-    const char *taken = name_taken(naming, plugin->name);
 
-    if (taken) {
-        snprintf(why, PLUGIN_WHY_MAX, "its name, " STR_FMT ", is that of another plugin: %s",
-                 STR_ARG(plugin->name), taken);
+    if (!name_free(naming, plugin->name, why))
         return false;
-    }
     section_digest(section, &plugin->said);
     if (!plugin_load(plugin, naming->server->plugin_room, section, why))
         return false;
@@ -172,9 +180,12 @@ static void load_one(struct naming *naming, struct named *named)
     char why[PLUGIN_WHY_MAX];
 
     named->before = find_plugin(naming->server, STR_NONE, named->path);
-    named->kept = named->before && is_as_before(naming, named->before);
-    if (named->kept)
+    if (named->before && is_as_before(naming, named->before)) {
+        named->kept = name_free(naming, named->before->name, why);
+        if (!named->kept)
+            cannot_load(naming, named->path, why);
         return;
+    }
     struct plugin *plugin =
         plugin_open(naming->server, naming->server->plugin_room, named->path, why);
     if (plugin && load_next(naming, named, plugin, why))
@@ -186,54 +197,15 @@ static void load_one(struct naming *naming, struct named *named)
 
 /* --- taking their places --- */
 
-/* Those whose place is taken are tried again when others have left. True: one has taken its place.
- */
-static bool take_some(struct naming *naming, bool last)
-{
-    char why[PLUGIN_WHY_MAX];
-    bool some = false;
-
-    for (size_t i = 0; i < naming->count; i++) {
-        struct named *named = &naming->all[i];
-        struct plugin *plugin = named->next;
-        if (!plugin)
-            continue;
-        if (plugin_take(plugin, named->before, why)) {
-            LOG_INFO(named->before ? "a plugin was replaced" : "a plugin was loaded",
-                     LOG_STR("plugin", plugin->name), LOG_CSTR("version", plugin->offers.version),
-                     LOG_CSTR("file", named->path));
-            named->next = NULL;
-            named->kept = some = true;
-            named->before = plugin;
-        } else if (last) {
-            cannot_load(naming, named->path, why);
-            plugin_close(plugin);
-            named->next = NULL;
-        }
-    }
-    return some;
-}
-
-static void leave_unnamed(struct naming *naming)
-{
-    LIST_EACH (at, &naming->server->plugins) {
-        struct plugin *plugin = LIST_OF(at, struct plugin, link);
-        bool stays = plugin->leaving;
-        for (size_t i = 0; i < naming->count; i++)
-            stays |= naming->all[i].before == plugin;
-        if (!stays)
-            plugin_leave(plugin);
-    }
-}
-
 /* The plugin that a section means whose name nobody has. NULL: none is like it. */
-static const char *plugin_meant(const nod_server *server, struct str name)
+static const char *plugin_meant(const struct naming *naming, struct str name)
 {
     struct similar similar = { .to = name };
 
-    LIST_EACH (at, &server->plugins) {
-        const struct plugin *plugin = LIST_OF(at, struct plugin, link);
-        if (!plugin->leaving)
+    for (size_t i = 0; i < naming->count; i++) {
+        const struct named *named = &naming->all[i];
+        const struct plugin *plugin = named->kept ? named->before : named->next;
+        if (plugin)
             similar_try(&similar, plugin->offers.name);
     }
     return similar.meant;
@@ -241,7 +213,7 @@ static const char *plugin_meant(const nod_server *server, struct str name)
 
 static void say_unloaded(const struct naming *naming, const struct config_section *section)
 {
-    const char *meant = plugin_meant(naming->server, section->name);
+    const char *meant = plugin_meant(naming, section->name);
     static const char event[] = "a section names a plugin that is not loaded";
 
     if (meant)
@@ -259,7 +231,7 @@ static bool sections_fit(struct naming *naming)
     bool fine = true;
 
     for (size_t i = 0; (section = config_section(naming->config, STR("plugin"), i)); i++) {
-        if (find_plugin(naming->server, section->name, NULL))
+        if (name_taken(naming, section->name))
             continue;
         fine &= !section->required;
         if (section->required)
@@ -271,22 +243,100 @@ static bool sections_fit(struct naming *naming)
     return fine;
 }
 
+static void say_came(const struct named *named)
+{
+    LOG_INFO(named->before ? "a plugin was replaced" : "a plugin was loaded",
+             LOG_STR("plugin", named->next->name), LOG_CSTR("version", named->next->offers.version),
+             LOG_CSTR("file", named->path));
+}
+
+/* At the start: one after the other. */
+static void each_takes_its_place(struct naming *naming)
+{
+    char why[PLUGIN_WHY_MAX];
+    size_t at;
+
+    for (size_t i = 0; i < naming->count; i++) {
+        struct named *named = &naming->all[i];
+        if (!named->next)
+            continue;
+        if (plugins_change(naming->server, &(struct plugin_change){ .comes = named->next }, 1, &at,
+                           why)) {
+            say_came(named);
+            continue;
+        }
+        cannot_load(naming, named->path, why);
+        plugin_close(named->next);
+        named->next = NULL;
+    }
+}
+
+/* `changes` has room for all. Those that come first, in the order of `from`, then those that only
+ * leave. */
+static size_t gather_changes(struct naming *naming, struct plugin_change *changes,
+                             const struct named **from)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < naming->count; i++) {
+        const struct named *named = &naming->all[i];
+        if (!named->next)
+            continue;
+        from[count] = named;
+        changes[count++] = (struct plugin_change){ named->next, named->before };
+    }
+    LIST_EACH (at, &naming->server->plugins) {
+        struct plugin *plugin = LIST_OF(at, struct plugin, link);
+        bool stays = plugin->leaving;
+        for (size_t i = 0; i < naming->count; i++)
+            stays |=
+                naming->all[i].before == plugin && (naming->all[i].kept || naming->all[i].next);
+        if (!stays)
+            changes[count++] = (struct plugin_change){ .leaves = plugin };
+    }
+    return count;
+}
+
+/* Of a server that serves. */
+static bool all_take_their_places(struct naming *naming)
+{
+    struct plugin_change *changes = mem_zalloc((size_t)(2 * PLUGINS_MAX) * sizeof(*changes));
+    const struct named **from = mem_zalloc(PLUGINS_MAX * sizeof(const struct named *));
+    size_t count = gather_changes(naming, changes, from), at = 0;
+    char why[PLUGIN_WHY_MAX];
+    bool fine = plugins_change(naming->server, changes, count, &at, why);
+
+    for (size_t i = 0; fine && i < count; i++) {
+        if (changes[i].comes)
+            say_came(from[i]);
+        else
+            LOG_INFO("a plugin was removed", LOG_STR("plugin", changes[i].leaves->name),
+                     LOG_CSTR("version", changes[i].leaves->offers.version),
+                     LOG_CSTR("file", changes[i].leaves->file.path));
+    }
+    while (!fine && at && !from[at]) /* only what comes can be refused */
+        at--;
+    if (!fine)
+        cannot_load(naming, from[at]->path, why);
+    mem_free(changes);
+    mem_free(from);
+    return fine;
+}
+
 static bool plugins_read(struct naming *naming)
 {
     arena_init(&naming->arena, PLUGINS_BYTES);
     name_all(naming);
     for (size_t i = 0; i < naming->count; i++)
         load_one(naming, &naming->all[i]);
-    bool fine = !naming->again || !naming->wrong;
-    for (size_t i = 0; !fine && i < naming->count; i++)
-        if (naming->all[i].next)
-            plugin_close(naming->all[i].next);
-    if (fine) {
-        while (take_some(naming, false))
-            ;
-        leave_unnamed(naming);
-        take_some(naming, true);
-        fine = sections_fit(naming);
+    if (!naming->again)
+        each_takes_its_place(naming);
+    bool fine = sections_fit(naming) && !(naming->again && naming->wrong);
+    if (naming->again) {
+        fine = fine && all_take_their_places(naming);
+        for (size_t i = 0; !fine && i < naming->count; i++)
+            if (naming->all[i].next)
+                plugin_close(naming->all[i].next);
     }
     arena_finish(&naming->arena);
     return fine;

@@ -36,12 +36,6 @@ void program_reload_drop(nod_server *server)
     server->reload = NULL;
 }
 
-static bool reload_refused(const char *why)
-{
-    LOG_ERROR("the configuration is not taken, and nothing changes", LOG_CSTR("why", why));
-    return false;
-}
-
 /* --- what has changed --- */
 
 static const void *row_at(const struct settings *settings, const struct setting *row)
@@ -91,51 +85,97 @@ static bool row_reloads(const struct setting *row, const struct settings *now,
     return row->reloads == RELOADS_VALUE;
 }
 
+/* A file that is not named any more stays in use. Its name may be in the arena of a reload before
+ * this one, which goes. */
+static void file_keep(struct settings *now, const struct setting *row, struct arena *arena)
+{
+    const char **file = (const char **)(void *)((char *)now + row->at);
+
+    if (row->reloads == RELOADS_FILE && *file)
+        *file = arena_str(arena, str_of(*file)).at;
+}
+
 /* Takes over the rows that need no restart, and names those that do. */
-static void settings_take_over(nod_server *server, const struct settings *next)
+static void settings_take_over(nod_server *server, struct reload *reload)
 {
     struct settings *now = &server->settings;
+    const struct settings *next = &reload->settings;
 
     for (const struct setting *row = settings_table; row < settings_table + settings_count; row++) {
-        if (row_reloads(row, now, next))
+        if (row_reloads(row, now, next)) {
             memcpy((char *)now + row->at, row_at(next, row), row->size);
-        else if (row->option && !row_same(row, now, next))
+            continue;
+        }
+        if (row->option && !row_same(row, now, next))
             LOG_WARN("a setting has changed that needs a restart: until then it stays as it was",
                      LOG_CSTR("setting", row->option + 2));
+        file_keep(now, row, &reload->arena);
     }
+}
+
+static bool sections_same(const struct config_section *a, const struct config_section *b)
+{
+    if (!a || !b || a->count != b->count || !str_eq(a->name, b->name))
+        return a == b;
+    for (size_t i = 0; i < a->count; i++)
+        if (!str_eq(a->values[i].key, b->values[i].key) ||
+            !str_eq(a->values[i].value, b->values[i].value))
+            return false;
+    return true;
+}
+
+/* The services of the start stay. */
+static void services_look(const nod_server *server, const struct config *next)
+{
+    const struct config_section *now, *then;
+    size_t i = 0;
+
+    do {
+        now = config_section(server->config, STR("oauth"), i);
+        then = config_section(next, STR("oauth"), i++);
+    } while (now && sections_same(now, then));
+    if (!sections_same(now, then))
+        LOG_WARN("a service has changed that needs a restart: until then it stays as it was",
+                 LOG_STR("oauth", now ? now->name : then->name));
 }
 
 /* --- what is checked before anything changes --- */
 
-static bool tokens_fit(const nod_server *server, const char *file)
+static const char *tokens_wrong(const nod_server *server, const char *file, struct arena *arena)
 {
     struct str problem = STR_NONE;
-    struct arena arena;
 
     if (!server->tokens)
-        return true;
-    arena_init(&arena, HOST_TEXT_MAX);
-    struct tokens *tokens = tokens_load(file, &arena, &problem);
-    if (!tokens)
-        LOG_ERROR("the token file cannot be used, and nothing changes", LOG_CSTR("file", file),
-                  LOG_STR("why", problem));
+        return NULL;
+    struct tokens *tokens = tokens_load(file, arena, &problem);
+    bool fine = tokens;
     tokens_destroy(tokens);
-    arena_finish(&arena);
-    return tokens;
+    return fine ? NULL
+                : arena_fmt(arena, "the token file cannot be used: " STR_FMT, STR_ARG(problem)).at;
 }
 
-static bool all_fits(nod_server *server, struct reload *reload)
+/* NULL: all of it can be taken, and the plugins were. Services need a restart, and are looked at
+ * all the same: it would fail with them. */
+static const char *what_is_wrong(nod_server *server, struct reload *reload)
 {
+    char problem[SETTINGS_PROBLEM_MAX];
     const struct nod_server_opts *now = &server->settings.opts, *next = &reload->settings.opts;
 
     if (program_read(server->program, &reload->arena, &reload->settings, &reload->config) !=
         SETTINGS_RUN)
-        return reload_refused(reload->settings.wrong);
-    return tokens_fit(server, file_next(now->token_file, next->token_file)) &&
-           (!server->front ||
-            front_reload_fits(server->front, file_next(now->tls_cert, next->tls_cert),
-                              file_next(now->tls_key, next->tls_key))) &&
-           plugins_reload(server, &reload->settings, reload->config);
+        return reload->settings.wrong;
+    if (!host_check_oauth(server, next->oauth_file, reload->config, problem))
+        return arena_str(&reload->arena, str_of(problem)).at;
+    const char *wrong =
+        tokens_wrong(server, file_next(now->token_file, next->token_file), &reload->arena);
+    if (wrong)
+        return wrong;
+    if (server->front && !front_reload_fits(server->front, file_next(now->tls_cert, next->tls_cert),
+                                            file_next(now->tls_key, next->tls_key)))
+        return "the certificate cannot be used: see above";
+    return plugins_reload(server, &reload->settings, reload->config)
+               ? NULL
+               : "its plugins cannot be used: see above";
 }
 
 bool program_reload(nod_server *server)
@@ -144,13 +184,16 @@ bool program_reload(nod_server *server)
     struct grant_rule rules[GRANT_RULES_MAX];
 
     arena_init(&reload->arena, HOST_TEXT_MAX);
-    if (!all_fits(server, reload)) {
+    const char *wrong = what_is_wrong(server, reload);
+    if (wrong) {
+        LOG_ERROR("the configuration is not taken, and nothing changes", LOG_CSTR("why", wrong));
         reload_drop(reload);
         return false;
     }
     struct reload *before = server->reload;
     server->reload = reload;
-    settings_take_over(server, &reload->settings);
+    settings_take_over(server, reload);
+    services_look(server, reload->config);
     settings_log(&server->settings);
     engine_remember(server->engine, rules, remember_read(server->settings.opts.remember, rules));
     tool_names_check(server);

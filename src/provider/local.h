@@ -56,7 +56,7 @@ bool local_remove_hook(struct local *local, struct hooks *hooks, struct str name
  * A set: what one plugin, in one version, has registered. It comes in one step, and goes in one
  * step, perhaps for the next version of itself.
  *
- * From local_set_begin until local_set_commit or local_set_abort, all that is registered on this
+ * From local_set_begin until local_set_close or local_set_abort, all that is registered on this
  * local (and hooks in `hooks`) goes into the set, and nobody sees any of it. One set at a time.
  */
 struct local_set;
@@ -92,21 +92,24 @@ struct local_set *local_set_begin(struct local *local, struct hooks *hooks,
 /* Nothing more is registered with it; it may be committed at any later time. False: something could
  * not be registered, and *refused says what. */
 bool local_set_close(struct local_set *set, struct local_set_refused *refused);
+/* A set takes effect, and another one goes. Either may be NULL. */
+struct local_change {
+    struct local_set *set, *instead_of;
+};
 /*
- * All of the set takes effect, instead of `replaces` (or NULL), in one step: there is no moment
- * without either of them. What has the name of something in the old set has its place, and calls
- * that wait go on with it (core/version.c). The old set goes as by local_set_remove.
+ * All of these changes are made in one step: nobody sees one without the others. What has the name
+ * of something in the set that it replaces has its place. Calls that wait go on with what is there
+ * then under the name of their target, if its version is the same, and end otherwise
+ * (core/replaced.c).
  *
- * NOD_E_USAGE, NOD_E_LIMIT: something cannot be, or could not be registered before, and *refused
- * says what. Then nothing has changed, and the set is to be aborted.
+ * NOD_E_USAGE, NOD_E_LIMIT: the change at `at` cannot be made, and *refused says why. Then nothing
+ * has changed, and all the new sets are to be aborted.
  */
-nod_status local_set_commit(struct local_set *set, struct local_set *replaces,
-                            struct local_set_refused *refused);
-/* Of a set that was not committed: nothing of it stays. */
+nod_status local_sets_change(struct local *local, struct hooks *hooks,
+                             const struct local_change *changes, size_t count, size_t *at,
+                             struct local_set_refused *refused);
+/* Of a set that has not taken effect: nothing of it stays. */
 void local_set_abort(struct local_set *set);
-/* Of one that was: all that is left of it goes out of the catalog and the hooks, in one step. Calls
- * that wait for its targets end, as when a tool is removed. */
-void local_set_remove(struct local_set *set);
 
 /* Sets local_opts.replay_check afterwards. */
 void local_check_replays(struct local *local, bool check);

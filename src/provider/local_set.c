@@ -2,16 +2,16 @@
  * provider/local_set: what one plugin has registered comes and goes in one step.
  *
  * While a set is staged, its targets are in a list of its own and its hooks are in the lists of the
- * core, marked, so that nobody is given either. The commit asks first whether the hooks fit, which
- * changes nothing; then it changes the catalog, all or nothing; and then it switches the hooks,
- * which cannot fail any more. All of that is one piece of work on the loop.
+ * core, marked, so that nobody is given either. A change of sets, however many, asks first whether
+ * all their hooks fit, which changes nothing; then it changes the catalog, all or nothing; and then
+ * it switches the hooks, which cannot fail any more. All of that is one piece of work on the loop.
  *
  * A set counts its targets and its hooks, which count who uses them: calls and runs. So when a set
  * is over and its count is 0, nobody will call its code again, and whoever has begun the set is
  * told, at the end of the turn of the loop: what has let go of the last target may be anywhere on
  * the stack, but never that late.
  *
- * Holds always: a set is released once, after all of its targets and hooks are freed. A commit that
+ * Holds always: a set is released once, after all of its targets and hooks are freed. A change that
  * is refused has changed nothing.
  */
 #include <stdio.h>
@@ -201,7 +201,17 @@ bool local_set_close(struct local_set *set, struct local_set_refused *refused)
     return !set->failed;
 }
 
-/* --- committing --- */
+/* --- taking effect --- */
+
+/* What is to be changed, while it is. */
+struct sets_change {
+    struct local *local;
+    struct hooks *hooks;
+    const struct local_change *changes;
+    size_t count;
+    struct target **targets; /* that come, and behind them those that go */
+    size_t come, go;
+};
 
 static void taken_say(struct local_set_refused *refused, const char *kind, struct str name,
                       struct str from)
@@ -209,6 +219,20 @@ static void taken_say(struct local_set_refused *refused, const char *kind, struc
     refused_say(refused, kind, name, NOD_E_USAGE);
     refused->taken = true;
     snprintf(refused->from, sizeof(refused->from), STR_FMT, STR_ARG(from));
+}
+
+static struct local_target *target_own(struct target *target)
+{
+    return (struct local_target *)(void *)target;
+}
+
+static size_t change_at(const struct sets_change *all, const struct local_set *set)
+{
+    size_t at = 0;
+
+    while (at + 1 < all->count && all->changes[at].set != set)
+        at++;
+    return at;
 }
 
 static void target_refused(const struct target *target, const struct catalog_refused *why,
@@ -245,64 +269,110 @@ static size_t set_targets(const struct local_set *set, struct target **out)
     return count;
 }
 
-static nod_status targets_switch(struct local_set *set, const struct local_set *replaces,
+static void targets_gather(struct sets_change *all)
+{
+    struct target **to;
+
+    for (size_t i = 0; i < all->count; i++) {
+        if (all->changes[i].set)
+            LIST_EACH (at, &all->changes[i].set->staged)
+                all->come++;
+        all->go += set_targets(all->changes[i].instead_of, NULL);
+    }
+    to = all->targets = mem_zalloc((all->come + all->go + 1) * sizeof(*to));
+    for (size_t i = 0; i < all->count; i++)
+        if (all->changes[i].set)
+            LIST_EACH (at, &all->changes[i].set->staged)
+                *to++ = &LIST_OF(at, struct local_target, link)->base;
+    for (size_t i = 0; i < all->count; i++)
+        to += set_targets(all->changes[i].instead_of, to);
+}
+
+/* Those that come are among the targets of the provider, or staged again. They are found by
+ * sets_end meanwhile, whatever the change calls. */
+static void targets_move(const struct sets_change *all, bool back)
+{
+    for (size_t i = 0; i < all->come; i++) {
+        struct local_target *t = target_own(all->targets[i]);
+        list_remove(&t->link);
+        list_append(back ? &t->set->staged : &all->local->targets, &t->link);
+    }
+}
+
+static nod_status targets_switch(struct sets_change *all, size_t *at,
                                  struct local_set_refused *refused)
 {
-    struct local *local = set->local;
-    size_t count = 0, goes = set_targets(replaces, NULL);
+    nod_status status = NOD_OK;
     struct catalog_refused why = { 0 };
 
-    LIST_EACH (at, &set->staged)
-        count++;
-    if (!count && !goes)
-        return NOD_OK;
-    struct target **targets = mem_zalloc((count + goes) * sizeof(*targets));
-    size_t i = 0;
-    LIST_EACH (at, &set->staged)
-        targets[i++] = &LIST_OF(at, struct local_target, link)->base;
-    set_targets(replaces, targets + count);
-    /* They are found by sets_end from here on, whatever the change calls. */
-    LIST_EACH (at, &set->staged) {
-        list_remove(at);
-        list_append(&local->targets, at);
-    }
-    nod_status status = catalog_change(
-        local->catalog,
-        &(struct catalog_change){
-            .add = targets, .add_count = count, .remove = targets + count, .remove_count = goes },
-        &why);
+    targets_gather(all);
+    targets_move(all, false);
+    if (all->come + all->go)
+        status = catalog_change(all->local->catalog,
+                                &(struct catalog_change){ .add = all->targets,
+                                                          .add_count = all->come,
+                                                          .remove = all->targets + all->come,
+                                                          .remove_count = all->go },
+                                &why);
     if (status != NOD_OK) {
-        target_refused(targets[why.at], &why, status, refused);
-        for (i = 0; i < count; i++) {
-            struct local_target *t = (struct local_target *)(void *)targets[i];
-            list_remove(&t->link);
-            list_append(&set->staged, &t->link);
-        }
+        *at = change_at(all, target_own(all->targets[why.at])->set);
+        target_refused(all->targets[why.at], &why, status, refused);
+        targets_move(all, true);
     }
-    mem_free(targets);
+    mem_free(all->targets);
     return status;
 }
 
-nod_status local_set_commit(struct local_set *set, struct local_set *replaces,
-                            struct local_set_refused *refused)
+static nod_status sets_closed(const struct sets_change *all, size_t *at,
+                              struct local_set_refused *refused)
+{
+    for (*at = 0; *at < all->count; (*at)++) {
+        struct local_set *set = all->changes[*at].set;
+        if (set && !local_set_close(set, refused))
+            return set->refused.limit ? NOD_E_LIMIT : NOD_E_USAGE;
+    }
+    return NOD_OK;
+}
+
+static nod_status hooks_of_sets(const struct sets_change *all, struct hooks_change *hooks,
+                                size_t *at, struct local_set_refused *refused)
 {
     struct hooks_taken taken;
 
-    if (!local_set_close(set, refused))
-        return set->refused.limit ? NOD_E_LIMIT : NOD_E_USAGE;
-    if (!hooks_fit(set->hooks, set, replaces, &taken)) {
-        if (taken.status == NOD_E_USAGE)
-            taken_say(refused, "hook", taken.name, taken.from);
-        else
-            refused_say(refused, "hook", STR(""), taken.status);
-        return taken.status;
+    for (size_t i = 0; i < all->count; i++)
+        hooks[i] = (struct hooks_change){ all->changes[i].set, all->changes[i].instead_of };
+    if (hooks_fit(all->hooks, hooks, all->count, &taken))
+        return NOD_OK;
+    *at = taken.at;
+    if (taken.status == NOD_E_USAGE)
+        taken_say(refused, "hook", taken.name, taken.from);
+    else
+        refused_say(refused, "hook", STR(""), taken.status);
+    return taken.status;
+}
+
+nod_status local_sets_change(struct local *local, struct hooks *of,
+                             const struct local_change *changes, size_t count, size_t *at,
+                             struct local_set_refused *refused)
+{
+    struct sets_change all = { .local = local, .hooks = of, .changes = changes, .count = count };
+    struct hooks_change *hooks = mem_zalloc((count + 1) * sizeof(*hooks));
+    nod_status status = sets_closed(&all, at, refused);
+
+    if (status == NOD_OK)
+        status = hooks_of_sets(&all, hooks, at, refused);
+    if (status == NOD_OK)
+        status = targets_switch(&all, at, refused);
+    if (status == NOD_OK)
+        hooks_switch(of, hooks, count);
+    mem_free(hooks);
+    for (size_t i = 0; status == NOD_OK && i < count; i++) {
+        if (changes[i].set)
+            changes[i].set->state = SET_IN_FORCE;
+        if (changes[i].instead_of)
+            set_is_over(changes[i].instead_of);
     }
-    NOD_TRY(targets_switch(set, replaces, refused));
-    hooks_switch(set->hooks, set, replaces);
-    set->state = SET_IN_FORCE;
-    if (replaces)
-        set_is_over(replaces);
-    return NOD_OK;
+    return status;
 }
 
 /* --- going --- */
@@ -323,20 +393,6 @@ void local_set_abort(struct local_set *set)
 
     local_set_close(set, &refused);
     set_unstage(set);
-    hooks_remove_all(set->hooks, set);
-    set_is_over(set);
-}
-
-void local_set_remove(struct local_set *set)
-{
-    size_t count = set_targets(set, NULL);
-    struct target **targets = mem_zalloc((count + 1) * sizeof(*targets));
-
-    set_targets(set, targets);
-    if (count)
-        catalog_change(set->local->catalog,
-                       &(struct catalog_change){ .remove = targets, .remove_count = count }, NULL);
-    mem_free(targets);
     hooks_remove_all(set->hooks, set);
     set_is_over(set);
 }

@@ -5,10 +5,7 @@ import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, utimesSync, 
 import path from 'node:path';
 import { PATIENCE_MS, complaints, pause, within } from './harness.js';
 import { Modern } from './modern.js';
-import { linesOf, serveHome } from './serving.js';
-
-const toolsOf = async (server) => (await new Modern(server.url).request('tools/list')).result.tools.map(({ name }) => name).filter((name) => name.includes('.')).sort();
-const STEADY = ['steady.ask', 'steady.crash', 'steady.plain', 'steady.slow', 'steady.task'];
+import { STEADY, linesOf, serveHome, toolsOf } from './serving.js';
 
 const REFUSED = {
   'no plugin': ['no-plugin', /it is no plugin: it exports no nod_this_plugin, which NOD_PLUGIN makes/],

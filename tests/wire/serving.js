@@ -8,7 +8,7 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { runOnce, startHttp } from './harness.js';
-import { scratchFolder } from './modern.js';
+import { Modern, scratchFolder } from './modern.js';
 
 const objects = ['tests/wire/plugins', 'examples/plugins'].map((folder) => path.join(process.env.NOD_BIN_DIR, folder));
 
@@ -39,3 +39,8 @@ export function serveHome(t) {
 // The lines of a log at some level, as objects: { event, plugin, file, why, ... }.
 export const linesOf = (log, level = '(error|warn)') => log.split('\n').filter((line) => new RegExp(`level=${level}`).test(line)).map((line) => Object.fromEntries(
   [...line.matchAll(/(\w+)=("(?:[^"\\]|\\.)*"|\S+)/g)].map(([, key, value]) => [key, value.startsWith('"') ? JSON.parse(value) : value])));
+
+// The tools of plugins that a server has: those with a path.
+export const toolsOf = async (server, options) =>
+  (await new Modern(server.url, options).request('tools/list')).result.tools.map(({ name }) => name).filter((name) => name.includes('.')).sort();
+export const STEADY = ['steady.approve', 'steady.ask', 'steady.crash', 'steady.limits', 'steady.plain', 'steady.slow', 'steady.task'];

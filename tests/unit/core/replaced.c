@@ -793,8 +793,9 @@ static void a_hook_around_a_call_that_waits_is_let_go_of(void **state)
     struct world_caller *caller = call("tool");
     hook_staged(&new_owner, "new ", true);
     struct hooks *hooks = engine_hooks(world.engine);
-    assert_true(hooks_fit(hooks, &new_owner, &old_owner, &taken));
-    hooks_switch(hooks, &new_owner, &old_owner);
+    const struct hooks_change change = { &new_owner, &old_owner };
+    assert_true(hooks_fit(hooks, &change, 1, &taken));
+    hooks_switch(hooks, &change, 1);
     turn();
     assert_int_equal(hooks_released, 1);
     answer_up();

@@ -8,7 +8,7 @@
 
 #include <semaphore.h>
 
-enum { PLUGINS = 4, SETTLES = 20 };
+enum { PLUGINS = 5, SETTLES = 20 };
 
 static struct plugin {
     int released, hooked;
@@ -79,6 +79,20 @@ static void settle(void)
     }
 }
 
+static nod_status commit(struct local_set *set, struct local_set *replaces,
+                         struct local_set_refused *refused)
+{
+    size_t at;
+
+    return local_sets_change(b.local, engine_hooks(b.engine),
+                             &(struct local_change){ set, replaces }, 1, &at, refused);
+}
+
+static void leave(struct local_set *set)
+{
+    assert_int_equal(commit(NULL, set, &(struct local_set_refused){ 0 }), NOD_OK);
+}
+
 static struct local_set *begin(int number, const char *from)
 {
     return local_set_begin(b.local, engine_hooks(b.engine),
@@ -124,7 +138,7 @@ static struct local_set *plugin_add(int number, struct local_set *replaces)
     struct local_set *set = plugin_begin(number);
     struct local_set_refused refused;
 
-    assert_int_equal(local_set_commit(set, replaces, &refused), NOD_OK);
+    assert_int_equal(commit(set, replaces, &refused), NOD_OK);
     return set;
 }
 
@@ -161,7 +175,7 @@ static void nobody_sees_a_set_before_it_is_committed_and_then_all_of_it(void **s
     call("own", TEXT_BODY("3"));
     assert_int_equal(plugins[0].hooked, 0);
 
-    assert_int_equal(local_set_commit(set, NULL, &refused), NOD_OK);
+    assert_int_equal(commit(set, NULL, &refused), NOD_OK);
     assert_int_equal(changes, 1);
     call("look", TEXT_BODY("0"));
     assert_int_equal(plugins[0].hooked, 1);
@@ -170,7 +184,7 @@ static void nobody_sees_a_set_before_it_is_committed_and_then_all_of_it(void **s
     assert_true(str_eq(there("look")->from, STR("house")));
     assert_int_equal(there("own")->from.len, 0);
 
-    local_set_remove(set);
+    leave(set);
     assert_int_equal(changes, 2);
     assert_null(there("look"));
     assert_null(catalog_find(b.catalog, TARGET_PROMPT, STR("tell")));
@@ -191,7 +205,7 @@ static void what_could_not_be_registered_refuses_the_whole_set(void **state)
     set = plugin_begin(0);
     assert_int_equal(tool(0, "bad", NULL, NULL), NOD_E_USAGE); /* and the plugin does not look */
     assert_int_equal(tool(0, "fine", says, NULL), NOD_OK);
-    assert_int_equal(local_set_commit(set, NULL, &refused), NOD_E_USAGE);
+    assert_int_equal(commit(set, NULL, &refused), NOD_E_USAGE);
     assert_string_equal(refused.kind, "tool");
     assert_string_equal(refused.name, "bad");
     assert_false(refused.taken);
@@ -202,13 +216,13 @@ static void what_could_not_be_registered_refuses_the_whole_set(void **state)
     set = plugin_begin(1);
     assert_int_equal(tool(1, "look", says, NULL), NOD_E_USAGE); /* twice in one set */
     assert_int_equal(hook(1, "record", "accept", NOD_WILL, hooked), NOD_E_USAGE);
-    assert_int_equal(local_set_commit(set, NULL, &refused), NOD_E_USAGE);
+    assert_int_equal(commit(set, NULL, &refused), NOD_E_USAGE);
     assert_string_equal(refused.name, "look"); /* the first */
     local_set_abort(set);
 
     set = plugin_begin(2);
     assert_int_equal(hook(2, "record", "accept", NOD_WILL, hooked), NOD_E_USAGE);
-    assert_int_equal(local_set_commit(set, NULL, &refused), NOD_E_USAGE);
+    assert_int_equal(commit(set, NULL, &refused), NOD_E_USAGE);
     assert_string_equal(refused.kind, "hook");
     assert_string_equal(refused.name, "record");
     local_set_abort(set);
@@ -236,7 +250,7 @@ static void a_name_that_is_taken_is_told_with_whose_it_is(void **state)
     set = begin(1, "github");
     assert_int_equal(tool(1, "new", says, NULL), NOD_OK);
     assert_int_equal(tool(1, "own", says, NULL), NOD_OK);
-    assert_int_equal(local_set_commit(set, NULL, &refused), NOD_E_USAGE);
+    assert_int_equal(commit(set, NULL, &refused), NOD_E_USAGE);
     assert_true(refused.taken);
     assert_string_equal(refused.name, "own");
     assert_string_equal(refused.from, ""); /* the program's */
@@ -245,21 +259,21 @@ static void a_name_that_is_taken_is_told_with_whose_it_is(void **state)
 
     set = begin(1, "github");
     assert_int_equal(tool(1, "look", says, NULL), NOD_OK);
-    assert_int_equal(local_set_commit(set, NULL, &refused), NOD_E_USAGE);
+    assert_int_equal(commit(set, NULL, &refused), NOD_E_USAGE);
     assert_string_equal(refused.name, "look");
     assert_string_equal(refused.from, "house");
     local_set_abort(set);
 
     set = begin(1, "github");
     assert_int_equal(hook(1, "record", "accept", NOD_WILL, hooked), NOD_OK);
-    assert_int_equal(local_set_commit(set, NULL, &refused), NOD_E_USAGE);
+    assert_int_equal(commit(set, NULL, &refused), NOD_E_USAGE);
     assert_string_equal(refused.kind, "hook");
     assert_string_equal(refused.from, "house");
     local_set_abort(set);
 
     set = begin(1, "github");
     assert_int_equal(hook(1, "guard", "accept", NOD_WILL, hooked), NOD_OK);
-    assert_int_equal(local_set_commit(set, NULL, &refused), NOD_E_USAGE);
+    assert_int_equal(commit(set, NULL, &refused), NOD_E_USAGE);
     assert_string_equal(refused.name, "guard");
     assert_string_equal(refused.from, "");
     local_set_abort(set);
@@ -281,7 +295,7 @@ static void a_tool_that_clients_could_not_tell_from_another_is_told_with_whose_t
     set = begin(1, "github");
     assert_int_equal(tool(1, "new.tool", says, NULL), NOD_OK);
     assert_int_equal(tool(1, "own_tool", says, NULL), NOD_OK);
-    assert_int_equal(local_set_commit(set, NULL, &refused), NOD_E_USAGE);
+    assert_int_equal(commit(set, NULL, &refused), NOD_E_USAGE);
     assert_string_equal(refused.name, "own_tool");
     assert_string_equal(refused.shown, "own.tool");
     assert_string_equal(refused.from, ""); /* the program's */
@@ -300,15 +314,15 @@ static void a_tool_that_clients_could_not_tell_from_another_is_told_with_whose_t
     /* the next edition has renamed its tool */
     own = begin(1, "github");
     assert_int_equal(tool(1, "new.tool", says, NULL), NOD_OK);
-    assert_int_equal(local_set_commit(own, NULL, &refused), NOD_OK);
+    assert_int_equal(commit(own, NULL, &refused), NOD_OK);
     set = begin(2, "github");
     assert_int_equal(tool(2, "new_tool", says, NULL), NOD_OK);
-    assert_int_equal(local_set_commit(set, own, &refused), NOD_OK);
+    assert_int_equal(commit(set, own, &refused), NOD_OK);
     assert_null(there("new.tool"));
     assert_ptr_equal(catalog_called(b.catalog, STR_NONE, STR("new_tool")), there("new_tool"));
     own = begin(3, "house");
     assert_int_equal(tool(3, "new/tool", says, NULL), NOD_OK);
-    assert_int_equal(local_set_commit(own, NULL, &refused), NOD_E_USAGE);
+    assert_int_equal(commit(own, NULL, &refused), NOD_E_USAGE);
     assert_string_equal(refused.shown, "new_tool");
     assert_string_equal(refused.from, "github");
     local_set_abort(own);
@@ -361,7 +375,7 @@ static void a_set_is_replaced_in_one_step_and_its_hooks_keep_their_places(void *
     assert_int_equal(hook(0, "first", "accept", NOD_WILL, notes), NOD_OK);
     assert_int_equal(tool(0, "look", says, NULL), NOD_OK);
     assert_int_equal(tool(0, "old", says, NULL), NOD_OK);
-    assert_int_equal(local_set_commit(old, NULL, &refused), NOD_OK);
+    assert_int_equal(commit(old, NULL, &refused), NOD_OK);
     assert_int_equal(hook(3, "second", "accept", NOD_WILL, notes), NOD_OK);
     noted("03");
     uint64_t place = there("look")->place;
@@ -372,14 +386,14 @@ static void a_set_is_replaced_in_one_step_and_its_hooks_keep_their_places(void *
     assert_int_equal(hook(1, "second", "accept", NOD_WILL, notes), NOD_OK);
     assert_int_equal(tool(1, "look", says, NULL), NOD_OK);
     changes = 0;
-    assert_int_equal(local_set_commit(set, old, &refused), NOD_E_USAGE);
+    assert_int_equal(commit(set, old, &refused), NOD_E_USAGE);
     assert_string_equal(refused.name, "second");
     local_set_abort(set);
     set = begin(1, "house");
     assert_int_equal(hook(1, "first", "accept", NOD_WILL, notes), NOD_OK);
     assert_int_equal(tool(1, "look", says, NULL), NOD_OK);
     assert_int_equal(tool(1, "own", says, NULL), NOD_OK);
-    assert_int_equal(local_set_commit(set, old, &refused), NOD_E_USAGE);
+    assert_int_equal(commit(set, old, &refused), NOD_E_USAGE);
     assert_string_equal(refused.name, "own");
     local_set_abort(set);
     settle();
@@ -394,7 +408,7 @@ static void a_set_is_replaced_in_one_step_and_its_hooks_keep_their_places(void *
     assert_int_equal(hook(2, "third", "accept", NOD_WILL, notes), NOD_OK);
     assert_int_equal(tool(2, "look", says, NULL), NOD_OK);
     assert_int_equal(tool(2, "new", says, NULL), NOD_OK);
-    assert_int_equal(local_set_commit(set, old, &refused), NOD_OK);
+    assert_int_equal(commit(set, old, &refused), NOD_OK);
     assert_int_equal(changes, 1);
     assert_int_equal(there("look")->place, place);
     assert_null(there("old"));
@@ -403,6 +417,81 @@ static void a_set_is_replaced_in_one_step_and_its_hooks_keep_their_places(void *
     assert_int_equal(plugins[0].released, 1);
     call("look", TEXT_BODY("2"));
     call("new", TEXT_BODY("2"));
+}
+
+/* --- many at once --- */
+
+static struct local_set *begin_with(int number, const char *from, const char *name)
+{
+    struct local_set *set = begin(number, from);
+
+    assert_int_equal(tool(number, name, says, NULL), NOD_OK);
+    assert_int_equal(hook(number, name, "accept", NOD_WILL, hooked), NOD_OK);
+    assert_true(local_set_close(set, &(struct local_set_refused){ 0 }));
+    return set;
+}
+
+static nod_status change_all(const struct local_change *sets, size_t count, size_t *at,
+                             struct local_set_refused *refused)
+{
+    return local_sets_change(b.local, engine_hooks(b.engine), sets, count, at, refused);
+}
+
+static void two_sets_exchange_their_names_in_one_step_or_nothing_changes(void **state)
+{
+    struct local_set_refused refused;
+    struct local_set *house, *github, *third, *next[2];
+    size_t at;
+
+    (void)state;
+    house = begin_with(0, "house", "look");
+    github = begin_with(1, "github", "list");
+    assert_int_equal(
+        change_all((struct local_change[]){ { house, NULL }, { github, NULL } }, 2, &at, &refused),
+        NOD_OK);
+    assert_int_equal(changes, 1);
+
+    /* Each has the other's name. With a third one that wants one of them, too, neither has. */
+    next[0] = begin_with(2, "house", "list");
+    next[1] = begin_with(3, "github", "look");
+    third = begin(4, "third");
+    assert_int_equal(tool(4, "look", says, NULL), NOD_OK);
+    local_set_close(third, &refused);
+    assert_int_equal(
+        change_all(
+            (struct local_change[]){ { next[0], house }, { next[1], github }, { third, NULL } }, 3,
+            &at, &refused),
+        NOD_E_USAGE);
+    assert_int_equal(at, 2);
+    assert_string_equal(refused.name, "look");
+    assert_string_equal(refused.from, "github");
+    assert_int_equal(changes, 1);
+    call("look", TEXT_BODY("0"));
+    call("list", TEXT_BODY("1"));
+    local_set_abort(third);
+
+    third = begin(4, "third");
+    assert_int_equal(hook(4, "list", "accept", NOD_WILL, hooked), NOD_OK);
+    local_set_close(third, &refused);
+    assert_int_equal(
+        change_all(
+            (struct local_change[]){ { third, NULL }, { next[0], house }, { next[1], github } }, 3,
+            &at, &refused),
+        NOD_E_USAGE);
+    assert_int_equal(at, 1);
+    assert_string_equal(refused.kind, "hook");
+    assert_string_equal(refused.from, "third");
+    local_set_abort(third);
+
+    assert_int_equal(change_all((struct local_change[]){ { next[0], house }, { next[1], github } },
+                                2, &at, &refused),
+                     NOD_OK);
+    assert_int_equal(changes, 2);
+    call("look", TEXT_BODY("3"));
+    call("list", TEXT_BODY("2"));
+    settle();
+    assert_int_equal(plugins[0].released + plugins[1].released, 2);
+    assert_int_equal(plugins[4].released, 2);
 }
 
 static void as_many_hooks_as_there_may_be_can_be_replaced(void **state)
@@ -419,13 +508,13 @@ static void as_many_hooks_as_there_may_be_can_be_replaced(void **state)
             snprintf(name, sizeof(name), "h%zu", h);
             assert_int_equal(hook(i, name, "accept", NOD_WILL, hooked), NOD_OK);
         }
-        assert_int_equal(local_set_commit(sets[i], i ? sets[0] : NULL, &refused), NOD_OK);
+        assert_int_equal(commit(sets[i], i ? sets[0] : NULL, &refused), NOD_OK);
     }
     settle();
     assert_int_equal(plugins[0].released, 1);
     struct local_set *more = begin(2, "more");
     assert_int_equal(hook(2, "one", "accept", NOD_WILL, hooked), NOD_OK);
-    assert_int_equal(local_set_commit(more, NULL, &refused), NOD_E_LIMIT);
+    assert_int_equal(commit(more, NULL, &refused), NOD_E_LIMIT);
     assert_string_equal(refused.kind, "hook");
     assert_true(refused.limit);
     local_set_abort(more);
@@ -443,7 +532,7 @@ static void what_is_removed_by_its_name_is_forgotten_by_its_set(void **state)
     settle();
     assert_int_equal(plugins[0].released, 0);                    /* its plugin is still there */
     bench_add("look", says, &(nod_tool){ .data = &plugins[3] }); /* another's, now */
-    local_set_remove(set);
+    leave(set);
     settle();
     assert_int_equal(plugins[0].released, 1);
     call("look", TEXT_BODY("3"));
@@ -479,7 +568,7 @@ static struct local_set *blocking_add(int number, struct local_set *replaces)
     struct local_set_refused refused;
 
     assert_int_equal(tool(number, "wait", number ? says : blocks, &blocking), NOD_OK);
-    assert_int_equal(local_set_commit(set, replaces, &refused), NOD_OK);
+    assert_int_equal(commit(set, replaces, &refused), NOD_OK);
     return set;
 }
 
@@ -512,7 +601,7 @@ static void code_that_runs_after_its_call_was_cancelled_is_still_there(void **st
     struct local_set *old = blocking_add(0, NULL);
     bench_start(there("wait"), "{}", NULL);
     sem_wait(&began);
-    local_set_remove(old);
+    leave(old);
     call_cancel(b.caller.call, STR("gone"));
     bench_turn(true);
     assert_true(b.finished);
@@ -530,7 +619,7 @@ static nod_status replaces_itself(nod_call *call)
     struct local_set **mine = nod_data(call);
 
     inside = true;
-    local_set_remove(*mine);
+    leave(*mine);
     inside = false;
     return nod_reply_text(call, "gone");
 }
@@ -544,7 +633,7 @@ static void a_handler_that_removes_its_own_set_ends_before_its_code_goes(void **
     (void)state;
     set = begin(0, "house");
     assert_int_equal(local_add_tools(b.local, &suicidal, 1, sizeof(suicidal)), NOD_OK);
-    assert_int_equal(local_set_commit(set, NULL, &refused), NOD_OK);
+    assert_int_equal(commit(set, NULL, &refused), NOD_OK);
     bench_start(there("leave"), "{}", NULL);
     bench_turn(false);
     expect_body(TEXT_BODY("gone"));
@@ -569,13 +658,13 @@ static void a_hook_that_is_under_way_is_waited_for_and_its_successor_is_called(v
     bench_add("own", says, &(nod_tool){ .data = &plugins[3] });
     struct local_set *old = begin(0, "house");
     assert_int_equal(hook(0, "guard", "accept", NOD_WILL, pends), NOD_OK);
-    assert_int_equal(local_set_commit(old, NULL, &refused), NOD_OK);
+    assert_int_equal(commit(old, NULL, &refused), NOD_OK);
     bench_start(there("own"), "{}", NULL);
     loop_turn(b.loop, 0);
     assert_non_null(pending);
     struct local_set *set = begin(1, "house");
     assert_int_equal(hook(1, "guard", "accept", NOD_WILL, hooked), NOD_OK);
-    assert_int_equal(local_set_commit(set, old, &refused), NOD_OK);
+    assert_int_equal(commit(set, old, &refused), NOD_OK);
     settle();
     assert_int_equal(plugins[0].released, 0);
     assert_false(b.finished);
@@ -599,9 +688,9 @@ static void when_the_server_ends_each_set_is_released_once(void **state)
     plugin_add(0, NULL); /* in force */
     set = begin(1, "gone");
     assert_int_equal(tool(1, "gone", says, NULL), NOD_OK);
-    assert_int_equal(local_set_commit(set, NULL, &(struct local_set_refused){ 0 }), NOD_OK);
-    local_set_remove(set); /* over, and not released so far */
-    begin(2, "coming");    /* staged */
+    assert_int_equal(commit(set, NULL, &(struct local_set_refused){ 0 }), NOD_OK);
+    leave(set);         /* over, and not released so far */
+    begin(2, "coming"); /* staged */
     assert_int_equal(tool(2, "coming", says, NULL), NOD_OK);
     assert_int_equal(hook(2, "coming", "accept", NOD_WILL, hooked), NOD_OK);
     teardown(state);
@@ -624,11 +713,11 @@ static void a_set_whose_call_still_waits_when_the_server_ends_is_released(void *
     setup(state);
     set = begin(0, "house");
     assert_int_equal(tool(0, "ask", asks, NULL), NOD_OK);
-    assert_int_equal(local_set_commit(set, NULL, &(struct local_set_refused){ 0 }), NOD_OK);
+    assert_int_equal(commit(set, NULL, &(struct local_set_refused){ 0 }), NOD_OK);
     bench_start(there("ask"), "{}", NULL);
     bench_turn(false);
     assert_int_equal(b.ask_count, 1);
-    local_set_remove(set); /* nobody has looked at its calls yet */
+    leave(set); /* nobody has looked at its calls yet */
     teardown(state);
     assert_int_equal(plugins[0].released, 1);
 }
@@ -648,6 +737,8 @@ SUBJECT(sets)
         cmocka_unit_test_setup_teardown(sets_are_begun_one_after_the_other, setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_set_is_replaced_in_one_step_and_its_hooks_keep_their_places, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            two_sets_exchange_their_names_in_one_step_or_nothing_changes, setup, teardown),
         cmocka_unit_test_setup_teardown(as_many_hooks_as_there_may_be_can_be_replaced, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_is_removed_by_its_name_is_forgotten_by_its_set, setup,

@@ -21,6 +21,7 @@
 #endif
 
 static const char *deeds; /* a file: a line for each step that was done */
+static int64_t limit;
 
 #ifndef WITHOUT_TOOL
 static nod_status do_deed(nod_step_run *step, void *arg)
@@ -54,10 +55,21 @@ static nod_status plain(nod_call *call)
     return nod_reply_textf(call, MADE ": %s", nod_arg_str(call, "what"));
 }
 
-/* A run that goes on for a while, on a thread of its own. */
+static nod_status limits(nod_call *call)
+{
+    return nod_reply_textf(call, MADE ": at most %d", (int)limit);
+}
+
+/* A run that goes on, on a thread of its own, until a file is there. That it has begun shows a file
+ * of that name with ".begun". */
 static nod_status slow(nod_call *call)
 {
-    for (int i = 0; i < 200 && !nod_cancelled(call); i++)
+    const char *until = nod_arg_str(call, "what");
+    FILE *begun = fopen(nod_fmt(call, "%s.begun", until), "w");
+
+    if (begun)
+        fclose(begun);
+    while (access(until, F_OK) != 0 && !nod_cancelled(call))
         usleep(10000);
     return nod_reply_text(call, MADE ": slow");
 }
@@ -98,7 +110,12 @@ static const nod_tool tools[] = {
       .task = NOD_TASK_REQUIRED },
 #endif
     { .name = "steady.plain", .handler = plain, .input = &takes, .version = TOOL_VERSION },
-    { .name = "steady.slow", .handler = slow, .blocking = true },
+    { .name = "steady.limits", .handler = limits },
+    { .name = "steady.slow", .handler = slow, .input = &takes, .blocking = true },
+    { .name = "steady.approve",
+      .handler = limits,
+      .requires_confirmation = true,
+      .remember = NOD_REMEMBER_SESSION },
     { .name = "steady.crash", .handler = crash, .asks = true },
 };
 
@@ -111,6 +128,7 @@ static nod_status note(nod_hook_run *hook, void *data)
 static nod_status load(nod_server *server)
 {
     deeds = nod_setting(server, "deeds");
+    limit = nod_setting_int(server, "limit");
     NOD_TRY(nod_tools(server, tools));
     return nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "start", .kind = NOD_WILL, .fn = note,
                     .name = "steady-note");
