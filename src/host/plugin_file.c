@@ -214,6 +214,31 @@ bool plugin_file_look(const char *path, struct digest *digest, char why[PLUGIN_W
     return true;
 }
 
+/* The dynamic linker believes what a file says of itself: one that is cut off, because it is being
+ * copied just now, would end this process. */
+static bool object_is_whole(struct str bytes)
+{
+    ElfW(Ehdr) head;
+    ElfW(Phdr) part;
+
+    if (bytes.len < sizeof(head))
+        return false;
+    memcpy(&head, bytes.at, sizeof(head));
+    if (head.e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32))
+        return true; /* of another machine: the linker refuses it */
+    uint64_t len = bytes.len, sections = (uint64_t)head.e_shnum * head.e_shentsize,
+             parts = (uint64_t)head.e_phnum * sizeof(part);
+    if (head.e_shoff > len || sections > len - head.e_shoff || head.e_phoff > len ||
+        parts > len - head.e_phoff)
+        return false;
+    for (size_t i = 0; i < head.e_phnum; i++) {
+        memcpy(&part, bytes.at + head.e_phoff + i * sizeof(part), sizeof(part));
+        if (part.p_offset > len || part.p_filesz > len - part.p_offset)
+            return false;
+    }
+    return true;
+}
+
 static bool write_copy(struct plugin_room *room, struct plugin_file *file, struct str bytes,
                        char why[PLUGIN_WHY_MAX])
 {
@@ -269,6 +294,11 @@ bool plugin_file_take(struct plugin_room *room, const char *path, struct plugin_
         return false;
     if (memcmp(bytes.at, "\177ELF", 4) != 0)
         snprintf(why, PLUGIN_WHY_MAX, "it is no shared object");
+    else if (!object_is_whole(bytes))
+        snprintf(why, PLUGIN_WHY_MAX,
+                 "it is cut off: there is more in it than its %zu bytes; try again when the file "
+                 "has been copied whole",
+                 bytes.len);
     else if (memmem(bytes.at, bytes.len, plugin_nod_mark, strlen(plugin_nod_mark)))
         snprintf(why, PLUGIN_WHY_MAX,
                  "it has a nod of its own inside (libnod.a): there is one nod in a process; link "

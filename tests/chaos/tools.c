@@ -196,6 +196,15 @@ static nod_status first_tool(nod_call *call)
     return nod_reply_textf(call, "%s: %s", deed.tag, word);
 }
 
+/* The deed alone. */
+static nod_status alone_tool(nod_call *call)
+{
+    struct deed deed = { nod_arg_str(call, "tag"), 0 };
+
+    NOD_TRY(nod_step(call, "deed", do_deed, &deed, NULL, .idempotent = true));
+    return nod_reply_textf(call, "%s: done", deed.tag);
+}
+
 /* The first word on a page of ours, the second on one of somebody else. */
 static nod_status page_tool(nod_call *call)
 {
@@ -380,6 +389,12 @@ static nod_status says_its_tag(nod_call *call)
     return nod_reply_textf(call, "%s: %s-a", nod_arg_str(call, "tag"), nod_arg_str(call, "tag"));
 }
 
+/* In which edition of the plugin a call has ended: reload.test.js writes another number over it. */
+static nod_status edition_tool(nod_call *call)
+{
+    return nod_reply_text(call, "edition-0000");
+}
+
 static bool add_hooks(nod_server *server)
 {
     return nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "start", .kind = NOD_DID,
@@ -418,6 +433,7 @@ static const nod_tool tools[] = {
       .task = NOD_TASK_OPTIONAL,
       .task_asks_first = true },
     { .name = "deed_first", .handler = first_tool, .input = INPUT },
+    { .name = "deed_alone", .handler = alone_tool, .input = INPUT },
     { .name = "deed_early", .handler = early_tool, .input = INPUT, .asks = true },
     { .name = "deed_page", .handler = page_tool, .input = INPUT },
     { .name = "deed_pair", .handler = pair_tool, .input = INPUT, .asks = true },
@@ -440,6 +456,7 @@ static const nod_tool tools[] = {
       .timeout_ms = LONG_MS },
     { .name = "word", .handler = word_tool, .input = INPUT },
     { .name = "word_task", .handler = word_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
+    { .name = "edition", .handler = edition_tool },
 };
 
 static nod_status add_all(nod_server *server)

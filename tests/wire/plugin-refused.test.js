@@ -1,7 +1,7 @@
 // A plugin that cannot be loaded says why in one line, with what to do, and the others go on. What cannot be required is refused.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { PATIENCE_MS, complaints, pause, within } from './harness.js';
 import { Modern } from './modern.js';
@@ -33,12 +33,15 @@ test('files: what is no shared object, what is not there, and what others may wr
   const home = serveHome(t);
   const text = path.join(home.folder, 'plugins', 'text.so');
   writeFileSync(text, 'x'.repeat(1000), { mode: 0o600 });
+  const half = home.plugin('steady-1', 'half');
+  truncateSync(half, statSync(half).size / 2);
   const open = home.plugin('steady-1', 'open');
   chmodSync(open, 0o775);
   const rows = [
     [text, /it is no shared object/],
     [path.join(home.folder, 'plugins', 'missing.so'), /cannot be opened: No such file or directory/],
     [path.join(home.folder, 'plugins'), /it is no file/],
+    [half, /it is cut off: there is more in it than its \d+ bytes; try again when the file has been copied whole/],
     [open, /open\.so: others may write this file \(mode 0775\), .*: chmod go-w .*open\.so/],
   ];
   const server = await home.start({ args: rows.flatMap(([file]) => ['--plugin', file]) });
