@@ -108,7 +108,7 @@ function given(item, lookUp) {
 }
 
 function details(item) {
-  const rows = { id: item.id, call: item.executionId, server: item.server, tool: item.tool, approves: item.approves, asked: exact(item.askedAt), ends: item.expiresAt && exact(item.expiresAt),
+  const rows = { id: item.id, call: item.executionId, server: item.server, tool: item.tool, plugin: item.plugin, approves: item.approves, asked: exact(item.askedAt), ends: item.expiresAt && exact(item.expiresAt),
     client: item.client && `${item.client.name} ${item.client.version ?? ''}`, attempt: num(item.attempt) > 1 && item.attempt.text };
   return el('details.details', { ontoggle: ({ target }) => target.open && target.scrollIntoView({ block: 'nearest' }) }, el('summary', words.details),
     el('dl', Object.entries(rows).map(([name, value]) => value && el('div', el('dt', words.detail[name]), said(value, 'dd')))));

@@ -96,7 +96,7 @@ export const words = {
   yourAnswer: 'Your answer',
   wasAnswered: 'What was answered',
   details: 'Details',
-  detail: { id: 'Question', call: 'Call', server: 'Server', tool: 'Tool', approves: 'Approves', asked: 'Asked', ends: 'Ends', client: 'Client', attempt: 'Attempt' },
+  detail: { id: 'Question', call: 'Call', server: 'Server', tool: 'Tool', plugin: 'Plugin', approves: 'Approves', asked: 'Asked', ends: 'Ends', client: 'Client', attempt: 'Attempt' },
   reasonGiven: 'Reason: ',
   result: (text = '') => `Result: ${text}`,
   working: 'The tool is working.',

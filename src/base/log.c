@@ -347,6 +347,8 @@ static void build_line(struct line *line, enum log_level level, const char *even
     put_field(line, "level", levels[level].word, false);
     put_field(line, "event", str_of(event), false);
     for (size_t i = 0; i < count; i++) {
+        if (!fields[i].name)
+            continue;
         if (fields[i].text.at) {
             put_field(line, fields[i].name, fields[i].text, false);
         } else {

@@ -87,7 +87,14 @@ static inline struct log_field log_str(const char *name, struct str text)
     return (struct log_field){ name, text.at ? text : STR(""), 0 };
 }
 
+/* A field without a name is left out. */
+static inline struct log_field log_str_if(const char *name, struct str text)
+{
+    return log_str(text.len ? name : NULL, text);
+}
+
 #define LOG_STR(name, s)  log_str((name), (s))
+#define LOG_IF(name, s)   log_str_if((name), (s)) /* left out if the text is empty */
 #define LOG_CSTR(name, s) log_str((name), str_of(s))
 #define LOG_INT(name, n)  ((struct log_field){ (name), STR_NONE, (int64_t)(n) })
 

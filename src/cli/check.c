@@ -12,9 +12,10 @@ static const char help[] =
     "line,\n"
     "and prints what would be in force: each key with its value, and where that is from. FILE is\n"
     "the configuration; without it, it is the one that nod serve would find. Plugins are loaded,\n"
-    "to check their sections. Nothing is opened, and no server is touched. Secrets are not "
-    "printed.\n\n"
-    "Exit codes: 0 it can be used, 1 it cannot (standard error says where), 2 wrong usage.\n";
+    "to check their sections and to say which tools they have: their code runs. No store and no\n"
+    "address is opened, and no server is touched. Secrets are not printed.\n\n"
+    "Exit codes: 0 all of it can be used, 1 something cannot (standard error says what), 2 wrong\n"
+    "usage.\n";
 
 int command_check(int argc, char **argv)
 {

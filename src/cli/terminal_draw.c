@@ -197,6 +197,10 @@ static void draw_who(const struct terminal *terminal, const struct json *item)
     }
     fputs(", server ", out);
     safe_text(out, json_get_str(item, STR("server")), 0);
+    if (json_get(item, STR("plugin"))) {
+        fputs(", plugin ", out);
+        safe_text(out, json_get_str(item, STR("plugin")), 0);
+    }
     fputc('\n', out);
 }
 

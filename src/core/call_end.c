@@ -212,8 +212,8 @@ static void check_asked(struct call *call)
     }
     call->engine->counts.destructive_unasked++;
     LOG_WARN("a destructive tool ran without asking anybody (--confirm-destructive asks)",
-             LOG_STR("tool", call->target->name), LOG_STR("principal", call->principal),
-             LOG_STR("call", id_str(&call->id)));
+             LOG_STR("tool", call->target->name), LOG_IF("plugin", call->target->from),
+             LOG_STR("principal", call->principal), LOG_STR("call", id_str(&call->id)));
 }
 
 void call_finish(struct flow *flow, void *subject)

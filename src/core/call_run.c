@@ -255,8 +255,8 @@ void call_unasked(struct call *call, const struct run *run)
         return;
     call->unasked = true;
     LOG_WARN("nobody could be asked", LOG_STR("why", run->unasked),
-             LOG_STR("target", call->target->name), LOG_STR("principal", call->principal),
-             LOG_STR("call", id_str(&call->id)));
+             LOG_STR("target", call->target->name), LOG_IF("plugin", call->target->from),
+             LOG_STR("principal", call->principal), LOG_STR("call", id_str(&call->id)));
 }
 
 void call_outcome_of(struct call *call, const struct run *run, nod_status status, struct str body)

@@ -24,6 +24,7 @@
 #include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/catalog.h"
 #include "core/problems.h"
 
 static struct claim *claim_create(struct engine *engine, struct str ask_id,
@@ -255,15 +256,16 @@ void claim_still_up(struct claim *claim, nod_status status, const struct claimed
 
 /* Who answered what, for the operator: once for each answer, at the node whose claim has won. What
  * was asked and what was answered is not in it. */
-static void log_answer(const struct ask_record *ask)
+static void log_answer(const struct engine *engine, const struct ask_record *ask)
 {
+    const struct target *target = engine->catalog ? catalog_of_ask(engine->catalog, ask) : NULL;
     struct str action = ask_action(ask->state);
 
     if (action.len)
         LOG_INFO("answered", LOG_STR("call", ask->call_id), LOG_STR("ask", ask->id),
-                 LOG_STR("tool", ask->target), LOG_STR("principal", ask->principal),
-                 LOG_STR("by", ask->by), LOG_STR("via", ask_via_shown(ask->via)),
-                 LOG_STR("action", action));
+                 LOG_STR("tool", ask->target), LOG_IF("plugin", target ? target->from : STR_NONE),
+                 LOG_STR("principal", ask->principal), LOG_STR("by", ask->by),
+                 LOG_STR("via", ask_via_shown(ask->via)), LOG_STR("action", action));
 }
 
 /* Tells the answerer how the ask ended. The claim is gone after this. */
@@ -283,7 +285,7 @@ void claim_settle(struct claim *claim, const struct claimed *now)
     if (now->won)
         counts_ask_ended(&claim->engine->counts, now->ask);
     if (now->won && !claim->by_engine)
-        log_answer(now->ask);
+        log_answer(claim->engine, now->ask);
     if (now->won && state != ASK_ACCEPTED && now->ask->page && claim->engine->pages.ended)
         claim->engine->pages.ended(claim->engine->pages.data, now->ask);
     struct call *call = ask ? ask->call : engine_call_at(claim->engine, now->ask->call_id);

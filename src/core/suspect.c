@@ -113,7 +113,8 @@ static void suspect_ended(void *data, nod_status status)
 
     if (status == NOD_OK)
         LOG_ERROR("a call has ended because the server died whenever it ran",
-                  LOG_STR("target", target->name), LOG_STR("call", id_str(&call->id)),
+                  LOG_STR("target", target->name), LOG_IF("plugin", target->from),
+                  LOG_STR("call", id_str(&call->id)),
                   LOG_STR("registered", target->source.len ? target->source : STR("not known")),
                   LOG_CSTR("code", call->ending->outcome.code), LOG_INT("early", deaths.early),
                   LOG_INT("late", deaths.late));
@@ -393,7 +394,8 @@ void suspect_taken(struct call *call, const struct call_record *record)
     if (record->deaths.probation && !suspect_must_end(call) &&
         call_version_at(call) != VERSION_NOWHERE) /* then it ends as well */
         LOG_WARN("a call is run again whose process died while it ran",
-                 LOG_STR("target", call->target->name), LOG_STR("call", id_str(&call->id)),
+                 LOG_STR("target", call->target->name), LOG_IF("plugin", call->target->from),
+                 LOG_STR("call", id_str(&call->id)),
                  LOG_INT("deaths", record->deaths.early + record->deaths.late));
     if (!suspects || !record->deaths.probation || suspects->clearing ||
         (suspects->trial && suspects->trial != call))

@@ -2,17 +2,25 @@
  * host/check: `nod check`, what `nod serve` would do with a configuration.
  *
  * Each setting that is in force is a line: its key, its value, and the place that has set it. Then
- * come the sections, of services and of plugins. Nothing is opened: no store, no address, no folder
- * that is not there. But plugins are loaded, because only they know what their sections may hold.
+ * come the services, and the plugins with their settings and tools: they are loaded, because only
+ * they know what their sections may hold. At last the parts of a server are made of all that, as
+ * far as nothing is opened: no store, no address. So a token file that cannot be read, or a surface
+ * that is not there, is found here, and is said in the words of nod serve.
  *
  * Holds always: no secret is printed. Those are in the environment or in files, whose names are.
  */
 #include <stdio.h>
 
 #include "base/log.h"
+#include "core/catalog.h"
 #include "host/host.h"
 #include "host/operator_keys.h"
+#include "host/owned.h"
+#include "host/plugin.h"
+#include "host/plugins.h"
 #include "host/program.h"
+#include "host/storage.h"
+#include "provider/form_build.h"
 
 enum {
     CHECK_LINE_MAX = 64 << 10, /* bytes of one value that is printed */
@@ -221,7 +229,7 @@ static void print_sections(const struct config *config, struct str kind)
                "", section->file, section->line);
 }
 
-bool host_check(nod_server *server)
+static bool check_services(nod_server *server)
 {
     char problem[SETTINGS_PROBLEM_MAX];
     bool fine =
@@ -230,9 +238,129 @@ bool host_check(nod_server *server)
     if (config_section(server->config, STR("oauth"), 0))
         puts("\nServices");
     print_sections(server->config, STR("oauth"));
-    if (!fine)
+    if (!fine && problem[0])
         fprintf(stderr, "%s\n", problem);
     return fine;
+}
+
+/* --- plugins --- */
+
+static struct setting_place place_in(const char *file, int line)
+{
+    return (struct setting_place){ .from = FROM_FILE, .line = line, .file = file };
+}
+
+/* Where a plugin is named: its file, or a folder that it is in. */
+static struct setting_place place_of_plugin(const struct settings *settings, const char *path)
+{
+    for (const struct setting *row = settings_table; row < settings_table + settings_count; row++) {
+        bool folder = row->at == offsetof(struct settings, plugin_dirs);
+        if (!folder && row->at != offsetof(struct settings, plugin_files))
+            continue;
+        const char *const *list = *(const char *const *const *)place_of_row(settings, row);
+        for (size_t i = 0; list && list[i]; i++)
+            if (folder ? str_starts(str_of(path), str_of(list[i])) : strcmp(path, list[i]) == 0)
+                return settings_place(settings, row, i);
+    }
+    return (struct setting_place){ .from = FROM_DEFAULT };
+}
+
+static void print_plugin_setting(const struct plugin *plugin, const struct config_section *section,
+                                 const nod_field *field)
+{
+    const struct json *value = json_get(plugin->settings, str_of(field->name));
+    struct setting_place place = { .from = FROM_DEFAULT };
+
+    for (size_t i = 0; section && i < section->count; i++)
+        if (settings_same_key(section->values[i].key, str_of(field->name)))
+            place = place_in(section->values[i].file, section->values[i].line);
+    if (!value)
+        return;
+    print_value(field->name, json_is(value, JSON_BOOL) ? (json_true(value) ? STR("yes") : STR("no"))
+                                                       : value->text);
+    print_place(place);
+}
+
+static void print_tools(const nod_server *server, const struct plugin *plugin)
+{
+    size_t count = catalog_count(server->catalog, TARGET_TOOL, false), shown = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct target *tool = catalog_at(server->catalog, TARGET_TOOL, false, i);
+        if (str_eq(tool->from, plugin->name))
+            printf("  %-*s " STR_FMT "\n", CHECK_KEY, shown++ ? "" : "tools", STR_ARG(tool->name));
+    }
+    if (!shown)
+        printf("  %-*s none\n", CHECK_KEY, "tools");
+}
+
+static void print_plugin(const nod_server *server, const struct plugin *plugin)
+{
+    const struct config_section *section = config_plugin(server->config, plugin->name);
+    const nod_form *form = plugin->offers.settings;
+    nod_field room;
+
+    printf("\nPlugin " STR_FMT " %s\n", STR_ARG(plugin->name), plugin->offers.version);
+    print_value("file", str_of(plugin->file.path));
+    print_place(place_of_plugin(&server->settings, plugin->file.path));
+    if (section && section->required_at) {
+        print_value("required", section->required ? STR("yes") : STR("no"));
+        print_place(place_in(section->required_at->file, section->required_at->line));
+    }
+    for (size_t i = 0; form && i < form->count; i++)
+        print_plugin_setting(plugin, section, form_field(form, i, &room));
+    print_tools(server, plugin);
+}
+
+static bool check_plugins(nod_server *server)
+{
+    const struct settings *settings = &server->settings;
+    char why[OWNED_WHY_MAX];
+
+    if (!settings->plugin_files && !settings->plugin_dirs &&
+        !config_section(server->config, STR("plugin"), 0))
+        return true;
+    puts("\nPlugins are loaded now, because only they know what their sections may hold.");
+    fflush(stdout);
+    owned_make(settings->state, why); /* for their copies; plugins_load says what is wrong */
+    bool fine = plugins_load(server, server->config, settings->state, true);
+    LIST_EACH (at, &server->plugins) {
+        struct plugin *plugin = LIST_OF(at, struct plugin, link);
+        if (!plugin->leaving)
+            print_plugin(server, plugin);
+    }
+    return fine;
+}
+
+/* --- the parts of a server --- */
+
+/* Its own secret, if it has none in the environment, is made at the first start, and not here. */
+static bool check_secrets(nod_server *server)
+{
+    return !operator_secret_named() || operator_keyring(NULL, &server->ring);
+}
+
+static bool check_parts(nod_server *server)
+{
+    const struct nod_server_opts *opts = &server->settings.opts;
+
+    if (!tool_names_show(server))
+        return false;
+    tool_names_check(server);
+    if (!storage_is_known(opts->store) || !check_secrets(server))
+        return false;
+    host_make_engine(server, clock_held(),
+                     storage_open(&(struct storage_opts){ .loop = server->loop }));
+    return !opts->http ||
+           (host_open_http(server) && host_open_webhooks(server) && host_use_surfaces(server));
+}
+
+bool host_check(nod_server *server)
+{
+    bool services = check_services(server), plugins = services && check_plugins(server);
+
+    fflush(stdout);
+    return plugins && check_parts(server);
 }
 
 int program_check(const char *file, int argc, char **argv)
@@ -250,6 +378,7 @@ int program_check(const char *file, int argc, char **argv)
         return settings.now.from == FROM_ARGV ? EXIT_WRONG_USAGE : EXIT_CANNOT_SERVE;
     }
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_WARN, .fd = 2 });
+    host_watch_crashes(); /* code of plugins runs */
     nod_server *server = host_create(&settings, &arena);
     server->config = config;
     server->program = &program;

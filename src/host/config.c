@@ -51,7 +51,6 @@ struct gathering {
     size_t *sections;
     size_t value_count;
     size_t depth;
-    const struct config_value *required[CONFIG_SECTIONS_MAX]; /* where a plugin says so */
 };
 
 static bool file_wrong(struct gathering *g, const char *path, const struct config_value *by,
@@ -166,16 +165,14 @@ static bool set_before(struct gathering *g, const struct config_value *value,
 static bool take_required(struct gathering *g, struct config_section *in,
                           const struct config_value *value)
 {
-    const struct config_value **before = &g->required[in - g->config->sections];
-
-    if (*before)
-        return set_before(g, value, *before, in);
+    if (in->required_at)
+        return set_before(g, value, in->required_at, in);
     if (!str_eq(value->value, STR("yes")) && !str_eq(value->value, STR("no")) &&
         !str_eq(value->value, STR("true")) && !str_eq(value->value, STR("false")))
         return settings_problem(g->problem, value->file, value->line,
                                 "required takes yes or no; it was given \"" STR_FMT "\"",
                                 STR_ARG(value->value));
-    *before = value;
+    in->required_at = value;
     in->required = str_eq(value->value, STR("yes")) || str_eq(value->value, STR("true"));
     return true;
 }

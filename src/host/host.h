@@ -98,6 +98,8 @@ bool host_open_store(nod_server *server);
 /* Makes the front door, with the routes of /mcp. It does not listen yet: between these two a module
  * adds its routes to server->front, and its surface to server->engine. */
 bool host_open_http(nod_server *server);
+/* Puts the surfaces into use that the options name, the protocol's own among them. */
+bool host_use_surfaces(nod_server *server);
 bool host_listen(nod_server *server);
 /* Instead of both: one client, on the descriptors of nod_stdio. */
 bool host_serve_stdio(nod_server *server);
@@ -171,6 +173,10 @@ size_t remember_read(const char *const *texts, struct grant_rule rules[GRANT_RUL
 
 /* --- host/tool_names --- */
 
+enum { TOOL_NAMES_MAX = 2048 }; /* bytes of the names that a line lists; the rest is left out */
+/* The names of all tools, or of those of a plugin, with commas. */
+void tool_names_list(const struct catalog *catalog, struct str plugin, struct buf *out);
+
 /* As --tool-names says. False, logged: two of the tools that are there would be one. */
 bool tool_names_show(nod_server *server);
 /* Warns of each option that names a tool which this server does not have, with the names that there
@@ -184,8 +190,8 @@ void program_say_taken(const char *address);
 
 /* --- host/check --- */
 
-/* What is wrong with the parts of a server that are made of its settings, without serving; what
- * they are is printed. False: said on standard error, one line for each. */
+/* Makes the parts of a server of its settings, without serving, and prints what they are. False:
+ * something is wrong, and said on standard error. */
 bool host_check(nod_server *server);
 
 /* --- host/shutdown --- */

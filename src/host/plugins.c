@@ -243,11 +243,17 @@ static bool sections_fit(struct naming *naming)
     return fine;
 }
 
-static void say_came(const struct named *named)
+static void say_came(const struct naming *naming, const struct named *named)
 {
+    const struct plugin *plugin = named->next;
+    struct buf tools;
+
+    buf_init(&tools, TOOL_NAMES_MAX);
+    tool_names_list(naming->server->catalog, plugin->name, &tools);
     LOG_INFO(named->before ? "a plugin was replaced" : "a plugin was loaded",
-             LOG_STR("plugin", named->next->name), LOG_CSTR("version", named->next->offers.version),
-             LOG_CSTR("file", named->path));
+             LOG_STR("plugin", plugin->name), LOG_CSTR("version", plugin->offers.version),
+             LOG_IF("tools", buf_str(&tools)), LOG_CSTR("file", named->path));
+    buf_finish(&tools);
 }
 
 /* At the start: one after the other. */
@@ -262,7 +268,7 @@ static void each_takes_its_place(struct naming *naming)
             continue;
         if (plugins_change(naming->server, &(struct plugin_change){ .comes = named->next }, 1, &at,
                            why)) {
-            say_came(named);
+            say_came(naming, named);
             continue;
         }
         cannot_load(naming, named->path, why);
@@ -308,7 +314,7 @@ static bool all_take_their_places(struct naming *naming)
 
     for (size_t i = 0; fine && i < count; i++) {
         if (changes[i].comes)
-            say_came(from[i]);
+            say_came(naming, from[i]);
         else
             LOG_INFO("a plugin was removed", LOG_STR("plugin", changes[i].leaves->name),
                      LOG_CSTR("version", changes[i].leaves->offers.version),
@@ -342,7 +348,7 @@ static bool plugins_read(struct naming *naming)
     return fine;
 }
 
-bool plugins_load(nod_server *server, const struct config *config, const char *state)
+bool plugins_load(nod_server *server, const struct config *config, const char *state, bool all)
 {
     struct naming *naming = MEM_NEW(struct naming);
     char why[PLUGIN_WHY_MAX];
@@ -353,7 +359,7 @@ bool plugins_load(nod_server *server, const struct config *config, const char *s
     bool fine = (server->plugin_room = plugin_room_open(state, why)) != NULL;
     if (!fine)
         LOG_ERROR("plugins cannot be loaded", LOG_CSTR("why", why));
-    fine = fine && plugins_read(naming);
+    fine = fine && plugins_read(naming) && !(all && naming->wrong);
     MEM_DELETE(naming);
     return fine;
 }

@@ -9,10 +9,10 @@
 /*
  * Loads what the settings name: --plugin PATH, and the files *.so of --plugins DIR, in the order of
  * their names. One that cannot be loaded is logged, and the others go on, unless its section says
- * that it is required: then false. Copies are kept in a folder of `state`. Before the server
- * serves, once.
+ * that it is required: then false. `all`: as if all were required. Copies are kept in a folder of
+ * `state`. Before the server serves, once.
  */
-bool plugins_load(nod_server *server, const struct config *config, const char *state);
+bool plugins_load(nod_server *server, const struct config *config, const char *state, bool all);
 
 /*
  * What is named now, instead of what was named before: those that are new are loaded, those that

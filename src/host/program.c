@@ -224,7 +224,7 @@ static int serve_settings(struct program *program, struct settings *settings, st
         LOG_INFO("configuration", LOG_CSTR("file", config_file(config, 0)));
     else
         LOG_INFO("there is no configuration: everything is as the command line says, or as usual");
-    if (!plugins_load(server, config, settings->state)) {
+    if (!plugins_load(server, config, settings->state, false)) {
         nod_server_destroy(server);
         return EXIT_CANNOT_SERVE;
     }

@@ -250,7 +250,7 @@ static bool consent_fits(nod_server *server)
 }
 
 /* Every surface is there by now, including the protocol's own: the client that made the call. */
-static bool use_surfaces(nod_server *server)
+bool host_use_surfaces(nod_server *server)
 {
     static const char *const client_only[] = { "client", NULL };
     struct str unknown;
@@ -303,7 +303,7 @@ bool host_serve_stdio(nod_server *server)
         return false;
     }
     make_mcp(server);
-    if (!use_surfaces(server))
+    if (!host_use_surfaces(server))
         return false;
     server->has_client = false; /* whoever reads and writes there closes them */
     nod_status status = mcp_stdio_start(server->mcp, in, out, shutdown_begin, server);
@@ -409,7 +409,7 @@ static bool listen_all(nod_server *server)
 
 bool host_listen(nod_server *server)
 {
-    if (!use_surfaces(server) || !listen_all(server))
+    if (!host_use_surfaces(server) || !listen_all(server))
         return false;
     host_announce_inbox(server);
     return true;

@@ -47,7 +47,9 @@ struct config_section {
     struct str name; /* what stands behind it, or all of it */
     const char *file;
     int line;
-    bool required; /* a plugin that has to be there */
+    /* Where it says whether a plugin has to be there; NULL: nowhere. */
+    const struct config_value *required_at;
+    bool required; /* it has to be there */
     const struct config_value *values;
     size_t count;
 };

@@ -15,20 +15,20 @@
 
 #include "base/log.h"
 
-enum { TOOL_NAMES_MAX = 2048 }; /* bytes of the names that a warning lists; the rest is left out */
-
-static void list_names(const struct catalog *catalog, struct buf *out)
+void tool_names_list(const struct catalog *catalog, struct str plugin, struct buf *out)
 {
     static const struct str more = STR_INIT(", ...");
     size_t count = catalog_count(catalog, TARGET_TOOL, false);
 
     for (size_t i = 0; i < count; i++) {
-        struct str name = catalog_at(catalog, TARGET_TOOL, false, i)->name;
-        if (buf_str(out).len + name.len + 2 * more.len > TOOL_NAMES_MAX) {
+        const struct target *tool = catalog_at(catalog, TARGET_TOOL, false, i);
+        if (plugin.len && !str_eq(tool->from, plugin))
+            continue;
+        if (buf_str(out).len + tool->name.len + 2 * more.len > TOOL_NAMES_MAX) {
             buf_add(out, more);
             return;
         }
-        buf_fmt(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(name));
+        buf_fmt(out, "%s" STR_FMT, buf_str(out).len ? ", " : "", STR_ARG(tool->name));
     }
 }
 
@@ -37,7 +37,7 @@ static void warn(const nod_server *server, const char *option, struct str said)
     struct buf names;
 
     buf_init(&names, TOOL_NAMES_MAX);
-    list_names(server->catalog, &names);
+    tool_names_list(server->catalog, STR_NONE, &names);
     LOG_WARN("an option names a tool that this server does not have, and does nothing",
              LOG_CSTR("option", option), LOG_STR("value", said), LOG_STR("tools", buf_str(&names)));
     buf_finish(&names);

@@ -66,8 +66,9 @@ static void loop_was_held(const struct target *target, const char *what, int64_t
         return;
     t->held_ms = ms;
     LOG_WARN("a handler held the loop, and nobody else was served meanwhile: make it .blocking",
-             LOG_CSTR("handler", what), LOG_STR("target", target->name), LOG_INT("ms", ms),
-             LOG_INT("most", LOOP_HELD_MS), LOG_STR("source", target->source));
+             LOG_CSTR("handler", what), LOG_STR("target", target->name),
+             LOG_IF("plugin", target->from), LOG_INT("ms", ms), LOG_INT("most", LOOP_HELD_MS),
+             LOG_STR("source", target->source));
 }
 
 /* --- on the pool --- */
@@ -154,7 +155,7 @@ static void job_done(struct work *work, bool was_run)
     timer_stop(job->local->loop, &job->stuck);
     if (job->warned)
         LOG_INFO("a stuck handler came back", LOG_STR("target", job->target->name),
-                 LOG_INT("ms", job_ran_ms(job)));
+                 LOG_IF("plugin", job->target->from), LOG_INT("ms", job_ran_ms(job)));
     job->unbegun = !was_run;
     job_end(job);
 }
@@ -177,7 +178,7 @@ static void run_on_pool(struct local *local, struct run *run)
     if (workers_submit(local->workers, &job->work) == NOD_OK)
         return;
     LOG_WARN("no worker for a blocking handler", LOG_STR("target", run->target->name),
-             LOG_INT("stuck", workers_stuck(local->workers)));
+             LOG_IF("plugin", run->target->from), LOG_INT("stuck", workers_stuck(local->workers)));
     job->status =
         run_fail(run, NOD_E_LIMIT, NULL,
                  workers_stuck(local->workers)
@@ -193,8 +194,8 @@ static void job_is_stuck(void *data)
 
     job->warned = true;
     LOG_WARN("a handler is still running after its call has ended",
-             LOG_STR("target", job->target->name), LOG_INT("ms", job_ran_ms(job)),
-             LOG_INT("stuck", workers_stuck(job->local->workers)));
+             LOG_STR("target", job->target->name), LOG_IF("plugin", job->target->from),
+             LOG_INT("ms", job_ran_ms(job)), LOG_INT("stuck", workers_stuck(job->local->workers)));
 }
 
 /* --- the provider --- */
@@ -274,7 +275,7 @@ static nod_status complete_now(struct provider *provider, struct target *target,
     loop_was_held(target, "completion", began_ms);
     if (run.bug.at) {
         LOG_ERROR("a completion handler made a mistake", LOG_STR("target", target->name),
-                  LOG_STR("why", run.bug));
+                  LOG_IF("plugin", target->from), LOG_STR("why", run.bug));
         status = NOD_E_USAGE;
     }
     handler_finish(&call);

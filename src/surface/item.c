@@ -48,6 +48,8 @@ static void write_tool(struct json_writer *w, const struct inbox *inbox,
     jw_key_bool(w, STR("destructive"), is_destructive(tool) || is_destructive(other));
     if (path.len)
         jw_key_str(w, STR("approves"), path);
+    if (tool && tool->from.len)
+        jw_key_str(w, STR("plugin"), tool->from);
     arena_finish(&arena);
 }
 
