@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "cli/terminal_safe.h"
+#include "host/owned.h"
 
 struct project_file {
     const char *name;
@@ -154,6 +155,7 @@ static const char *pkgconfig_option(void)
 static void say_next(const char *name)
 {
     const char *option = pkgconfig_option();
+    char why[OWNED_WHY_MAX];
     mode_t mask = umask(022);
 
     umask(mask);
@@ -166,6 +168,8 @@ static void say_next(const char *name)
            "    meson test -C build\n"
            "    nod serve --config nod.ini\n",
            option, *option ? installed_pkgconfig : "");
+    if (!owned_folder(name, why))
+        printf("\nBefore nod serve loads anything from there: %s\n", why);
 }
 
 int command_new(int argc, char **argv)

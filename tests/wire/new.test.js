@@ -3,7 +3,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openCheckout } from '../docs/checkout.js';
 import { root } from '../docs/pages.js';
@@ -120,5 +120,9 @@ test('nod new: where others may write what is made, it says what to do first', a
   const folder = scratchFolder(t);
   const { code, stdout } = await runIn(folder, 'sh', ['-c', `umask 002 && ${program('nod')} new mine`]);
   assert.equal(code, 0);
+  assert.doesNotMatch(stdout, /Before nod serve/);
+  chmodSync(folder, 0o775);
+  const open = await runIn(folder, program('nod'), ['new', 'yours']);
+  assert.ok(open.stdout.endsWith(`\nBefore nod serve loads anything from there: ${folder}: others may write this folder (mode 0775), and so change what this server does: chmod go-w ${folder}\n`), open.stdout);
   assert.match(stdout, /cd mine\n {4}umask 022 {5}# nod serve loads nothing that others may write\n {4}meson setup/);
 });
