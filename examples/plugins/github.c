@@ -130,14 +130,20 @@ static nod_status list_issues(nod_call *call)
 {
     struct request request = { .method = "GET", .path = "/issues?per_page=30" };
     const nod_json *issues;
+    bool some = false;
 
     NOD_TRY(credential(call, &request.token));
     if (talk(call, &request, &issues) != NOD_OK)
         return NOD_OK; /* the reply says why */
-    for (size_t i = 0; i < nod_count(issues); i++)
-        nod_reply_textf(call, "#%lld %s", (long long)nod_get_int(nod_at(issues, i), "number"),
-                        nod_get_str(nod_at(issues, i), "title"));
-    return nod_count(issues) ? NOD_OK : nod_reply_textf(call, "%s has no open issues.", repository);
+    for (size_t i = 0; i < nod_count(issues); i++) {
+        const nod_json *issue = nod_at(issues, i);
+        if (nod_has(issue, "pull_request")) /* GitHub lists those as well */
+            continue;
+        nod_reply_textf(call, "#%lld %s", (long long)nod_get_int(issue, "number"),
+                        nod_get_str(issue, "title"));
+        some = true;
+    }
+    return some ? NOD_OK : nod_reply_textf(call, "%s has no open issues.", repository);
 }
 
 static nod_status number_of(nod_step_run *step, const nod_json *issue)

@@ -9,6 +9,7 @@ import { once } from 'node:events';
 export class GitHub {
   issues = [];
   requests = [];
+  pulls = [{ number: 100, state: 'open', title: 'A pull request', body: null, pull_request: {} }]; // which it lists with the issues
   says = null; // [status, message]: it refuses every change with that
 
   static async start(t, service) {
@@ -34,7 +35,7 @@ export class GitHub {
     if (!/^\/repos\/ada\/engine\/issues/.test(pathname)) return json(404, { message: 'Not Found' });
     if (request.method === 'GET') {
       const all = searchParams.get('state') === 'all';
-      return json(200, this.issues.filter(({ state }) => all || state === 'open').toReversed().slice(0, Number(searchParams.get('per_page') ?? 30)));
+      return json(200, [...this.issues, ...this.pulls].filter(({ state }) => all || state === 'open').toReversed().slice(0, Number(searchParams.get('per_page') ?? 30)));
     }
     if (this.says) return json(this.says[0], { message: this.says[1] });
     if (request.method === 'POST') {
