@@ -24,13 +24,13 @@
 /* --- what people write is cleaned --- */
 
 /* In JSON text control characters are escaped, and all others stand for themselves. How many bytes
- * of something that nobody sees begin here: 0, if it is to stay. A line break and a tab may. */
+ * of something that nobody sees begin here: 0, if it is to stay. A line break and a tab may; so may
+ * what joins letters and pictures, which some scripts need. */
 static size_t unseen_at(const char *json)
 {
     static const char *const unseen[] = {
-        "\\u00",  "\\b",    "\\f",    "\x7f",   "\u200b", "\u200c", "\u200d",
-        "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d", "\u202e",
-        "\u2066", "\u2067", "\u2068", "\u2069", "\ufeff",
+        "\\u00",  "\\b",    "\\f",    "\x7f",   "\u200b", "\u200e", "\u200f", "\u202a", "\u202b",
+        "\u202c", "\u202d", "\u202e", "\u2066", "\u2067", "\u2068", "\u2069", "\ufeff",
     };
 
     for (size_t i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++)

@@ -122,7 +122,7 @@ test('house: what people write is cleaned before a tool gets it, and every quest
   home.configure(`[server]\nplugin = ${home.plugin('house')}\nplugin = ${home.plugin('steady-1')}\n\n[plugin house]\nrecord = ${record}\n`);
   const server = await home.start();
   const session = await connect(t, 'http', 'nod', { server });
-  const words = { '\u202etxt.exe\u202c\u200b': 'txt.exe', 'one\ntwo\ttabs \\u0007 "quoted" \u0007bell': 'one\ntwo\ttabs \\u0007 "quoted" bell', 'plain é 😀': 'plain é 😀' };
+  const words = { '\u202etxt.exe\u202c\u200b': 'txt.exe', 'one\ntwo\ttabs \\u0007 "quoted" \u0007bell': 'one\ntwo\ttabs \\u0007 "quoted" bell', 'plain é 👨\u200d👩\u200d👧': 'plain é 👨\u200d👩\u200d👧' };
   for (const [written, clean] of Object.entries(words)) {
     const call = session.text('steady.ask', { what: 'it' });
     (await session.question()).accept({ word: written });
