@@ -29,6 +29,15 @@ static nod_status load(nod_server *server)
 }
 NOD_PLUGIN(.name = "taken", .version = "1", .load = load);
 
+#elif defined(MEETS) /* taken only where clients are shown underscores */
+static nod_status load(nod_server *server)
+{
+    static const nod_tool tools[] = { { .name = "meets.own", .handler = plain },
+                                      { .name = "steady_plain", .handler = plain } };
+    return nod_tools(server, tools);
+}
+NOD_PLUGIN(.name = "meets", .version = "1", .load = load);
+
 #elif defined(NEWER)
 static nod_status load(nod_server *server)
 {
