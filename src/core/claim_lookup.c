@@ -22,10 +22,22 @@ static void claim_not_known(struct claim *claim, nod_status status)
     claim_reject(claim, status);
 }
 
+enum {
+    DOUBTS_MOST = 40, /* looks until it is known what becomes of a call */
+    DOUBT_MS = 50,    /* between two of them */
+};
+
+static void doubt_again(struct due *due);
+
+/* NOD_PENDING: the call is just being taken, looked at or ended here, and is looked at again. */
 static void ended_without(void *data, nod_status status)
 {
     struct claim *claim = data;
 
+    if (status == NOD_PENDING && claim->doubts < DOUBTS_MOST) {
+        due_set(claim->engine, &claim->doubt, DOUBT_MS, doubt_again);
+        return;
+    }
     claim->result.pending = status == NOD_E_STORE || status == NOD_PENDING; /* not known yet */
     claim->result.state = claim->result.pending ? ASK_PENDING : ASK_WITHDRAWN;
     claim_reject(claim, claim->result.pending ? NOD_E_STORE : NOD_E_STALE);
@@ -38,11 +50,6 @@ static void end_as(struct claim *claim, struct str call_id, struct outcome outco
         claim_own_content(claim);
     engine_end(claim->engine, arena_str(&claim->arena, call_id), &outcome, ended_without, claim);
 }
-
-enum {
-    DOUBTS_MOST = 40, /* looks until it is read which nodes have the version of a call */
-    DOUBT_MS = 50,    /* between two of them */
-};
 
 static store_done call_seen;
 
