@@ -1,7 +1,7 @@
 // Many short calls a second, from a thread of their own: each does a deed and asks nobody. Both eras take turns.
 //
 //   const load = beginLoad(t, { url, rate })     so many calls a second, or as many as the server bears
-//   load.mayCut(true)                         the server stops, and is away: a call may be cut off, and is not begun again
+//   await load.mayCut(true)                   the server stops, and is away: a call may be cut off, and is not begun again
 //   const { done, cut, wrong, perSecond } = await load.end()
 //
 // `done` and `cut` are tags: the deed of the first was done once, that of the second, whose connection was closed, at most once. `wrong`
@@ -17,13 +17,17 @@ const PREFIX = 'io.modelcontextprotocol/';
 export function beginLoad(t, opts) {
   const worker = new Worker(new URL(import.meta.url), { workerData: opts });
   const ended = new Promise((resolve, reject) => {
-    worker.once('message', resolve);
+    worker.on('message', ({ came }) => came && resolve(came));
     worker.once('error', reject);
   });
   ended.catch(() => {}); // who ends it hears of it
   t.after(() => worker.terminate());
   return {
-    mayCut: (may) => worker.postMessage({ may }),
+    mayCut(may) {
+      const taken = new Promise((resolve) => worker.on('message', (said) => 'may' in said && resolve()));
+      worker.postMessage({ may });
+      return Promise.race([taken, ended]);
+    },
     end() {
       worker.postMessage({ end: true });
       return ended;
@@ -35,7 +39,7 @@ async function makeLoad({ url, rate }) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: SIDE_BY_SIDE });
   const { hostname, port, pathname } = new URL(url);
   const came = { done: [], cut: [], wrong: [] };
-  let [sent, inFlight, mayCut, over, session, awayUntil] = [0, 0, false, false, undefined, 0];
+  let [sent, inFlight, mayCut, stops, over, session, awayUntil] = [0, 0, false, 0, false, undefined, 0];
   const headers = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
 
   const post = (message, more) => new Promise((resolve, reject) => {
@@ -60,15 +64,16 @@ async function makeLoad({ url, rate }) {
   const one = async () => {
     const tag = `load${sent}`;
     const era = sent++ % 2 ? '2025' : '2026';
-    let mayBeCut = mayCut;
+    const [cutBefore, stopsBefore] = [mayCut, stops];
+    const mayBeCut = () => cutBefore || mayCut || stops !== stopsBefore; // at any time of its life
     inFlight++;
     try {
       const { status, text } = await call(tag, era);
       if (status === 200 && text.includes(`"${tag}: done"`)) came.done.push(tag);
-      else if ((mayBeCut ||= mayCut) && status === 503) came.cut.push(tag);
+      else if (mayBeCut() && status === 503) came.cut.push(tag);
       else came.wrong.push(`${era} ${tag}: ${status} ${text}`);
     } catch (error) {
-      if (!(mayBeCut || mayCut)) came.wrong.push(`${era} ${tag}: ${error.code ?? error.message}`);
+      if (!mayBeCut()) came.wrong.push(`${era} ${tag}: ${error.code ?? error.message}`);
       else if (error.code !== 'ECONNREFUSED') came.cut.push(tag);
       awayUntil = Date.now() + AWAY_MS;
     }
@@ -77,7 +82,8 @@ async function makeLoad({ url, rate }) {
 
   parentPort.on('message', ({ may, end }) => {
     if (end) over = true;
-    else mayCut = may;
+    if (may) stops++;
+    if (!end) parentPort.postMessage({ may: (mayCut = may) });
   });
   const initialize = { id: 'begin', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'load', version: '1' } } };
   session = (await post(initialize)).headers['mcp-session-id'];
@@ -97,7 +103,7 @@ async function makeLoad({ url, rate }) {
   }
   const seconds = (performance.now() - began - awayMs) / 1000;
   agent.destroy();
-  parentPort.postMessage({ ...came, perSecond: Math.round(came.done.length / seconds) });
+  parentPort.postMessage({ came: { ...came, perSecond: Math.round(came.done.length / seconds) } });
   parentPort.close();
 }
 

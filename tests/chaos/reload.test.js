@@ -124,10 +124,10 @@ test(`reload under load: ${EDITIONS} editions and ${BROKEN.length} that are refu
   }
   assert.equal(number, EDITIONS);
   await until('the old objects are gone', () => world.objects().length === 1);
-  load.mayCut(true);
+  await load.mayCut(true);
   await node.leave();
   await until('it is up again', async () => (await node.starting) && node.child.exitCode === null);
-  load.mayCut(false);
+  await load.mayCut(false);
   waiting.open(waiting.last);
   await Promise.all(waiting.calls);
   assert.equal(await world.serving(), named(EDITIONS));
