@@ -8,6 +8,7 @@ import path from 'node:path';
 import { complaints, connect, environment, freePort, pause, program, watchStderr } from '../wire/harness.js';
 import { scratchFolder } from '../wire/modern.js';
 import { certificate, overTls } from '../wire/tls.js';
+import { blockNamed } from '../docs/pages.js';
 import { blockOf, exchange } from './page.js';
 
 const UNIT = 'One server under systemd';
@@ -35,6 +36,23 @@ test('systemd takes the unit, and the unit with TLS, without a word', (t) => {
   assert.match(verify(folder).said, /my-server is not executable/);
   writeFileSync(path.join(folder, 'nod.service.d/tls.conf'), '[Service]\nRestartSecond=1\n');
   assert.match(verify(folder).said, /Unknown key.* 'RestartSecond'/);
+});
+
+test('systemd takes the units of nod serve without a word: for a machine, and for a user', (t) => {
+  const folder = scratchFolder(t);
+  const nod = program('nod');
+  writeFileSync(path.join(folder, 'nod.service'), exchange(blockOf(UNIT, 'ini'), ['/usr/local/bin/my-server', nod]));
+  mkdirSync(path.join(folder, 'nod.service.d'));
+  const drop = blockNamed('docs/serve.md', 'unit-serve');
+  assert.ok(drop.includes('/usr/local/bin/nod serve'));
+  writeFileSync(path.join(folder, 'nod.service.d/serve.conf'), drop.replace('/usr/local/bin/nod', nod));
+  assert.deepEqual(verify(folder), { status: 0, said: '' });
+
+  const user = scratchFolder(t);
+  const own = blockNamed('docs/serve.md', 'unit-user');
+  assert.ok(own.includes('%h/.local/bin/nod serve'));
+  writeFileSync(path.join(user, 'nod.service'), own.replace('%h/.local/bin/nod', nod));
+  assert.deepEqual(verify(user), { status: 0, said: '' });
 });
 
 const MOST_EXPOSED = 3.0;

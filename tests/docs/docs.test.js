@@ -46,6 +46,8 @@ const ELSEWHERE = {
   'docs/operate.md reseal': 'tests/wire/sealed.test.js', // needs a store that two secrets have sealed
   'docs/production.md ten-commands': 'tests/deploy/production.test.js',
   'docs/security.md another-user': 'tests/deploy/users.test.js',
+  'docs/serve.md unit-serve': 'tests/deploy/systemd.test.js',
+  'docs/serve.md unit-user': 'tests/deploy/systemd.test.js',
   'docs/start.md install-for-start': 'tests/docs/installed.js',
 };
 const nameOf = (block) => `${block.page} ${block.words.name}`;
