@@ -12,4 +12,5 @@ import './doors.js';
 import './planted.js';
 import './hosted.js';
 import './accounts.js';
+import './plugin.js';
 import './looks.js';
