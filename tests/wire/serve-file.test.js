@@ -128,7 +128,7 @@ test('includes: one file, and all of a folder in the order of their names; - and
     'nod.ini': '; first\n[server]\nallow_host = one.example\ninclude = conf.d/*.ini\nallow-host = four.example\ninclude = last.ini\n',
     'conf.d/20-b.ini': '[server]\nallow-host = three.example\nask_ttl = 2d\n[plugin x]\na = 1\n',
     'conf.d/10-a.ini': '[server]\nallow_host = two.example\nwebhook = https://a.example\nwebhook_secret = secret\n',
-    'conf.d/.hidden.ini': 'nonsense\n', 'conf.d/note.txt': 'nonsense\n', 'conf.d/secret': 'x',
+    'conf.d/.hidden.ini': 'nonsense\n', 'conf.d/note.txt': 'nonsense\n', 'conf.d/secret': `whsec_${Buffer.alloc(32, 7).toString('base64')}\n`,
     'last.ini': '[plugin x]\nb = 2\n',
   });
   const conf = (name) => home.at('config/nod', name);
