@@ -219,7 +219,7 @@ const struct setting settings_table[] = {
     /* --- */
     { "--store", .group = GROUP_KEEPS, MEMBER(store), .type = SETTING_TEXT, .fits = has_colon,
       .path = "sqlite:", .value = "ADDRESS", .takes = "memory:, sqlite:PATH or redis://HOST:PORT",
-      .usually = "memory:",
+      .usually = "memory:, of `nod serve` SQLite",
       .help = "where calls are kept: `memory:`, `sqlite:PATH` or `redis://HOST:PORT`",
       .more = "See [stores.md](stores.md)" },
     { "--ephemeral", .group = GROUP_KEEPS, MEMBER(ephemeral),

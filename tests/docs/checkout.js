@@ -41,9 +41,10 @@ function fillBin(bin) {
 }
 
 class Checkout {
-  constructor(folder, port) {
+  constructor(folder, port, second) {
     this.folder = folder;
     this.port = port;
+    this.second = second;
     this.exported = '';
     this.env = environment({
       HOME: path.join(folder, 'home'), PATH: `${path.join(folder, 'bin')}:${process.env.PATH}`, TMPDIR: folder, LC_ALL: 'C.UTF-8', XDG_RUNTIME_DIR: path.join(folder, 'home/run'),
@@ -51,8 +52,8 @@ class Checkout {
     });
   }
 
-  // Pages say 8080; several tests may run beside each other.
-  exchange = (text) => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${this.port}`);
+  // Pages say 8080, and 7601 for a second server; several tests may run beside each other.
+  exchange = (text) => text.replaceAll('127.0.0.1:8080', `127.0.0.1:${this.port}`).replaceAll('127.0.0.1:7601', `127.0.0.1:${this.second}`);
   exchangeBack = (text) => text.replaceAll(`127.0.0.1:${this.port}`, '127.0.0.1:8080').replaceAll(this.folder, '');
 
   // A group of its own, as in a terminal: it is ended as a whole.
@@ -119,7 +120,7 @@ export async function openCheckout(t) {
   mkdirSync(path.join(folder, 'home'));
   fillBin(path.join(folder, 'bin'));
   installLibrary(path.join(folder, 'home/.local'));
-  const checkout = new Checkout(folder, await freePort());
+  const checkout = new Checkout(folder, await freePort(), await freePort());
   t.after(async () => {
     await checkout.stop();
     rmSync(folder, { recursive: true, force: true });
