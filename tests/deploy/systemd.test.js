@@ -1,8 +1,8 @@
-// The units of docs/deploy.md: systemd takes them without a word, and their commands serve.
+// The units of docs/deploy.md and docs/serve.md: systemd takes them without a word, and their commands serve.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { appendFileSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import path from 'node:path';
 import { complaints, connect, environment, freePort, pause, program, watchStderr } from '../wire/harness.js';
@@ -185,4 +185,38 @@ test('the command of the unit with TLS serves, and the reload takes a new certif
   await server.lines.next((line) => /the certificate was read anew/.test(line), 'the certificate is read anew');
   question.accept({ confirmed: true });
   assert.equal(await call, 'Deleted ada.', 'what waited was not touched');
+});
+
+test('the command of the unit of nod serve, with the folders and the system calls of the unit, serves a plugin, and the reload takes another', async (t) => {
+  const made = prepared(t);
+  const at = (name) => path.join(made.folder, name);
+  const port = await freePort();
+  const object = (name) => copyFileSync(path.join(process.env.NOD_BIN_DIR, `tests/wire/plugins/${name}.so`), at('steady.so'));
+  object('steady-1');
+  chmodSync(at('steady.so'), 0o755);
+  writeFileSync(at('etc/nod.ini'), `[server]\nhttp = 127.0.0.1:${port}\nplugin = ${at('steady.so')}\n`);
+  const [, command] = blockNamed('docs/serve.md', 'unit-serve').match(/^ExecStart=(.+)$/m);
+  const [nod, ...args] = exchange(command, ['/etc/nod', at('etc')]).split(' ');
+  assert.equal(nod, '/usr/local/bin/nod');
+  const confined = path.join(process.env.NOD_BIN_DIR, 'tests/deploy/confined');
+  const child = spawn(confined, [allowed(blockOf(UNIT, 'ini')).join(','), program('nod'), ...args], {
+    env: environment({ ASAN_OPTIONS: `${process.env.ASAN_OPTIONS ?? ''}:detect_leaks=0`, MCP_ELICITATION_SECRET: made.secret, HOME: made.folder,
+      CONFIGURATION_DIRECTORY: at('etc'), STATE_DIRECTORY: made.folder, RUNTIME_DIRECTORY: made.folder }),
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  const server = watchStderr('nod serve', child.stderr).follow(child);
+  let stopped;
+  const end = () => (stopped ??= server.stop());
+  t.after(end);
+  await server.lines.next((line) => /url=unix:/.test(line), 'it listens');
+  const session = await connect(t, 'http', 'nod', { server: { url: `http://127.0.0.1:${port}/mcp`, stderr: () => server.stderr }, token: made.token });
+  const made_by = async () => (await session.client.callTool({ name: 'steady.plain', arguments: { what: 'tea' } })).content[0].text;
+  assert.equal(await made_by(), 'one: tea');
+  object('steady-2');
+  reload(server);
+  await server.lines.next((line) => /event="a plugin was replaced"/.test(line), 'the plugin is replaced');
+  assert.equal(await made_by(), 'two: tea');
+  for (const name of ['nod.db', 'nod.sock']) assert.equal(statSync(at(name)).mode & 0o077, 0, `${name} is for nobody else`);
+  await end();
+  assert.deepEqual(complaints(server.stderr), []);
 });
