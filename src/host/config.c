@@ -154,10 +154,11 @@ static bool set_before(struct gathering *g, const struct config_value *value,
     if (before->file == value->file)
         return settings_problem(g->problem, value->file, value->line,
                                 STR_FMT " is there twice in " SECTION_FMT
-                                        "; the first is in line %d",
+                                        "; the first is in line %d: take one of them out",
                                 STR_ARG(value->key), SECTION_ARG(in), before->line);
     return settings_problem(g->problem, value->file, value->line,
-                            STR_FMT " of " SECTION_FMT " is set in %s:%d as well",
+                            STR_FMT " of " SECTION_FMT
+                                    " is set in %s:%d as well: take one of them out",
                             STR_ARG(value->key), SECTION_ARG(in), before->file, before->line);
 }
 

@@ -547,10 +547,10 @@ static bool is_there_once(struct settings *settings, const struct setting *row,
     if (several || before.from != FROM_FILE)
         return true;
     if (strcmp(before.file, settings->now.file) == 0)
-        return wrong(settings, "%s is there twice; the first is in line %d", said_as(settings, row),
-                     before.line);
-    return wrong(settings, "%s is set in %s:%d as well", said_as(settings, row), before.file,
-                 before.line);
+        return wrong(settings, "%s is there twice; the first is in line %d: take one of them out",
+                     said_as(settings, row), before.line);
+    return wrong(settings, "%s is set in %s:%d as well: take one of them out",
+                 said_as(settings, row), before.file, before.line);
 }
 
 bool settings_take(struct settings *settings, const struct config_value *value)

@@ -114,7 +114,8 @@ static bool begin_section(struct reading *r, struct str line)
                           SETTINGS_NAME_MAX);
     for (size_t i = 0; i < r->section_count; i++)
         if (str_eq(r->sections[i].name, name))
-            return wrong_here(r, "[" STR_FMT "] is there twice", STR_ARG(name));
+            return wrong_here(r, "[" STR_FMT "] is there twice: put all of it into one",
+                              STR_ARG(name));
     if (r->section_count == SETTINGS_SECTIONS_MAX)
         return wrong_here(r, "there are more than %d sections", SETTINGS_SECTIONS_MAX);
     r->sections[r->section_count++] = (struct config_section){ .name = arena_str(r->arena, name),
@@ -306,8 +307,9 @@ bool settings_section_give(const struct config_section *section,
             return unknown_key(section, value, keys, reader, problem);
         if (given[which])
             return settings_problem(problem, value->file, value->line,
-                                    STR_FMT " is there twice in " SECTION_FMT, STR_ARG(value->key),
-                                    SECTION_ARG(section));
+                                    STR_FMT " is there twice in " SECTION_FMT
+                                            ": take one of them out",
+                                    STR_ARG(value->key), SECTION_ARG(section));
         given[which] = value;
         why = "it does not fit";
         if (!reader->key(reader->data, which, value, &why))

@@ -12,10 +12,10 @@ const rows = [
   ['a key that is mistyped', '[server]\nask-tll = 1d\n', 'AT/nod.ini:2: ask-tll is not a key of [server] (did you mean ask-ttl?); the keys are the options of nod serve --help, without their dashes'],
   ['a key that nothing is like', '[server]\nwhatever = 1d\n', 'AT/nod.ini:2: whatever is not a key of [server]; the keys are the options of nod serve --help, without their dashes'],
   ['a section that is mistyped', '[servr]\nask-ttl = 1d\n', 'AT/nod.ini:1: [servr]: there is no such section (did you mean server?); there are [server], [oauth NAME] and [plugin NAME]'],
-  ['a key twice', '[server]\nask-ttl = 1d\n# both\nask_ttl = 2d\n', 'AT/nod.ini:4: ask-ttl is there twice; the first is in line 2'],
-  ['a key in two files', { 'nod.ini': '[server]\nask-ttl = 1d\ninclude = more.ini\n', 'more.ini': '[server]\n\nask-ttl = 2d\n' }, 'AT/more.ini:3: ask-ttl is set in AT/nod.ini:2 as well'],
-  ['a key of a plugin twice', '[plugin steady]\nlimit = 1\nlimit = 2\n', 'AT/nod.ini:3: limit is there twice in [plugin steady]; the first is in line 2'],
-  ['a section twice', '[server]\nask-ttl = 1d\n[server]\n', 'AT/nod.ini:3: [server] is there twice'],
+  ['a key twice', '[server]\nask-ttl = 1d\n# both\nask_ttl = 2d\n', 'AT/nod.ini:4: ask-ttl is there twice; the first is in line 2: take one of them out'],
+  ['a key in two files', { 'nod.ini': '[server]\nask-ttl = 1d\ninclude = more.ini\n', 'more.ini': '[server]\n\nask-ttl = 2d\n' }, 'AT/more.ini:3: ask-ttl is set in AT/nod.ini:2 as well: take one of them out'],
+  ['a key of a plugin twice', '[plugin steady]\nlimit = 1\nlimit = 2\n', 'AT/nod.ini:3: limit is there twice in [plugin steady]; the first is in line 2: take one of them out'],
+  ['a section twice', '[server]\nask-ttl = 1d\n[server]\n', 'AT/nod.ini:3: [server] is there twice: put all of it into one'],
   ['a time that is none', '[server]\nask-ttl = often\n', 'AT/nod.ini:2: ask-ttl takes a time such as 90s, 30m, 24h or 7d, from 1s to 3650d; it was given "often"'],
   ['a number outside of its bounds', '[server]\nkept-mib = 0\n', 'AT/nod.ini:2: kept-mib takes a number of MiB, from 1 to 1000000000; it was given "0"'],
   ['a word that is none', '[server]\nlog = loud\n', 'AT/nod.ini:2: log takes error, warn, info or debug; it was given "loud"'],
@@ -46,7 +46,7 @@ const rows = [
 
   ['a service without a name', '[oauth]\nissuer = https://a.example\n', 'AT/nod.ini:1: [oauth]: it needs a name of a-z, 0-9, - and _: [oauth NAME]'],
   ['a key of a service that is mistyped', '[oauth a]\nisuer = https://a.example\n', /^AT\/nod\.ini:2: \[oauth a\]: isuer is not a key that is known here \(did you mean issuer\?\); those are title, issuer, .*revokes_all$/],
-  ['a key of a service twice', '[oauth a]\nissuer = https://a.example\nclient_id = x\nclient-id = y\n', 'AT/nod.ini:4: client-id is there twice in [oauth a]; the first is in line 3'],
+  ['a key of a service twice', '[oauth a]\nissuer = https://a.example\nclient_id = x\nclient-id = y\n', 'AT/nod.ini:4: client-id is there twice in [oauth a]; the first is in line 3: take one of them out'],
   ['a service whose secret is nowhere', '[oauth a]\nissuer = https://a.example\nclient_id = x\nclient_secret_file = none\n', 'AT/nod.ini:4: [oauth a]: the file client_secret_file cannot be read: AT/none: No such file or directory'],
   ['a service without what it needs', '[server]\n[oauth a]\nissuer = https://a.example\n', 'AT/nod.ini:2: [oauth a]: it needs a client_id, of at most 1024 characters of ASCII'],
 ];

@@ -115,8 +115,8 @@ static void what_is_not_known_is_refused_with_its_line(void **state)
 static void what_stands_twice_or_nowhere_is_refused(void **state)
 {
     (void)state;
-    REFUSES("[a]\nissuer = x\nissuer = y\n", "f:3: issuer is there twice in [a]");
-    REFUSES("[a]\n[b]\n[a]\n", "f:3: [a] is there twice");
+    REFUSES("[a]\nissuer = x\nissuer = y\n", "f:3: issuer is there twice in [a]: take one of them out");
+    REFUSES("[a]\n[b]\n[a]\n", "f:3: [a] is there twice: put all of it into one");
     REFUSES("issuer = x\n", "f:1: issuer stands before the first section");
     REFUSES("[bare]\nscopes = x\n[next]\n", "f:1: [bare]: it has no issuer");
     REFUSES("\n[bare]\nscopes = x\n", "f:2: [bare]: it has no issuer");
