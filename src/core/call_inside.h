@@ -306,6 +306,8 @@ void call_gone_later(struct call *call);
 /* The call is ours to run, in call->epoch, and LIVE_WAITING: it is given back to those who have its
  * version. `gone`: this node cannot even wait for it. The call may be gone after this. */
 void call_left_to_others(struct call *call, bool gone);
+/* May it be? Not if its client holds nothing. */
+bool call_may_be_left(const struct call *call);
 
 /* --- rest --- */
 

@@ -28,6 +28,7 @@ enum {
 };
 
 static void doubt_again(struct due *due);
+static store_done loaded;
 
 /* NOD_PENDING: the call is just being taken, looked at or ended here, and is looked at again. */
 static void ended_without(void *data, nod_status status)
@@ -38,9 +39,13 @@ static void ended_without(void *data, nod_status status)
         due_set(claim->engine, &claim->doubt, DOUBT_MS, doubt_again);
         return;
     }
-    claim->result.pending = status == NOD_E_STORE || status == NOD_PENDING; /* not known yet */
-    claim->result.state = claim->result.pending ? ASK_PENDING : ASK_WITHDRAWN;
-    claim_reject(claim, claim->result.pending ? NOD_E_STORE : NOD_E_STALE);
+    if (status != NOD_E_STORE && status != NOD_PENDING && claim->doubts++ < DOUBTS_MOST) {
+        claim->engine->store->ops->load_ask(claim->engine->store, claim->ask_id, loaded, claim);
+        return; /* it has ended now, or had before: the store says how */
+    }
+    claim->result.pending = true; /* not known yet */
+    claim->result.state = ASK_PENDING;
+    claim_reject(claim, NOD_E_STORE);
 }
 
 /* The call cannot go on with an answer: it ends, and the answerer learns that. */

@@ -86,8 +86,10 @@ bool gone_for_good(struct engine *engine, const struct call_record *record)
     if (!engine->store->ops->shared)
         return true;
     /* A node that runs the call keeps the target that the call began with. If that node is gone,
-     * the look for orphans shows the call. */
-    return record->state != CALL_STORED_RUNNING && gone_long(engine, record);
+     * nobody may know it but whoever has come: the look for orphans shows it only if the store was
+     * told that somebody can come back. */
+    bool runs = record->state == CALL_STORED_RUNNING && node_is_there(engine, record->node);
+    return !runs && gone_long(engine, record);
 }
 
 static void gone_end_as(struct engine *engine, struct str call_id, struct str target,

@@ -129,6 +129,7 @@ struct coming {
     bool may_begin;
     bool was_begun;  /* by somebody else */
     bool unwanted;   /* the ask has ended meanwhile */
+    int64_t version; /* that it was opened in */
     int64_t ttl_ms;  /* of the ask */
     int64_t seen_ms; /* monotonic: the ask was seen waiting then */
     struct audience audience;
@@ -229,11 +230,25 @@ bool inner_unwanted(struct engine *engine, struct str ask_id)
     return coming;
 }
 
+/* Its tool was replaced by another version, or is gone, while the call was being opened: who comes
+ * for it next finds it as one that has begun elsewhere, and leaves or ends it. */
+static void coming_changed(struct coming *coming)
+{
+    recovery_stored(coming->engine);
+    call_give_back(coming->engine, id_str(&coming->ask), 1, 0, coming->handed);
+    come_later(coming);
+}
+
 /* It is opened in the store, for this node. If nobody waits for it here it is given back: who goes
  * on with it alone knows from its record which client is to be asked (recovery_opts.orphan). */
 static void coming_call(struct coming *coming, struct target *target)
 {
     struct engine *engine = coming->engine;
+
+    if (!target || target_has_changed(target, coming->version)) {
+        coming_changed(coming);
+        return;
+    }
     struct call_spec spec = spec_of(coming, target);
     struct ask *ask = asked_here(coming);
 
@@ -266,11 +281,58 @@ static void coming_opened(void *data, nod_status status, const struct store_repl
                                             reply->quota_most));
     } else if (status != NOD_OK) {
         coming_refused(coming, status, STR("The inner call could not be stored"));
-    } else if (!target) {
-        come_later(coming); /* it went at this instant: the inner call ends as such calls do */
     } else {
         coming_call(coming, target);
     }
+}
+
+/* --- its tool is not here --- */
+
+static struct str tool_unknown(struct coming *coming)
+{
+    return arena_fmt(&coming->arena, "Unknown tool: " STR_FMT, STR_ARG(coming->tool));
+}
+
+static void unknown_ended(void *data, nod_status status)
+{
+    struct coming *coming = data;
+
+    coming->was_begun = true;
+    if (status == NOD_E_STORE || status == NOD_PENDING)
+        come_later(coming);
+    else
+        engine_return(coming->engine, &coming->comer); /* and it is told that end */
+}
+
+static void unknown_opened(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct coming *coming = data;
+    const struct outcome outcome = { .status = NOD_E_NOT_FOUND,
+                                     .code = outcome_code(NOD_E_NOT_FOUND),
+                                     .message = tool_unknown(coming) };
+
+    (void)reply;
+    if (coming_is_unwanted(coming))
+        return;
+    if (status == NOD_E_STALE || status == NOD_E_STORE)
+        unknown_ended(coming, status);
+    else if (status != NOD_OK)
+        coming_refused(coming, NOD_E_NOT_FOUND, outcome.message);
+    else
+        engine_end(coming->engine, id_str(&coming->ask), &outcome, unknown_ended, coming);
+}
+
+/* Another node may have the tool, and be opening the call just now. So it is opened here, too, and
+ * ended: then there is one end, whoever is first. */
+static void coming_open_unknown(struct coming *coming)
+{
+    struct target *none = target_stand_in(TARGET_TOOL, coming->tool);
+    struct call_spec spec = spec_of(coming, none);
+
+    spec.keep_ms += coming->ttl_ms;
+    spec.open_until_ms = coming->seen_ms + INNER_FRESH_MS;
+    engine_open(coming->engine, &spec, unknown_opened, coming);
+    target_release(none);
 }
 
 static void coming_open(struct coming *coming)
@@ -279,14 +341,16 @@ static void coming_open(struct coming *coming)
 
     if (target) {
         struct call_spec spec = spec_of(coming, target);
+        coming->version = target_version(target);
         if (engine_survives(coming->engine)) {
             spec.keep_ms += coming->ttl_ms;
             spec.open_until_ms = coming->seen_ms + INNER_FRESH_MS;
         }
         engine_open(coming->engine, &spec, coming_opened, coming);
+    } else if (coming->engine->store->ops->shared) {
+        coming_open_unknown(coming);
     } else {
-        coming_refused(coming, NOD_E_NOT_FOUND,
-                       arena_fmt(&coming->arena, "Unknown tool: " STR_FMT, STR_ARG(coming->tool)));
+        coming_refused(coming, NOD_E_NOT_FOUND, tool_unknown(coming));
     }
 }
 
@@ -384,6 +448,7 @@ static enum found coming_found(struct comer *comer, const struct call_record *re
 
     if (coming->unwanted || !target || !inner_is_unbegun(coming->engine, record))
         return FOUND_IT;
+    coming->version = record->version;
     coming_call(coming, target);
     return FOUND_OTHER;
 }

@@ -108,12 +108,19 @@ bool call_goes_over(struct call *call)
 
 /* --- before the next run --- */
 
+/* Not if its client holds nothing: then nobody else would hear of its end. */
+bool call_may_be_left(const struct call *call)
+{
+    return call->handed || call->away || call_is_alone(call);
+}
+
 /* The stack is clear: the call was about to be run, in an epoch of this node. */
 static void before_its_run(struct call *call)
 {
     enum version_at version = call_version_at(call);
     bool gone = call_lacks_target(call);
-    bool left = gone ? call_may_leave_gone(call) : version != VERSION_HERE;
+    bool left =
+        call_may_be_left(call) && (gone ? call_may_leave_gone(call) : version != VERSION_HERE);
 
     if (call->cancel_wanted) {
         call_end_cancelled(call);

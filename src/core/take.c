@@ -105,7 +105,8 @@ static void resume(struct call *call)
     bool alone = call_is_alone(call) && !call_is_resting(call) && !call->live;
     bool gone = call_lacks_target(call) && !target_stays(call->target);
     bool elsewhere =
-        gone ? call_may_leave_gone(call) : version == VERSION_THERE || version == VERSION_UNSURE;
+        call_may_be_left(call) &&
+        (gone ? call_may_leave_gone(call) : version == VERSION_THERE || version == VERSION_UNSURE);
 
     call_enter(call, LIVE_TELLING);
     call->came = CAME_NOTHING;
@@ -125,7 +126,7 @@ static void resume(struct call *call)
     call_awake(call);
     call_tell_waiting(call, false);
     CRASH_POINT(rerun_before);
-    if ((gone || version == VERSION_NOWHERE) && !call->cancel_wanted)
+    if ((gone || version != VERSION_HERE) && !call->cancel_wanted)
         call_end_changed(call, NULL);
     else
         flow_again(&call->flow); /* the stage checks whether the call was cancelled */
@@ -506,12 +507,14 @@ static bool live_seen(struct call *call, nod_status status, const struct store_r
     return false;
 }
 
-/* The home runs a call on only if the store says that somebody can come back for it. This node
- * knows that, because somebody has, and says it when it gives the call back. */
-static bool away_is_unheard(const struct call *call, const struct call_record *record)
+/* Another node runs a call on only if the store says that somebody can come back for it. This node
+ * knows that, and says it when it gives the call back. */
+static bool handle_is_unheard(struct call *call, const struct call_record *record)
 {
-    return call->away && (call->handed || !call_is_alone(call)) && !record->handed &&
-           record->state == CALL_STORED_RUNNABLE;
+    if (record->handed || record->state != CALL_STORED_RUNNABLE)
+        return false;
+    return call->away ? call->handed || !call_is_alone(call)
+                      : call->handed && call_version_at(call) == VERSION_THERE;
 }
 
 static void take_send(struct op *op);
@@ -546,7 +549,7 @@ static void take_looked(struct call *call, nod_status status, const struct store
         return;
     } else if (reply->call->state == CALL_STORED_WAITING) {
         waits(call, reply->call);
-    } else if (away_is_unheard(call, reply->call)) {
+    } else if (handle_is_unheard(call, reply->call)) {
         asks_end(call);
         call_enter(call, LIVE_TAKING);
         op_start(call->engine, &call->op, take_send, take_done);

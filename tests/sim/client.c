@@ -326,8 +326,8 @@ static void call_something(struct node *node)
     }
     call->ttl_ms = one_in(3) ? between(3600000, 86400000) : between(1000, 20000);
     TRACE("client: call %zu, kind %d, shape " STR_FMT ", questions wait %lld ms, at %s",
-          call->number, (int)call->kind, STR_ARG(shape_target(node, call->shape)->name),
-          (long long)call->ttl_ms, node->name);
+          call->number, (int)call->kind, STR_ARG(shape_name(call->shape)), (long long)call->ttl_ms,
+          node->name);
     seat_begin(node, call);
 }
 

@@ -227,10 +227,17 @@ nod_status shape_work(struct run *run, uint64_t epoch, struct str *body)
     return status;
 }
 
+struct str shape_name(size_t shape)
+{
+    return shapes[shape].name;
+}
+
 struct target *shape_target(struct node *node, size_t shape)
 {
     struct target *target = &node->targets[shape];
 
+    if (sim.replacing)
+        return node->editions[shape];
     if (!target->provider)
         *target = (struct target){ .kind = TARGET_TOOL,
                                    .name = shapes[shape].name,

@@ -23,6 +23,7 @@
 #include "sim.h"
 
 #include "core/call_inside.h"
+#include "core/catalog.h"
 
 #include <stdlib.h>
 
@@ -515,6 +516,16 @@ static void journal_is_right(struct sim_call *call, const struct run *run)
     }
 }
 
+static void version_is_its_own(const struct sim_call *call, const struct run *run)
+{
+    struct message *is = link_peek(str_of(call->id));
+    int64_t version = is ? is->reply.call->version : 0;
+
+    message_free(is);
+    if (target_has_changed(run->target, version))
+        broken("call %zu is run in another version than it has begun with", call->number);
+}
+
 void ledger_run(const struct node *node, const struct run *run)
 {
     struct sim_call *call = ledger_call(run->call_id);
@@ -533,6 +544,7 @@ void ledger_run(const struct node *node, const struct run *run)
         broken("%s runs call %zu with %zu entries, and %zu were journalled", node->name,
                call->number, run->journal_count, least);
     journal_is_right(call, run);
+    version_is_its_own(call, run);
 }
 
 bool ledger_crashes(const struct run *run)
@@ -706,6 +718,8 @@ static void count_end(const struct sim_call *call)
         figures.ended_ok++;
     else if (outcome.status == NOD_E_CANCELLED)
         figures.cancelled++;
+    else if (outcome.code && strncmp(outcome.code, "TOOL_", 5) == 0)
+        figures.ended_changed++;
     else
         figures.ended_otherwise++;
     arena_finish(&arena);

@@ -210,11 +210,17 @@ static void live_ended(struct provider *provider, struct str call_id, const stru
     ended_at(node_of(provider), ledger_call(call_id));
 }
 
+static void live_released(struct provider *provider, struct target *target)
+{
+    editions_released(node_of(provider), target);
+}
+
 static const struct provider_ops live_ops = { .name = "live",
                                               .start = live_start,
                                               .cancelled = live_cancelled,
                                               .answered = live_answered,
-                                              .ended = live_ended };
+                                              .ended = live_ended,
+                                              .released = live_released };
 
 static struct node *node_of_staying(struct provider *provider)
 {
@@ -237,9 +243,14 @@ static void staying_ended(struct provider *provider, struct str call_id,
     ended_at(node_of_staying(provider), ledger_call(call_id));
 }
 
-static const struct provider_ops staying_ops = { .name = "staying",
-                                                 .start = staying_start,
-                                                 .ended = staying_ended };
+static void staying_released(struct provider *provider, struct target *target)
+{
+    editions_released(node_of_staying(provider), target);
+}
+
+static const struct provider_ops staying_ops = {
+    .name = "staying", .start = staying_start, .ended = staying_ended, .released = staying_released
+};
 
 void lives_begin(struct node *node)
 {

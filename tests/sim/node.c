@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "core/gone.h"
 
 #include <stdio.h>
 
@@ -80,6 +81,13 @@ static struct seat *seat_new(struct node *node, struct sim_call *call)
     return seat;
 }
 
+static void seat_lets_go(struct seat *seat)
+{
+    if (seat->target)
+        target_release(seat->target);
+    seat->target = NULL;
+}
+
 static void seat_forget(struct seat *seat)
 {
     message_free(seat->record);
@@ -90,6 +98,7 @@ static void seat_forget(struct seat *seat)
 static void seat_free(struct seat *seat)
 {
     seat_forget(seat);
+    seat_lets_go(seat);
     list_remove(&seat->link);
     mem_free(seat);
 }
@@ -252,7 +261,7 @@ static struct call_spec spec_of(struct seat *seat)
 {
     const struct sim_call *call = seat->call;
 
-    return (struct call_spec){ .target = shape_target(seat->node, call->shape),
+    return (struct call_spec){ .target = seat->target,
                                .principal = STR("ann"),
                                .scope = STR("s"),
                                .caller_record = STR("{}"),
@@ -269,6 +278,7 @@ static void opened(void *data, nod_status status, const struct store_reply *repl
     (void)reply;
     seat->looking--;
     if (status != NOD_OK) {
+        seat_lets_go(seat);
         seat->call->left = true; /* told to try again later, with another call */
         seat->over = true;
         return;
@@ -276,43 +286,57 @@ static void opened(void *data, nod_status status, const struct store_reply *repl
     hand_out(seat);
     spec.opened = spec.handed = true;
     engine_call(seat->node->engine, &spec);
+    seat_lets_go(seat);
 }
 
 void seat_begin(struct node *node, struct sim_call *call)
 {
-    struct seat *seat = seat_new(node, call);
-    struct call_spec spec = spec_of(seat);
+    struct target *target = shape_target(node, call->shape);
 
+    if (!target) { /* unknown tool */
+        call->left = true;
+        return;
+    }
+    struct seat *seat = seat_new(node, call);
+    target_hold(target);
+    seat->target = target;
+    struct call_spec spec = spec_of(seat);
     seat->connected = true;
     if (call->kind == KIND_HELD) {
         seat->looking++;
         engine_open(node->engine, &spec, opened, seat);
     } else {
         engine_call(node->engine, &spec);
+        seat_lets_go(seat);
     }
 }
 
 /* --- coming back --- */
 
 static void look(struct seat *seat);
+static void comes(struct seat *seat);
 
 static void adopt(struct seat *seat)
 {
     struct ask_record asks[SIM_ASKS];
+    struct target *target = shape_target(seat->node, seat->call->shape);
     size_t count = 0;
 
+    if (!target) {
+        comes(seat);
+        return;
+    }
     for (size_t i = 0; seat->asks && i < seat->asks->row_count; i++)
         if (seat->asks->rows[i].ask->state == ASK_PENDING && count < SIM_ASKS)
             asks[count++] = *seat->asks->rows[i].ask;
     bool done =
-        engine_adopt(seat->node->engine,
-                     &(struct adopt_spec){ .record = seat->record->reply.call,
-                                           .asks = asks,
-                                           .ask_count = count,
-                                           .target = shape_target(seat->node, seat->call->shape),
-                                           .keep_ms = sim.keep_ms,
-                                           .handed = true,
-                                           .caller = &seat->caller });
+        engine_adopt(seat->node->engine, &(struct adopt_spec){ .record = seat->record->reply.call,
+                                                               .asks = asks,
+                                                               .ask_count = count,
+                                                               .target = target,
+                                                               .keep_ms = sim.keep_ms,
+                                                               .handed = true,
+                                                               .caller = &seat->caller });
     if (!seat->brings)
         seat_forget(seat);
     if (!done) /* it is live here by now */
@@ -445,7 +469,7 @@ static void look(struct seat *seat)
 
     if (live) {
         take_over(seat, live);
-    } else if (seat->call->shape >= SHAPE_LIVE) {
+    } else if (seat->call->shape >= SHAPE_LIVE || !shape_target(node, seat->call->shape)) {
         comes(seat);
     } else {
         seat->looking++;
@@ -484,13 +508,16 @@ static void orphan(void *data, const struct call_record *record)
     struct sim_call *call = ledger_call(record->id);
 
     ledger_orphan(record);
-    if (!sim.calm && one_in(4)) /* left to others, for now */
+    struct target *target = shape_target(node, call->shape);
+    if (!target)
+        engine_orphan_gone(node->engine, record);
+    if (!target || (!sim.calm && one_in(4))) /* left to others, for now */
         return;
     struct seat *seat = seat_new(node, call);
     seat->absent = true;
     TRACE("node %s: recovers call %zu", node->name, call->number);
     if (!engine_adopt(node->engine, &(struct adopt_spec){ .record = record,
-                                                          .target = shape_target(node, call->shape),
+                                                          .target = target,
                                                           .keep_ms = sim.keep_ms,
                                                           .caller = &seat->caller }))
         seat->over = true;
@@ -620,6 +647,9 @@ void node_runs(struct node *node, struct run *run)
     struct str body = STR_NONE;
 
     ledger_run(node, run);
+    if (run->target->removed && !target_stays(run->target))
+        broken("%s runs " STR_FMT " in an edition that was replaced", node->name,
+               STR_ARG(run->target->name));
     if (ledger_crashes(run)) { /* nothing of it happens any more, and its node goes next */
         node->crashed = run;
         node->falls = true;
@@ -654,7 +684,14 @@ bool node_return_one(struct node *node)
     return true;
 }
 
-static const struct provider_ops provider_ops = { .name = "sim", .start = provider_start };
+static void provider_released(struct provider *provider, struct target *target)
+{
+    editions_released(node_of(provider), target);
+}
+
+static const struct provider_ops provider_ops = { .name = "sim",
+                                                  .start = provider_start,
+                                                  .released = provider_released };
 
 /* --- up and down --- */
 
@@ -688,9 +725,11 @@ void node_start(struct node *node)
                                                         .defer = node_defer,
                                                         .defer_ctx = node,
                                                         .consent = "any" });
-    if (sim.nested || sim.lively) {
+    if (sim.nested || sim.lively || sim.replacing) {
         node->catalog = catalog_create();
-        for (size_t i = 0; i < SHAPES; i++)
+        if (sim.replacing)
+            editions_begin(node);
+        for (size_t i = 0; !sim.replacing && i < SHAPES; i++)
             if (catalog_add(node->catalog, shape_target(node, i)) != NOD_OK)
                 broken("a tool cannot be added");
         engine_use_catalog(node->engine, node->catalog);
@@ -728,4 +767,6 @@ void node_crash(struct node *node)
     if (node->catalog)
         catalog_destroy(node->catalog);
     node->catalog = NULL;
+    if (sim.replacing)
+        editions_end(node);
 }

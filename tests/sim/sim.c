@@ -5,6 +5,7 @@
  *   NOD_SIM_BASE=n     the first seed; otherwise it is random, and printed
  *   NOD_SIM_ROUNDS=n   how many
  *   NOD_SIM_JOBS=n     in how many processes; otherwise one for each processor
+ *   NOD_SIM_REPLACE=1  all of them with targets that are replaced
  *   NOD_SIM_LIVE=1     all of them with calls that stay at their home
  *   NOD_SOAK=1         1,000,000, on all processors; otherwise a sample of bounded time
  */
@@ -96,7 +97,8 @@ static void print_figures(double took)
            "%llu retries with answers, %llu crashes of handlers, %llu calls that ended by them,\n"
            "%llu calls that calls waited for, %llu ends that were told to them, %llu live runs, "
            "%llu questions whose ends they were told, %llu runs of calls that stay otherwise, %llu "
-           "calls whose home was gone, %llu cancels that were accepted\n",
+           "calls whose home was gone, %llu cancels that were accepted,\n"
+           "%llu targets that were replaced, %llu calls that ended because of it\n",
            (unsigned long long)figures.worlds, took, (unsigned long long)figures.calls,
            (unsigned long long)figures.ended_ok, (unsigned long long)figures.ended_otherwise,
            (unsigned long long)figures.cancelled, (unsigned long long)figures.ended_elsewhere,
@@ -109,7 +111,8 @@ static void print_figures(double took)
            (unsigned long long)figures.inner_calls, (unsigned long long)figures.inner_ends,
            (unsigned long long)figures.live_runs, (unsigned long long)figures.live_told,
            (unsigned long long)figures.staying_runs, (unsigned long long)figures.unknown,
-           (unsigned long long)figures.cancels_told);
+           (unsigned long long)figures.cancels_told, (unsigned long long)figures.replaced,
+           (unsigned long long)figures.ended_changed);
 }
 
 /* Dice that never reach a thing say nothing about it. */
@@ -120,7 +123,7 @@ static bool all_was_reached(void)
            figures.rounds && figures.crashes && figures.takeovers && figures.recovered &&
            figures.brought && figures.handlers_crashed && figures.ended_crashed &&
            figures.inner_ends && figures.live_told && figures.staying_runs && figures.unknown &&
-           figures.cancels_told;
+           figures.cancels_told && figures.ended_changed;
 }
 
 int main(void)

@@ -13,6 +13,7 @@
  *   node.c      a node: its engine, its seats, its starts and crashes
  *   client.c    clients: what they hold, and what they do with it
  *   handlers.c  the tools: kinds of handlers, and their effects
+ *   editions.c  tools are replaced
  *   live.c      a tool whose runs stay open while their calls wait, and the rules of its home
  *   ledger.c    what has really happened, and the rules that it must obey
  *   sim.c       seeds, counts and processes
@@ -269,7 +270,8 @@ struct seat {             /* a request at a node: a caller of the core */
     bool connected; /* its client listens */
     bool absent;    /* nobody's: recovery has made it */
     bool over;
-    int looking; /* completions on their way to it */
+    struct target *target; /* while its call is opened */
+    int looking;           /* completions on their way to it */
     struct message *record, *asks;
     struct comer comer;
     size_t brings; /* a submission that its client brings; 0: none */
@@ -302,7 +304,9 @@ struct node {
     bool falls; /* a handler has crashed */
     struct run *crashed;
     struct target targets[SHAPES];
-    struct catalog *catalog; /* of these, where calls wait for calls */
+    struct target *editions[SHAPES]; /* instead of these, where they are replaced; NULL: gone */
+    int alive;                       /* editions that somebody still has */
+    struct catalog *catalog; /* of these, where calls wait for calls, or targets are replaced */
     struct list messages;
     struct {
         void (*fn)(void *data);
@@ -353,7 +357,14 @@ void submission_heard(size_t number, struct str ask_id, const struct answer_resu
 
 /* --- tools (handlers.c) --- */
 
+/* NULL: it is gone from this node. */
 struct target *shape_target(struct node *node, size_t shape);
+struct str shape_name(size_t shape);
+/* A node begins with an edition of each; some are replaced, or go, or come back. */
+void editions_begin(struct node *node);
+void editions_change(struct node *node);
+void editions_released(struct node *node, struct target *target);
+void editions_end(struct node *node); /* its engine is gone */
 size_t shape_named(struct str name);
 /* What a handler does in one run, in the epoch it was begun in. */
 nod_status shape_work(struct run *run, uint64_t epoch, struct str *body);
@@ -405,6 +416,7 @@ struct sim {
     bool slow;             /* some handlers take their time */
     bool nested;           /* some handlers call others */
     bool lively;           /* some runs are live */
+    bool replacing;        /* targets are replaced while calls of them wait and run */
     bool together;         /* questions are up at the client and elsewhere at the same time */
     int64_t keep_ms;       /* a handle lives that long after it was given */
     int64_t store_keep_ms; /* an end is kept that long, whatever the handles */
@@ -419,6 +431,7 @@ struct sim_figures {
     uint64_t worlds, calls, ended_ok, ended_otherwise, cancelled, ended_elsewhere;
     uint64_t effects, repeated_effects, answers, rounds, crashes, takeovers, recovered, forgotten;
     uint64_t answers_elsewhere, rested, brought, handlers_crashed, ended_crashed;
+    uint64_t replaced, ended_changed;
     uint64_t inner_calls, inner_ends, live_runs, live_told, staying_runs, unknown, cancels_told;
 };
 extern struct sim_figures figures;

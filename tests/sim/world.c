@@ -197,6 +197,16 @@ static void something_happens(void)
         if (sim.node_faults && one_in(2))
             node_fault(&sim.nodes[pick(sim.node_count)]);
         break;
+    case 8:
+        if (sim.replacing && one_in(2)) {
+            bool both = one_in(3);
+            size_t first = pick(sim.node_count);
+            for (size_t i = 0; i < sim.node_count; i++)
+                if ((both || i == first) && node_awake(&sim.nodes[i]))
+                    editions_change(&sim.nodes[i]);
+            break;
+        }
+        /* fall through */
     default:
         for (uint64_t turns = 1 + dice() % 6; turns > 0; turns--)
             node_turn(&sim.nodes[pick(sim.node_count)]);
@@ -271,6 +281,18 @@ static bool all_idle(void)
     return true;
 }
 
+/* A call whose target no node has ends when that was seen for a while. */
+static void long_time_passes(void)
+{
+    enum { SEEN = 24 }; /* looks, 1.5 s apart */
+
+    time_passes(1200000);
+    for (int i = 0; sim.replacing && i < SEEN; i++) {
+        settle();
+        time_passes(1500);
+    }
+}
+
 static void come_to_an_end(void)
 {
     become_calm();
@@ -281,12 +303,18 @@ static void come_to_an_end(void)
         for (size_t c = 0; c < sim.call_count; c++)
             client_presses_on(&sim.calls[c]);
         settle();
-        time_passes(i < CALM_ROUNDS / 2 ? 1500 : 1200000); /* at last, questions run out */
+        if (i < CALM_ROUNDS / 2)
+            time_passes(1500);
+        else
+            long_time_passes(); /* at last, questions run out */
     }
     ledger_at_the_end();
     /* What nobody has come back for. */
     for (int i = 0; i < CALM_ROUNDS && (!all_idle() || ledger_inner_left()); i++) {
-        time_passes(i < CALM_ROUNDS / 2 ? 5000 : 1200000);
+        if (i < CALM_ROUNDS / 2)
+            time_passes(5000);
+        else
+            long_time_passes();
         settle();
     }
     if (ledger_inner_left())
@@ -323,6 +351,7 @@ static void choose(uint64_t seed)
     sim.slow = one_in(3);
     sim.nested = one_in(4) || getenv("NOD_SIM_NESTED"); /* all of them, if asked for */
     sim.lively = one_in(4) || getenv("NOD_SIM_LIVE");
+    sim.replacing = one_in(4) || getenv("NOD_SIM_REPLACE");
     sim.crashing = one_in(3);
     sim.node_faults = !one_in(4);
     sim.together = one_in(2);
