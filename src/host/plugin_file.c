@@ -262,27 +262,6 @@ static bool write_copy(struct plugin_room *room, struct plugin_file *file, struc
     return fine;
 }
 
-/* The dynamic linker maps what the headers of an object say. If the file is shorter, whoever
- * touches that dies. So may be one that is just being copied. */
-static bool is_whole(struct str bytes)
-{
-    ElfW(Ehdr) head;
-    ElfW(Phdr) part;
-
-    if (bytes.len < sizeof(head))
-        return false;
-    memcpy(&head, bytes.at, sizeof(head));
-    if (head.e_phentsize != sizeof(part) || head.e_phoff > bytes.len ||
-        head.e_phnum > (bytes.len - head.e_phoff) / sizeof(part))
-        return false;
-    for (size_t i = 0; i < head.e_phnum; i++) {
-        memcpy(&part, bytes.at + head.e_phoff + i * sizeof(part), sizeof(part));
-        if (part.p_offset > bytes.len || part.p_filesz > bytes.len - part.p_offset)
-            return false;
-    }
-    return true;
-}
-
 bool plugin_file_take(struct plugin_room *room, const char *path, struct plugin_file *out,
                       char why[PLUGIN_WHY_MAX])
 {
@@ -303,8 +282,6 @@ bool plugin_file_take(struct plugin_room *room, const char *path, struct plugin_
         snprintf(why, PLUGIN_WHY_MAX,
                  "it has a nod of its own inside (libnod.a): there is one nod in a process; link "
                  "it with -lnod, or without it");
-    else if (!is_whole(bytes))
-        snprintf(why, PLUGIN_WHY_MAX, "it ends in the middle: copy it again, or wait until it is");
     else
         fine = true;
     out->path = str_dup(str_of(path));

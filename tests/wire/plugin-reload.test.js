@@ -139,7 +139,7 @@ const WHERE = {
   'an unknown key': /nod\.ini:3: .*plugn.*plugin/,
   'a setting of a plugin': /nod\.ini:5: limit: /,
   'a plugin that is no file': /No such file/,
-  'a plugin that is broken': /more\.so why="it is cut off: .*copied whole/,
+  'a plugin that is broken': /more\.so why="it is cut off: /,
   'a plugin that fails': /its \.load has failed/,
   'a plugin that is required': /a plugin is required, and is not loaded.*plugin=steady.*nod\.ini line=3/,
   'a file that others may write': /nod\.ini: others may write this file/,
