@@ -142,20 +142,29 @@ async function begin(t, server, who, tool) {
 const answerTo = (item) => ({ ...yesTo(item.tool), ...(item.tool === 'kept' ? { remember: { scope: item.remember[0].scope, match: item.remember[0].match, for: item.remember[0].for } } : {}) });
 const run = (command, args) => new Promise((resolve) => execFile(command, args, { env: environment({}) }, (error, stdout, stderr) => resolve({ code: error?.code ?? 0, stdout, stderr })));
 
+// Of one user only so many requests may wait for the store: who is told so comes again.
+async function insist(send, isTooMany) {
+  for (;; await pause(50)) {
+    const reply = await send();
+    if (!isTooMany(reply)) return reply;
+  }
+}
+const is429 = ({ status }) => status === 429;
+
 // Each says whether the answer was taken.
 const places = {
   async API(t, server, who, item) {
-    return (await (who ? new Api(server, who) : new Api(server, null)).request('POST', `/api/elicitation/${item.id}/resolve`, { body: answerTo(item) })).status === 200;
+    return (await insist(() => new Api(server, who).request('POST', `/api/elicitation/${item.id}/resolve`, { body: answerTo(item) }), is429)).status === 200;
   },
   async page(t, server, who, item) {
     const browser = new Browser(server.url);
     if (who) await browser.signIn(token(who));
-    return (await browser.fetch(`/api/elicitation/${item.id}/resolve`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(answerTo(item)) })).status === 200;
+    return (await insist(() => browser.fetch(`/api/elicitation/${item.id}/resolve`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(answerTo(item)) }), is429)).status === 200;
   },
   async terminal(t, server, who, item) {
     const file = path.join(scratchFolder(t), 'token');
     writeFileSync(file, who ? token(who) : 'nobodys-token-0123456789abcdef', { mode: 0o600 });
-    const { code } = await run(program('nod'), ['inbox', new URL(server.url).origin, 'answer', item.id, '--accept', ...(item.tool === 'kept' ? ['--remember', '1'] : []), ...(/danger|data/.test(item.tool) ? ['confirmed=yes'] : []), '--token-file', file]);
+    const { code } = await insist(() => run(program('nod'), ['inbox', new URL(server.url).origin, 'answer', item.id, '--accept', ...(item.tool === 'kept' ? ['--remember', '1'] : []), ...(/danger|data/.test(item.tool) ? ['confirmed=yes'] : []), '--token-file', file]), ({ code, stderr }) => code !== 0 && /try again|429/.test(stderr));
     return code === 0;
   },
 };
