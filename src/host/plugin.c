@@ -155,7 +155,7 @@ static void plugin_gone(void *data)
 
     plugin_unload(plugin);
     if (plugin->served)
-        LOG_INFO("a plugin is gone", LOG_STR("plugin", plugin->name),
+        LOG_INFO("the old code of a plugin was let go", LOG_STR("plugin", plugin->name),
                  LOG_CSTR("version", plugin->offers.version), LOG_CSTR("file", plugin->file.path));
     plugin_free(plugin);
 }

@@ -600,8 +600,9 @@ static bool unknown(struct settings *settings, const char *arg, struct str name)
         return wrong(settings, STR_FMT " is not an option; did you mean %s?",
                      STR_ARG(beginning(arg, WORD_MAX)), similar.meant);
     return wrong(settings,
-                 arg[0] == '-' ? STR_FMT " is not an option"
-                               : STR_FMT " is not an option, and a server takes nothing else",
+                 arg[0] == '-'     ? STR_FMT " is not an option"
+                 : settings->serve ? STR_FMT " is not an option; a configuration is --config FILE"
+                                   : STR_FMT " is not an option, and a server takes nothing else",
                  STR_ARG(beginning(arg, WORD_MAX)));
 }
 

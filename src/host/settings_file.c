@@ -142,7 +142,8 @@ static bool check_key(struct reading *r, struct str line)
         return wrong_here(r, "the name of a key has 1 to %d characters, and no colon",
                           SETTINGS_NAME_MAX);
     if (!r->section_count)
-        return wrong_here(r, STR_FMT " stands before the first section", STR_ARG(name));
+        return wrong_here(r, STR_FMT " stands in no section: put it below the line with its [NAME]",
+                          STR_ARG(name));
     if (!value.len)
         return wrong_here(r, STR_FMT " has no value", STR_ARG(name));
     for (size_t i = 0; i + 1 < value.len; i++)

@@ -698,7 +698,7 @@ const wrongFiles = [
   ['[github]\nissuer = https://a.example\nclient_id = x\nresource = https://b.example/#a\n', /a resource is an absolute URI without #/],
   ['[github]\nissuer = https://a.example\nclient_id = x\nscopes = say "it"\n', /oauth\.ini:4: \[github\]: scopes are words/],
   ['[github]\nissuer = https://a.example\nclient_id = x\nclient_auth = post\n', /oauth\.ini:4: \[github\]: client_auth says how the client's secret is sent, and there is none/],
-  ['issuer = https://a.example\n', /oauth\.ini:1: issuer stands before the first section/],
+  ['issuer = https://a.example\n', /oauth\.ini:1: issuer stands in no section: put it below the line with its \[NAME\]/],
 ];
 
 test('the file of docs/credentials.md is read', async (t) => {

@@ -19,7 +19,7 @@ test('a plugin in C++ reads its settings, asks, and leaves nothing behind', asyn
   assert.ok(isLoaded());
   home.configure('[server]\n');
   server.signal('SIGHUP');
-  await server.said(/a plugin is gone/);
+  await server.said(/the old code of a plugin was let go/);
   await client.request('tools/list'); // a turn of the loop later
   assert.ok(!isLoaded());
   assert.deepEqual(complaints(server.stderr()), []);

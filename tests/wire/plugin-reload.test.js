@@ -49,7 +49,7 @@ test('plugins are added, replaced and removed, and the old object is no longer i
   await reload(server);
   assert.equal(await said(server, 'steady.plain', WORD), 'two: it');
   await server.said(/unloaded one/);
-  await server.said(/event="a plugin is gone".*plugin=steady version=1/);
+  await server.said(/event="the old code of a plugin was let go".*plugin=steady version=1/);
   const second = mapped(server);
   assert.equal(second.size, 1);
   assert.notDeepEqual(second, first);
@@ -160,7 +160,7 @@ for (const [what, wrong] of Object.entries(WRONG))
     assert.deepEqual(await toolsOf(server, { token: ADA }), STEADY);
     assert.doesNotMatch(server.stderr(), /level=debug/);
     await until('what was loaded for it is gone', () => mapped(server).size === before.size && copies(home).length === 1);
-    assert.doesNotMatch(server.stderr(), /a plugin is gone/);
+    assert.doesNotMatch(server.stderr(), /the old code of a plugin was let go/);
     home.configure(`[server]\ntoken-file = ${home.file('tokens', `${BOB} bob ask answer\n`)}\nplugin = ${home.plugin('steady-2', 'steady')}\n`);
     await reload(server);
     assert.equal(await new Modern(server.url, { token: BOB }).ended('steady.plain', WORD), 'two: it');

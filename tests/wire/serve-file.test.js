@@ -24,7 +24,7 @@ const rows = [
   ['a name that is none', '[server]\nname = My server\n', 'AT/nod.ini:2: name takes a name of at most 32 of a-z, 0-9, - and _; it was given "My server"'],
   ['a key without a value', '[server]\nask-ttl =\n', 'AT/nod.ini:2: ask-ttl has no value'],
   ['a comment behind a value', '[server]\nask-ttl = 1d # a day\n', 'AT/nod.ini:2: a comment has a line of its own'],
-  ['a key outside of a section', 'ask-ttl = 1d\n', 'AT/nod.ini:1: ask-ttl stands before the first section'],
+  ['a key outside of a section', 'ask-ttl = 1d\n', 'AT/nod.ini:1: ask-ttl stands in no section: put it below the line with its [NAME]'],
   ['a line that is nothing', '[server]\nask-ttl 1d\n', 'AT/nod.ini:2: this is neither [NAME], nor key = value, nor a comment'],
   ['what another needs', '[server]\ntls-key = key.pem\n', 'AT/nod.ini:2: tls-key needs tls-cert'],
   ['what only the command line has', '[server]\nconfig = more.ini\n', 'AT/nod.ini:2: config is given on the command line; another file is read here with include = PATH'],

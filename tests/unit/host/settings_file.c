@@ -117,7 +117,7 @@ static void what_stands_twice_or_nowhere_is_refused(void **state)
     (void)state;
     REFUSES("[a]\nissuer = x\nissuer = y\n", "f:3: issuer is there twice in [a]: take one of them out");
     REFUSES("[a]\n[b]\n[a]\n", "f:3: [a] is there twice: put all of it into one");
-    REFUSES("issuer = x\n", "f:1: issuer stands before the first section");
+    REFUSES("issuer = x\n", "f:1: issuer stands in no section: put it below the line with its [NAME]");
     REFUSES("[bare]\nscopes = x\n[next]\n", "f:1: [bare]: it has no issuer");
     REFUSES("\n[bare]\nscopes = x\n", "f:2: [bare]: it has no issuer");
 }
