@@ -93,7 +93,7 @@ test('nod: what is there instead of what was typed', async () => {
   await says('nod', ['store', '--help'], 0, /nod store reseal/);
   await says('nod', ['stroe'], 2, /stroe is no command; did you mean nod store\?/);
   await says('nod', ['ibnox'], 2, /did you mean nod inbox\?/);
-  await says('nod', ['zzzz'], 2, /zzzz is no command\n/, /nod login ADDRESS/);
+  await says('nod', ['zzzz'], 2, /zzzz is no command\n/, /nod login \[ADDRESS\]/);
   await says('nod', [], 2, /usage: nod COMMAND/);
   for (const word of ['help', '-h', '--help']) await says('nod', [word], 0, /usage: nod COMMAND/);
   await says('nod', ['store', 'reseal', '--plian'], 2, /--plian is not an option; did you mean --plain\?/);
