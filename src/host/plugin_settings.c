@@ -158,25 +158,6 @@ static bool check_wrong(const struct config_section *section, const char *name,
     return false;
 }
 
-static bool check_values(struct plugin *plugin, const struct config_section *section,
-                         const struct json *values, char why[PLUGIN_WHY_MAX])
-{
-    const struct schema_opts opts = { .assert_formats = true, .getter_numbers = true };
-    struct schema_problems problems = { 0 };
-    struct str wrong = STR_NONE;
-    struct json *form = form_build(plugin->offers.settings, &plugin->arena, &wrong);
-    struct schema *schema = form ? schema_compile(form, &opts, &plugin->arena, &problems) : NULL;
-
-    if (!schema) {
-        snprintf(why, PLUGIN_WHY_MAX, "its .settings are no form: " STR_FMT,
-                 STR_ARG(problems.count ? problems.at[0].message : wrong));
-        return false;
-    }
-    bool fine = schema_check(schema, values, &plugin->arena, &problems) == NOD_OK;
-    schema_destroy(schema);
-    return fine || check_wrong(section, plugin->offers.name, &problems.at[0], why);
-}
-
 static bool no_choices(struct plugin *plugin, char why[PLUGIN_WHY_MAX])
 {
     const nod_form *form = plugin->offers.settings;
@@ -196,23 +177,54 @@ static bool no_choices(struct plugin *plugin, char why[PLUGIN_WHY_MAX])
     return true;
 }
 
-bool plugin_settings_read(struct plugin *plugin, const struct config_section *section,
-                          char why[PLUGIN_WHY_MAX])
+/* What they are checked with. A form that is wrong is the plugin's mistake, whatever the operator
+ * has set: so it is found before that is read. NULL: `why`. */
+static struct schema *compile_settings(struct plugin *plugin, char why[PLUGIN_WHY_MAX])
+{
+    const struct schema_opts opts = { .assert_formats = true, .getter_numbers = true };
+    struct schema_problems problems = { 0 };
+    struct str wrong = STR_NONE;
+    struct json *form = form_build(plugin->offers.settings, &plugin->arena, &wrong);
+    struct schema *schema = form && form_presets_fit(form, &plugin->arena, &wrong)
+                                ? schema_compile(form, &opts, &plugin->arena, &problems)
+                                : NULL;
+
+    if (!schema)
+        snprintf(why, PLUGIN_WHY_MAX, "its .settings are no form: " STR_FMT,
+                 STR_ARG(problems.count ? problems.at[0].message : wrong));
+    return schema;
+}
+
+/* `schema` NULL: the plugin has no settings. */
+static bool read_section(struct plugin *plugin, const struct config_section *section,
+                         const struct schema *schema, char why[PLUGIN_WHY_MAX])
 {
     struct json *values = json_new_object(&plugin->arena);
+    struct schema_problems problems = { 0 };
 
-    if (!no_choices(plugin, why))
-        return false;
     for (size_t i = 0; section && i < section->count; i++)
         if (!read_value(plugin, values, &section->values[i], why))
             return false;
     add_presets(plugin, values);
     plugin->settings = values;
-    if (plugin->offers.settings && !check_values(plugin, section, values, why))
-        return false;
+    if (schema && schema_check(schema, values, &plugin->arena, &problems) != NOD_OK)
+        return check_wrong(section, plugin->offers.name, &problems.at[0], why);
     if (plugin->arena.exhausted)
         snprintf(why, PLUGIN_WHY_MAX, "its settings take more memory than they may");
     return !plugin->arena.exhausted;
+}
+
+bool plugin_settings_read(struct plugin *plugin, const struct config_section *section,
+                          char why[PLUGIN_WHY_MAX])
+{
+    const nod_form *form = plugin->offers.settings;
+
+    if (!no_choices(plugin, why))
+        return false;
+    struct schema *schema = form ? compile_settings(plugin, why) : NULL;
+    bool fine = (schema || !form) && read_section(plugin, section, schema, why);
+    schema_destroy(schema);
+    return fine;
 }
 
 /* --- for the plugin --- */

@@ -421,3 +421,24 @@ struct json *form_build_plain(const nod_form *form, struct arena *arena, struct 
 {
     return build(form, true, arena, why);
 }
+
+bool form_presets_fit(const struct json *form, struct arena *arena, struct str *why)
+{
+    static const struct schema_opts opts = { .assert_formats = true, .getter_numbers = true };
+
+    JSON_EACH (property, json_get(form, STR("properties"))) {
+        const struct json *preset = json_get(property, STR("default"));
+        struct schema_problems problems = { 0 };
+        struct schema *schema = preset ? schema_compile(property, &opts, arena, &problems) : NULL;
+        bool fits = !schema || schema_check(schema, preset, arena, &problems) == NOD_OK;
+
+        schema_destroy(schema);
+        if (fits)
+            continue;
+        *why = arena_fmt(arena, "the preset of \"" STR_FMT "\" does not fit the field: it " STR_FMT,
+                         STR_ARG(property->key),
+                         STR_ARG(problems.count ? problems.at[0].message : STR("is not valid")));
+        return false;
+    }
+    return true;
+}

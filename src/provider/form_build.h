@@ -24,6 +24,11 @@ struct json *form_build(const nod_form *form, struct arena *arena, struct str *w
 struct str form_text(const nod_form *form, struct arena *arena, struct str *why);
 /* The same without hints, which are nod's own keyword: for a listing, which others read. */
 struct json *form_build_plain(const nod_form *form, struct arena *arena, struct str *why);
+/*
+ * What a form starts with must be something that could be sent. A property that is no schema of its
+ * own, because it refers to others, is left to the clients. False: *why, in the arena.
+ */
+bool form_presets_fit(const struct json *form, struct arena *arena, struct str *why);
 /* Field `index`. A field of another version is converted to ours, in `room`. */
 const nod_field *form_field(const nod_form *form, size_t index, nod_field *room);
 

@@ -160,30 +160,15 @@ static bool hints_fit(struct local_target *t, const char *name, const struct jso
     return true;
 }
 
-/* What a form starts with must be something that could be sent. A property that is no schema of its
- * own, because it refers to others, is left to the clients. */
 static bool presets_fit(struct local_target *t, const char *name, const struct json *input)
 {
-    static const struct schema_opts opts = { .assert_formats = true, .getter_numbers = true };
+    struct str why;
+    bool fit = form_presets_fit(input, &t->arena, &why);
 
-    JSON_EACH (property, json_get(input, STR("properties"))) {
-        const struct json *preset = json_get(property, STR("default"));
-        struct schema_problems problems = { 0 };
-        struct schema *schema =
-            preset ? schema_compile(property, &opts, &t->arena, &problems) : NULL;
-        bool fits = !schema || schema_check(schema, preset, &t->arena, &problems) == NOD_OK;
-
-        schema_destroy(schema);
-        if (fits)
-            continue;
-        register_refuse("tool", name, NOD_E_BAD_SCHEMA,
-                        "its input cannot be used: the preset of \"" STR_FMT
-                        "\" does not fit the field: it " STR_FMT,
-                        STR_ARG(property->key),
-                        STR_ARG(problems.count ? problems.at[0].message : STR("is not valid")));
-        return false;
-    }
-    return true;
+    if (!fit)
+        register_refuse("tool", name, NOD_E_BAD_SCHEMA, "its input cannot be used: " STR_FMT,
+                        STR_ARG(why));
+    return fit;
 }
 
 /* It may be meant (a tool that stores a key), but arguments pass through the model, and are shown

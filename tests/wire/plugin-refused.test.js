@@ -15,6 +15,7 @@ const REFUSED = {
   'a load that fails': ['fails', /its \.load has failed \(i\/o error\)/],
   'a tool that is taken': ['taken', /steady\.plain.*steady/],
   'a setting that it does not have': ['wrong-setting', /its \.load reads "lmit" with nod_setting_int, and \.settings has no such setting/],
+  'a preset that is no value of its setting': ['wrong-preset', /^its \.settings are no form: the preset of "most" does not fit the field: it must be at most 50$/],
 };
 
 for (const [what, [object, why]] of Object.entries(REFUSED))
@@ -104,6 +105,17 @@ for (const [line, why] of SETTINGS)
     assert.match(said.why, why);
     assert.ok(said.why.startsWith(`${config}:5: `), said.why);
   });
+
+test('a preset that is no value of its setting: is the mistake of the plugin, whatever its section says', async (t) => {
+  const home = serveHome(t);
+  for (const line of ['most = 5', 'most = 51', 'mots = 5']) {
+    home.configure(`[server]\nplugin = ${home.plugin('wrong-preset')}\n\n[plugin preset]\n${line}\n`);
+    const server = await home.start();
+    const said = linesOf(server.stderr(), 'error').find(({ event }) => event === 'a plugin cannot be loaded');
+    assert.match(said.why, /^its \.settings are no form: the preset of "most" /, line);
+    await server.stop();
+  }
+});
 
 test('a plugin that is required and not there: the server does not start; one that is not required is a warning', async (t) => {
   const home = serveHome(t);

@@ -87,6 +87,16 @@ static nod_status load(nod_server *server)
 }
 NOD_PLUGIN(.name = "wrong", .version = "1", .load = load, .settings = NOD_FORM(NOD_INT("limit")));
 
+#elif defined(WRONG_PRESET)
+static nod_status load(nod_server *server)
+{
+    static const nod_tool tools[] = { { .name = "preset.plain", .handler = plain } };
+
+    return nod_tools(server, tools);
+}
+NOD_PLUGIN(.name = "preset", .version = "1", .load = load,
+           .settings = NOD_FORM(NOD_INT("most", NOD_MAX(50), .preset = "500")));
+
 #elif defined(INSIDE) /* and libnod.a is linked into it */
 static nod_status load(nod_server *server)
 {
