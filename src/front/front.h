@@ -154,6 +154,8 @@ void front_links_with(struct front *front,
  */
 void front_web_headers(struct front *front, const char *const *sent, const char *read);
 
+/* False, logged: it is a non-loopback address, and there are no tokens. */
+bool front_may_listen(const struct front *front, struct str host);
 /* `host` as in net/listener.h. NOD_E_REFUSED: a non-loopback address without tokens. Failures are
  * logged. May be called several times. */
 nod_status front_listen(struct front *front, struct str host, int port);

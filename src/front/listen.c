@@ -14,18 +14,24 @@ static void on_accepted(struct stream *stream, const struct peer *peer, void *da
     http_attach(front->http, certificate_wrap(front, stream, peer), peer);
 }
 
+bool front_may_listen(const struct front *front, struct str host)
+{
+    if (front->opts.tokens || origin_is_loopback(host))
+        return true;
+    LOG_ERROR("refused to listen beyond this machine without tokens; give a token file, or listen "
+              "on 127.0.0.1",
+              LOG_STR("host", host));
+    return false;
+}
+
 nod_status front_listen(struct front *front, struct str host, int port)
 {
     if (front->listener_count == FRONT_LISTENERS_MAX) {
         LOG_ERROR("too many addresses to listen on", LOG_INT("most", FRONT_LISTENERS_MAX));
         return NOD_E_REFUSED;
     }
-    if (!front->opts.tokens && !origin_is_loopback(host)) {
-        LOG_ERROR("refused to listen beyond this machine without tokens; give a token file, or "
-                  "listen on 127.0.0.1",
-                  LOG_STR("host", host));
+    if (!front_may_listen(front, host))
         return NOD_E_REFUSED;
-    }
     nod_status status = listener_open(front->opts.loop, host, port, on_accepted, front,
                                       &front->listeners[front->listener_count]);
     if (status != NOD_OK)

@@ -340,6 +340,17 @@ static bool check_secrets(nod_server *server)
     return !operator_secret_named() || operator_keyring(NULL, &server->ring);
 }
 
+static bool check_addresses(const nod_server *server)
+{
+    struct str host;
+    int port;
+
+    for (const char *const *at = server->settings.opts.http; *at; at++)
+        if (!settings_address(str_of(*at), &host, &port) || !front_may_listen(server->front, host))
+            return false;
+    return true;
+}
+
 static bool check_parts(nod_server *server)
 {
     const struct nod_server_opts *opts = &server->settings.opts;
@@ -351,8 +362,8 @@ static bool check_parts(nod_server *server)
         return false;
     host_make_engine(server, clock_held(),
                      storage_open(&(struct storage_opts){ .loop = server->loop }));
-    return !opts->http ||
-           (host_open_http(server) && host_open_webhooks(server) && host_use_surfaces(server));
+    return !opts->http || (host_open_http(server) && host_open_webhooks(server) &&
+                           host_use_surfaces(server) && check_addresses(server));
 }
 
 bool host_check(nod_server *server)

@@ -93,6 +93,7 @@ const REFUSED = [
   ['a setting that a plugin does not have', 'plugin = PLUGINS/steady-1.so\n[plugin steady]\nlimt = 2\n', /why="\S+nod\.ini:4: limt: the plugin has no such setting; did you mean limit\?"/],
   ['a plugin that is required, and is named nowhere', '[plugin nobody]\nrequired = yes\n', /event="a plugin is required, and is not loaded" plugin=nobody file=\S+nod\.ini line=1/],
   ['a token file that is not there', 'token-file = none\n', /event="the token file cannot be used" file=\S+none/],
+  ['an address beyond this machine, without tokens', 'http = 0.0.0.0:7604\n', /event="refused to listen beyond this machine without tokens; .*" host=0\.0\.0\.0/],
   ['a certificate that is not there', 'tls-cert = none\n', /event="the certificate or its key cannot be used"/],
   ['a surface that is not there', 'surfaces = inbx\n', /there is no such surface; did you mean inbox\?" surface=inbx .*named_by="\S+nod\.ini:2: surfaces"/],
   ['a kind of store that is not there', 'store = ftp://a\n', /--store must be memory:, sqlite:PATH/],
