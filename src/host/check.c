@@ -334,10 +334,12 @@ static bool check_plugins(nod_server *server)
 
 /* --- the parts of a server --- */
 
-/* Its own secret, if it has none in the environment, is made at the first start, and not here. */
+/* Its own secret, if it may have one and the environment has none, is made at the first start, and
+ * not here. */
 static bool check_secrets(nod_server *server)
 {
-    return !operator_secret_named() || operator_keyring(NULL, &server->ring);
+    return (server->settings.secret_file && !operator_secret_named()) ||
+           operator_keyring(NULL, &server->ring);
 }
 
 static bool check_addresses(const nod_server *server)
@@ -362,6 +364,8 @@ static bool check_parts(nod_server *server)
         return false;
     host_make_engine(server, clock_held(),
                      storage_open(&(struct storage_opts){ .loop = server->loop }));
+    if (!host_portable_fits(server))
+        return false;
     return !opts->http || (host_open_http(server) && host_open_webhooks(server) &&
                            host_use_surfaces(server) && check_addresses(server));
 }

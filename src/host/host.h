@@ -92,6 +92,8 @@ nod_server *host_create(const struct settings *settings, struct arena *arena);
 
 /* Makes the engine, as the settings say: with a store, which is then the server's. Once. */
 void host_make_engine(nod_server *server, const struct clock *clock, struct store *store);
+/* Once the engine is made: have portable states what they need? False, logged. */
+bool host_portable_fits(nod_server *server);
 /* Opens the store that the command line or the program names, and makes the engine. Once, before
  * serving. */
 bool host_open_store(nod_server *server);

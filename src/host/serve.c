@@ -39,7 +39,7 @@ static bool state_has_room(nod_server *server, const struct target *tool)
 }
 
 /* A call that two nodes could both go on with must not be in a store that only one of them asks. */
-static bool portable_fits(nod_server *server)
+bool host_portable_fits(nod_server *server)
 {
     const char *wrong = NULL;
 
@@ -48,7 +48,7 @@ static bool portable_fits(nod_server *server)
     if (!server->ring)
         wrong = "--portable-states (.portable_states): portable states need a secret that all "
                 "servers have: set MCP_ELICITATION_SECRET";
-    else if (server->store->ops->shared || server->store->ops->durable)
+    else if (!storage_is_memory(server->settings.opts.store))
         wrong = "portable states are for servers that share no store: take out --portable-states, "
                 "or keep calls in memory:";
     if (wrong) {
@@ -141,7 +141,7 @@ bool host_open_store(nod_server *server)
     if (!store)
         return false;
     host_make_engine(server, clock_held(), store);
-    return portable_fits(server) && host_open_private(server);
+    return host_portable_fits(server) && host_open_private(server);
 }
 
 /* --- the protocol --- */

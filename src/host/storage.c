@@ -274,6 +274,13 @@ bool storage_is_shared(const char *address)
     return kind && kind->open == open_redis;
 }
 
+bool storage_is_memory(const char *address)
+{
+    const struct storage_kind *kind = address ? kind_of(str_of(address)) : &kinds[0];
+
+    return kind && kind->open == open_memory;
+}
+
 bool storage_is_known(const char *address)
 {
     if (!kind_of(str_of(address)))

@@ -34,6 +34,8 @@ struct storage_opts {
 bool storage_is_known(const char *address);
 /* Do several servers have such a store together? NULL: the usual one. */
 bool storage_is_shared(const char *address);
+/* Is what it keeps this process's alone, and gone with it? NULL: the usual one. */
+bool storage_is_memory(const char *address);
 /* Is it an address of a store that outlives a process? Otherwise that is logged. */
 bool storage_stays(const char *address);
 /* NULL, logged: it cannot be used. It never falls back to memory. */

@@ -20,8 +20,8 @@ const BY_KIND = { TIME: '2h', N: '4096', URL: 'https://nod.example', NET: '10.0.
   'TOOL.FIELD': 'steady.ask.word', 'ADDRESS:PORT': '10.0.0.7:8080', '[TOOL=]WHAT': 'steady.ask=session', undefined: 'yes' };
 const BY_OPTION = { http: '127.0.0.1:7601', inbox: '127.0.0.1:7602', metrics: '127.0.0.1:7603', surfaces: 'client,inbox', store: 'memory:' };
 // What does not go with the rest stands in files of its own, with what it needs.
-const APART = [{ inbox: '127.0.0.1:7602' }, { 'portable-states': 'yes', surfaces: 'client', 'no-inbox': 'yes' }];
-const isApart = ({ option }) => option !== 'surfaces' && APART.some((other) => option in other);
+const APART = [{ inbox: '127.0.0.1:7602' }, { 'portable-states': 'yes', store: 'memory:', surfaces: 'client', 'no-inbox': 'yes' }];
+const isApart = ({ option }) => !['surfaces', 'store'].includes(option) && APART.some((other) => option in other);
 
 function valueOf(home, { option, takes }) {
   const file = { 'token-file': 'tokens', 'tls-cert': 'cert.pem', 'tls-key': 'key.pem', 'webhook-secret': 'webhook', oauth: 'oauth', plugin: 'plugins/steady-1.so', plugins: 'more' }[option];
@@ -94,6 +94,7 @@ const REFUSED = [
   ['a plugin that is required, and is named nowhere', '[plugin nobody]\nrequired = yes\n', /event="a plugin is required, and is not loaded" plugin=nobody file=\S+nod\.ini line=1/],
   ['a token file that is not there', 'token-file = none\n', /event="the token file cannot be used" file=\S+none/],
   ['an address beyond this machine, without tokens', 'http = 0.0.0.0:7604\n', /event="refused to listen beyond this machine without tokens; .*" host=0\.0\.0\.0/],
+  ['portable states without a secret', 'portable-states = yes\nstore = memory:\n', /portable states need a secret that all servers have: set MCP_ELICITATION_SECRET/],
   ['a certificate that is not there', 'tls-cert = none\n', /event="the certificate or its key cannot be used"/],
   ['a surface that is not there', 'surfaces = inbx\n', /there is no such surface; did you mean inbox\?" surface=inbx .*named_by="\S+nod\.ini:2: surfaces"/],
   ['a kind of store that is not there', 'store = ftp://a\n', /--store must be memory:, sqlite:PATH/],
