@@ -366,8 +366,11 @@ static bool check_parts(nod_server *server)
                      storage_open(&(struct storage_opts){ .loop = server->loop }));
     if (!host_portable_fits(server))
         return false;
-    return !opts->http || (host_open_http(server) && host_open_webhooks(server) &&
-                           host_use_surfaces(server) && check_addresses(server));
+    if (!opts->http)
+        return host_open_inbox_beside_stdio(server, false) && host_prepare_stdio(server) &&
+               host_open_webhooks(server);
+    return host_open_http(server) && host_open_webhooks(server) && host_use_surfaces(server) &&
+           check_addresses(server);
 }
 
 bool host_check(nod_server *server)

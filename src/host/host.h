@@ -103,7 +103,9 @@ bool host_open_http(nod_server *server);
 /* Puts the surfaces into use that the options name, the protocol's own among them. */
 bool host_use_surfaces(nod_server *server);
 bool host_listen(nod_server *server);
-/* Instead of both: one client, on the descriptors of nod_stdio. */
+/* Instead of both: the protocol and the surfaces of one client, whom it does not hear yet. */
+bool host_prepare_stdio(nod_server *server);
+/* Does that, and serves the client on the descriptors of nod_stdio. */
 bool host_serve_stdio(nod_server *server);
 /* Makes the front door that the options want, without routes and listeners. */
 bool host_make_front(nod_server *server);
@@ -148,8 +150,9 @@ void host_close_private(nod_server *server);
  */
 bool host_open_inbox(nod_server *server);
 /* Of a server on stdio: opens it where the options say. If that cannot be, the log says so, and the
- * server goes on without. False: it cannot serve. */
-bool host_open_inbox_beside_stdio(nod_server *server);
+ * server goes on without. Not `listens`: it is made, and no address is opened. False: it cannot
+ * serve. */
+bool host_open_inbox_beside_stdio(nod_server *server, bool listens);
 /* The server listens: tells the log how the inbox is opened. */
 void host_announce_inbox(nod_server *server);
 

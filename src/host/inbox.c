@@ -95,7 +95,7 @@ bool host_open_inbox(nod_server *server)
     return open_modules(server);
 }
 
-bool host_open_inbox_beside_stdio(nod_server *server)
+bool host_open_inbox_beside_stdio(nod_server *server, bool listens)
 {
     struct str host;
     int port;
@@ -108,7 +108,9 @@ bool host_open_inbox_beside_stdio(nod_server *server)
         return false;
     settings_address(str_of(server->settings.opts.inbox), &host, &port);
     front_about(server->front, STR("This is the inbox of an MCP server; its page is at /."));
-    nod_status status = front_listen(server->front, host, port);
+    nod_status status = listens ? front_listen(server->front, host, port)
+                        : front_may_listen(server->front, host) ? NOD_OK
+                                                                : NOD_E_REFUSED;
     if (status != NOD_OK) {
         LOG_WARN("the inbox cannot be opened at this address; the server goes on without it",
                  LOG_STR("host", host), LOG_INT("port", port),
@@ -122,7 +124,8 @@ bool host_open_inbox_beside_stdio(nod_server *server)
     engine_say_instead_of_model(server->engine, ASK_PEOPLE " (--surfaces names it)" OR_MODEL);
     if (!open_modules(server))
         return false;
-    host_announce_inbox(server);
+    if (listens)
+        host_announce_inbox(server);
     return true;
 }
 

@@ -294,6 +294,12 @@ static bool take_stdio(int *in, int *out)
     return fine;
 }
 
+bool host_prepare_stdio(nod_server *server)
+{
+    make_mcp(server);
+    return host_use_surfaces(server);
+}
+
 bool host_serve_stdio(nod_server *server)
 {
     int in = server->in, out = server->out;
@@ -302,8 +308,7 @@ bool host_serve_stdio(nod_server *server)
         LOG_ERROR("standard input or output is closed");
         return false;
     }
-    make_mcp(server);
-    if (!host_use_surfaces(server))
+    if (!host_prepare_stdio(server))
         return false;
     server->has_client = false; /* whoever reads and writes there closes them */
     nod_status status = mcp_stdio_start(server->mcp, in, out, shutdown_begin, server);

@@ -91,7 +91,7 @@ static bool host_open(nod_server *server)
     return server->settings.opts.http
                ? host_open_http(server) && host_open_webhooks(server) &&
                      host_open_metrics(server) && host_listen(server)
-               : host_open_inbox_beside_stdio(server) && host_serve_stdio(server) &&
+               : host_open_inbox_beside_stdio(server, true) && host_serve_stdio(server) &&
                      host_open_webhooks(server) && host_open_metrics(server);
 }
 

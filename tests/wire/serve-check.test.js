@@ -95,6 +95,8 @@ const REFUSED = [
   ['a token file that is not there', 'token-file = none\n', /event="the token file cannot be used" file=\S+none/],
   ['an address beyond this machine, without tokens', 'http = 0.0.0.0:7604\n', /event="refused to listen beyond this machine without tokens; .*" host=0\.0\.0\.0/],
   ['portable states without a secret', 'portable-states = yes\nstore = memory:\n', /portable states need a secret that all servers have: set MCP_ELICITATION_SECRET/],
+  ['a token file that is not there, of the inbox beside standard input and output', 'inbox = 127.0.0.1:7605\ntoken-file = none\n', /event="the token file cannot be used" file=\S+none/],
+  ['a surface that is not there, on standard input and output', 'inbox = 127.0.0.1:7605\nsurfaces = inbx\n', /did you mean inbox\?" surface=inbx .*named_by="\S+nod\.ini:3: surfaces"/],
   ['a certificate that is not there', 'tls-cert = none\n', /event="the certificate or its key cannot be used"/],
   ['a surface that is not there', 'surfaces = inbx\n', /there is no such surface; did you mean inbox\?" surface=inbx .*named_by="\S+nod\.ini:2: surfaces"/],
   ['a kind of store that is not there', 'store = ftp://a\n', /--store must be memory:, sqlite:PATH/],
