@@ -31,6 +31,7 @@ enum {
 /* One that is named. */
 struct named {
     const char *path;
+    struct str by;         /* what names it: "nod.ini:4: plugin" */
     struct plugin *before; /* the one that it is, or replaces */
     struct plugin *next;   /* loaded, and not in its place yet */
     bool kept;
@@ -47,24 +48,26 @@ struct naming {
     size_t count;
 };
 
-static void cannot_load(struct naming *naming, const char *path, const char *why)
+static void cannot_load(struct naming *naming, const struct named *named, const char *why)
 {
     naming->wrong = true;
-    LOG_ERROR("a plugin cannot be loaded", LOG_CSTR("file", path), LOG_CSTR("why", why));
+    LOG_ERROR("a plugin cannot be loaded", LOG_CSTR("file", named->path), LOG_CSTR("why", why),
+              LOG_STR("named_by", named->by));
 }
 
 /* --- what is named --- */
 
-static void name_one(struct naming *naming, const char *path)
+static void name_one(struct naming *naming, const char *path, struct str by)
 {
+    struct named one = { .path = arena_str(&naming->arena, str_of(path)).at, .by = by };
+
     for (size_t i = 0; i < naming->count; i++)
         if (strcmp(naming->all[i].path, path) == 0)
             return;
     if (naming->count == PLUGINS_MAX)
-        cannot_load(naming, path, "there are more plugins than the 256 that there may be");
+        cannot_load(naming, &one, "there are more plugins than the 256 that there may be");
     else
-        naming->all[naming->count++] =
-            (struct named){ .path = arena_str(&naming->arena, str_of(path)).at };
+        naming->all[naming->count++] = one;
 }
 
 static int is_object(const struct dirent *entry)
@@ -72,7 +75,7 @@ static int is_object(const struct dirent *entry)
     return entry->d_name[0] != '.' && str_ends(str_of(entry->d_name), STR(".so"));
 }
 
-static void name_folder(struct naming *naming, const char *folder)
+static void name_folder(struct naming *naming, const char *folder, struct str by)
 {
     struct dirent **entries = NULL;
     char why[OWNED_WHY_MAX] = "";
@@ -81,10 +84,10 @@ static void name_folder(struct naming *naming, const char *folder)
     if (count < 0) {
         naming->wrong = true;
         LOG_ERROR("a folder of plugins cannot be used", LOG_CSTR("folder", folder),
-                  LOG_CSTR("why", why));
+                  LOG_CSTR("why", why), LOG_STR("named_by", by));
     }
     for (int i = 0; i < count; i++) {
-        name_one(naming, arena_fmt(&naming->arena, "%s/%s", folder, entries[i]->d_name).at);
+        name_one(naming, arena_fmt(&naming->arena, "%s/%s", folder, entries[i]->d_name).at, by);
         free(entries[i]);
     }
     free(entries);
@@ -92,13 +95,13 @@ static void name_folder(struct naming *naming, const char *folder)
 
 static void name_all(struct naming *naming)
 {
-    const char *const *files = naming->settings->plugin_files;
-    const char *const *folders = naming->settings->plugin_dirs;
+    const struct settings *settings = naming->settings;
+    const char *const *files = settings->plugin_files, *const *folders = settings->plugin_dirs;
 
-    for (; files && *files; files++)
-        name_one(naming, *files);
-    for (; folders && *folders; folders++)
-        name_folder(naming, *folders);
+    for (size_t i = 0; files && files[i]; i++)
+        name_one(naming, files[i], settings_named(settings, "--plugin", i, &naming->arena));
+    for (size_t i = 0; folders && folders[i]; i++)
+        name_folder(naming, folders[i], settings_named(settings, "--plugins", i, &naming->arena));
 }
 
 /* --- those that there are --- */
@@ -183,7 +186,7 @@ static void load_one(struct naming *naming, struct named *named)
     if (named->before && is_as_before(naming, named->before)) {
         named->kept = name_free(naming, named->before->name, why);
         if (!named->kept)
-            cannot_load(naming, named->path, why);
+            cannot_load(naming, named, why);
         return;
     }
     struct plugin *plugin =
@@ -192,7 +195,7 @@ static void load_one(struct naming *naming, struct named *named)
         return;
     if (plugin)
         plugin_close(plugin);
-    cannot_load(naming, named->path, why);
+    cannot_load(naming, named, why);
 }
 
 /* --- taking their places --- */
@@ -271,7 +274,7 @@ static void each_takes_its_place(struct naming *naming)
             say_came(naming, named);
             continue;
         }
-        cannot_load(naming, named->path, why);
+        cannot_load(naming, named, why);
         plugin_close(named->next);
         named->next = NULL;
     }
@@ -323,7 +326,7 @@ static bool all_take_their_places(struct naming *naming)
     while (!fine && at && !from[at]) /* only what comes can be refused */
         at--;
     if (!fine)
-        cannot_load(naming, from[at]->path, why);
+        cannot_load(naming, from[at], why);
     mem_free(changes);
     mem_free(from);
     return fine;

@@ -222,7 +222,7 @@ static bool no_such_surface(nod_server *server, struct str name)
                                  similar.meant ? "; did you mean " : "",
                                  similar.meant ? similar.meant : "", similar.meant ? "?" : "")),
         LOG_STR("surface", name), LOG_STR("known", known),
-        LOG_STR("named_by", settings_named(&server->settings, "--surfaces", &server->arena)));
+        LOG_STR("named_by", settings_named(&server->settings, "--surfaces", 0, &server->arena)));
     return false;
 }
 
@@ -326,7 +326,9 @@ static bool load_tokens(nod_server *server, const char *path)
 
     server->tokens = tokens_load(path, &server->arena, &problem);
     if (!server->tokens)
-        LOG_ERROR("the token file cannot be used", LOG_CSTR("file", path), LOG_STR("why", problem));
+        LOG_ERROR("the token file cannot be used", LOG_CSTR("file", path), LOG_STR("why", problem),
+                  LOG_STR("named_by",
+                          settings_named(&server->settings, "--token-file", 0, &server->arena)));
     return server->tokens != NULL;
 }
 

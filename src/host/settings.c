@@ -404,10 +404,11 @@ bool settings_given(const struct settings *settings, const char *option)
     return row && by_operator(settings, row);
 }
 
-struct str settings_named(const struct settings *settings, const char *option, struct arena *arena)
+struct str settings_named(const struct settings *settings, const char *option, size_t text,
+                          struct arena *arena)
 {
     const struct setting *row = find(str_of(option));
-    struct setting_place place = settings->places[row - settings_table];
+    struct setting_place place = settings_place(settings, row, text);
 
     if (place.from == FROM_FILE)
         return arena_fmt(arena, "%s:%d: %s", place.file, place.line, option + strlen("--"));

@@ -174,8 +174,9 @@ void settings_shown(struct str text, struct buf *out);
 /* Was this option given by the operator: on the command line, or in the file? */
 bool settings_given(const struct settings *settings, const char *option);
 /* What the place that has set it calls this option: "--tls-key", ".tls_key of the program",
- * "nod.ini:4: tls-key". */
-struct str settings_named(const struct settings *settings, const char *option, struct arena *arena);
+ * "nod.ini:4: tls-key". Of a list, that of one of its texts; else `text` is 0. */
+struct str settings_named(const struct settings *settings, const char *option, size_t text,
+                          struct arena *arena);
 /* Where a setting is from; of a list, which of its texts. */
 struct setting_place settings_place(const struct settings *settings, const struct setting *row,
                                     size_t text);

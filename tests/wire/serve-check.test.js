@@ -89,10 +89,12 @@ test('plugins are loaded, which it says, and each is printed with its settings, 
 });
 
 const REFUSED = [
-  ['a plugin that cannot be loaded', 'plugin = PLUGINS/fails.so\n', /event="a plugin cannot be loaded" file=\S+fails\.so why="its \.load has failed/],
+  ['a plugin that cannot be loaded', 'plugin = PLUGINS/fails.so\n', /event="a plugin cannot be loaded" file=\S+fails\.so why="its \.load has failed.* named_by="\S+nod\.ini:2: plugin"/],
+  ['a plugin that is not there, the second one', 'plugin = PLUGINS/steady-1.so\nplugin = PLUGINS/none.so\n', /event="a plugin cannot be loaded" file=\S+none\.so .*named_by="\S+nod\.ini:3: plugin"/],
+  ['a folder of plugins that is not there', 'plugins = none\n', /event="a folder of plugins cannot be used" folder=\S+none .*named_by="\S+nod\.ini:2: plugins"/],
   ['a setting that a plugin does not have', 'plugin = PLUGINS/steady-1.so\n[plugin steady]\nlimt = 2\n', /why="\S+nod\.ini:4: limt: the plugin has no such setting; did you mean limit\?"/],
   ['a plugin that is required, and is named nowhere', '[plugin nobody]\nrequired = yes\n', /event="a plugin is required, and is not loaded" plugin=nobody file=\S+nod\.ini line=1/],
-  ['a token file that is not there', 'token-file = none\n', /event="the token file cannot be used" file=\S+none/],
+  ['a token file that is not there', 'token-file = none\n', /event="the token file cannot be used" file=\S+none .*named_by="\S+nod\.ini:2: token-file"/],
   ['an address beyond this machine, without tokens', 'http = 0.0.0.0:7604\n', /event="refused to listen beyond this machine without tokens; .*" host=0\.0\.0\.0/],
   ['portable states without a secret', 'portable-states = yes\nstore = memory:\n', /portable states need a secret that all servers have: set MCP_ELICITATION_SECRET/],
   ['a token file that is not there, of the inbox beside standard input and output', 'inbox = 127.0.0.1:7605\ntoken-file = none\n', /event="the token file cannot be used" file=\S+none/],
