@@ -215,6 +215,8 @@ void shutdown_crash(nod_server *server);
 void reload_hold(void);
 /* It is for nothing: it has its default again. `deliver`: one that was noted ends the process. */
 void reload_let_go(bool deliver);
+/* Of a process that ends with its server: from now on SIGHUP does nothing, not even its default. */
+void reload_never(void);
 /* From now on SIGHUP reads the token file and the certificate again. */
 void reload_watch(nod_server *server);
 /* The server serves now: what SIGHUP asked for while it started is done. */

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "host/host.h"
+#include "host/plugin_file.h"
 #include "provider/at_work.h"
 #include "store/sqlite.h"
 
@@ -29,9 +30,15 @@ static void allow_files(void)
     }
 }
 
+static size_t words_of_a_crash(struct log_field *fields)
+{
+    plugin_load_crashed();
+    return at_work_words(fields);
+}
+
 void host_watch_crashes(void)
 {
-    log_last_words(at_work_words);
+    log_last_words(words_of_a_crash);
     log_watch_crashes();
 }
 
@@ -78,7 +85,10 @@ static int serve(nod_server *server)
 
 static int end(nod_server *server, int code)
 {
-    reload_let_go(false);
+    if (server->program)
+        reload_never();
+    else
+        reload_let_go(false);
     nod_server_destroy(server);
     return code;
 }

@@ -126,7 +126,7 @@ struct plugin *plugin_open(nod_server *server, struct plugin_room *room, const c
         struct at_work before = at_work_enter((struct at_work){ .file = plugin->file.path });
         fine = object_open(plugin, why);
         at_work_leave(before);
-        plugin_loaded(room, &plugin->file);
+        plugin_loaded(room, &plugin->file, !fine);
     }
     if (!fine) {
         plugin_free(plugin);
@@ -211,7 +211,7 @@ bool plugin_load(struct plugin *plugin, struct plugin_room *room,
     server->loading = NULL;
     plugin->loaded = status == NOD_OK;
     bool fine = local_set_close(plugin->set, &refused);
-    plugin_loaded(room, &plugin->file);
+    plugin_loaded(room, &plugin->file, true);
     if (plugin->bug[0])
         return plugin_wrong(why, "%s", plugin->bug);
     if (!fine)

@@ -4,8 +4,8 @@
  *     FOLDER/plugins/                 of this user, 0700
  *         copies-XXXXXX         /     of one process, which holds a lock on it
  *             1-github.so             a private copy
- *         loading-github.so-<hex>     the digest of what is being loaded, or was when a process
- * died
+ *         loading-github.so-<hex>     a mark: the digest of what is being loaded, or was when a
+ *                                     process ended
  *
  * A folder of copies whose lock is free belongs to a process that is gone. So it is with the mark
  * of what is being loaded, which every server of this user looks at. One that finds another process
@@ -31,6 +31,7 @@ enum {
     ROOM_PATH_MAX = 4096,    /* bytes of a path in it */
     COPY_BLOCK = 256 * 1024, /* bytes that are copied at a time */
     ROOM_TRIES = 8,          /* to make a folder that nobody takes for a leftover */
+    MARK_TRIES = 3,          /* processes that may be gone while they load a file */
     PATH_DIGEST_SHOWN = 8,   /* bytes of a path's digest in the name of its mark */
 };
 
@@ -39,6 +40,7 @@ struct plugin_room {
     char *copies; /* this process's folder in it */
     int lock;     /* a descriptor of `copies`, locked */
     int mark;     /* of what is being loaded, locked; -1: there is none */
+    int tries;    /* that it counted before */
     unsigned made;
 };
 
@@ -335,10 +337,36 @@ static int mark_open(const char *path, bool *busy)
     return -1;
 }
 
+/* What a mark says behind the digest: a '.' for each time that the file was begun to be loaded, and
+ * a '!' if the process died of it. Who was stopped or killed meanwhile is no witness, unless that
+ * happens again and again. */
+static const char crashed = '!';
+static _Thread_local int crash_mark = -1; /* of what this thread loads */
+
+void plugin_load_crashed(void)
+{
+    if (crash_mark >= 0 && pwrite(crash_mark, &crashed, 1, DIGEST_HEX_LEN + MARK_TRIES) == 1)
+        fsync(crash_mark);
+}
+
+/* How often this very file was begun to be loaded by processes that are gone; MARK_TRIES: too
+ * often, or one has died of it. */
+static int mark_tries(int fd, const char *now)
+{
+    char then[DIGEST_HEX_LEN + MARK_TRIES + 2] = ""; /* it ends with a NUL */
+    ssize_t len = pread(fd, then, sizeof(then) - 1, 0);
+
+    if (len < DIGEST_HEX_LEN || memcmp(then, now, DIGEST_HEX_LEN) != 0)
+        return 0;
+    if (then[DIGEST_HEX_LEN + MARK_TRIES] == crashed)
+        return MARK_TRIES;
+    return (int)strspn(then + DIGEST_HEX_LEN, ".");
+}
+
 bool plugin_loading(struct plugin_room *room, const struct plugin_file *file,
                     char why[PLUGIN_WHY_MAX])
 {
-    char path[ROOM_PATH_MAX], now[DIGEST_HEX_LEN + 1], then[DIGEST_HEX_LEN + 1] = "";
+    char path[ROOM_PATH_MAX], now[DIGEST_HEX_LEN + MARK_TRIES + 1];
     bool fine = false, busy;
 
     mark_path(room, file->path, path);
@@ -346,30 +374,35 @@ bool plugin_loading(struct plugin_room *room, const struct plugin_file *file,
     int fd = mark_open(path, &busy);
     if (fd < 0)
         return busy || room_wrong(why, path);
-    if (pread(fd, then, DIGEST_HEX_LEN, 0) == DIGEST_HEX_LEN && strcmp(then, now) == 0)
+    int tries = mark_tries(fd, now);
+    size_t len = DIGEST_HEX_LEN + (size_t)tries + 1;
+    memset(now + DIGEST_HEX_LEN, '.', MARK_TRIES);
+    if (tries >= MARK_TRIES)
         snprintf(why, PLUGIN_WHY_MAX,
                  "the process died the last time it loaded this file; it is tried again when the "
                  "file has changed, or after: rm %s",
                  path);
-    else if (pwrite(fd, now, DIGEST_HEX_LEN, 0) != DIGEST_HEX_LEN || fsync(fd) != 0)
+    else if (ftruncate(fd, 0) != 0 || pwrite(fd, now, len, 0) != (ssize_t)len || fsync(fd) != 0)
         room_wrong(why, path);
     else
         fine = true;
+    room->tries = tries;
     if (fine)
-        room->mark = fd;
+        room->mark = crash_mark = fd;
     else
         close(fd);
     return fine;
 }
 
-void plugin_loaded(struct plugin_room *room, const struct plugin_file *file)
+void plugin_loaded(struct plugin_room *room, const struct plugin_file *file, bool whole)
 {
     char path[ROOM_PATH_MAX];
 
     if (room->mark < 0)
         return;
     mark_path(room, file->path, path);
-    unlink(path);
+    if (whole || room->tries == 0 || ftruncate(room->mark, DIGEST_HEX_LEN + room->tries) != 0)
+        unlink(path);
     close(room->mark);
-    room->mark = -1;
+    room->mark = crash_mark = -1;
 }

@@ -43,12 +43,14 @@ bool plugin_file_take(struct plugin_room *room, const char *path, struct plugin_
 /* Removes the copy. */
 void plugin_file_drop(struct plugin_file *file);
 
-/* Code of this file runs from now on. False: a process died when it did that with the same bytes;
- * `why` says how to try it again. */
+/* Code of this file runs from now on. False: a process crashed when it did that with the same bytes,
+ * or several have ended meanwhile; `why` says how to try it again. */
 bool plugin_loading(struct plugin_room *room, const struct plugin_file *file,
                     char why[PLUGIN_WHY_MAX]);
-/* It has not died. */
-void plugin_loaded(struct plugin_room *room, const struct plugin_file *file);
+/* In the handler of the signal: this thread crashes, maybe while it loads a file. */
+void plugin_load_crashed(void);
+/* It has not died. `whole`: and nothing of the file is left to run. */
+void plugin_loaded(struct plugin_room *room, const struct plugin_file *file, bool whole);
 
 /* Is in every copy of nod, so that a file with a copy of its own is told from one without. (host.c)
  */

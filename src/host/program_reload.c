@@ -154,6 +154,21 @@ static const char *tokens_wrong(const nod_server *server, const char *file, stru
                 : arena_fmt(arena, "the token file cannot be used: " STR_FMT, STR_ARG(problem)).at;
 }
 
+/* The file that is in force was moved, or another one has come before it: maybe it is just being
+ * written. Without it every plugin would go, and the calls that wait for their tools. */
+static const char *file_wrong(const nod_server *server, const struct reload *reload,
+                              struct arena *arena)
+{
+    const struct config *before = server->reload ? server->reload->config : server->config;
+
+    if (!before ||
+        (reload->config && strcmp(config_file(before, 0), config_file(reload->config, 0)) == 0))
+        return NULL;
+    return arena_fmt(arena, "%s, which is in force, is not there any more; put it back, or restart",
+                     config_file(before, 0))
+        .at;
+}
+
 /* NULL: all of it can be taken, and the plugins were. Services need a restart, and are looked at
  * all the same: it would fail with them. */
 static const char *what_is_wrong(nod_server *server, struct reload *reload)
@@ -164,10 +179,12 @@ static const char *what_is_wrong(nod_server *server, struct reload *reload)
     if (program_read(server->program, &reload->arena, &reload->settings, &reload->config) !=
         SETTINGS_RUN)
         return reload->settings.wrong;
+    const char *wrong = file_wrong(server, reload, &reload->arena);
+    if (wrong)
+        return wrong;
     if (!host_check_oauth(server, next->oauth_file, reload->config, problem))
         return arena_str(&reload->arena, str_of(problem)).at;
-    const char *wrong =
-        tokens_wrong(server, file_next(now->token_file, next->token_file), &reload->arena);
+    wrong = tokens_wrong(server, file_next(now->token_file, next->token_file), &reload->arena);
     if (wrong)
         return wrong;
     if (server->front && !front_reload_fits(server->front, file_next(now->tls_cert, next->tls_cert),

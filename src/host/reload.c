@@ -53,6 +53,8 @@ static void on_hangup(void *data)
 {
     nod_server *server = data;
 
+    if (server->stopping || server->ended)
+        return;
     if (!server->serving) { /* done by reload_noted */
         server->hangup_early = true;
         return;
@@ -110,6 +112,15 @@ void reload_let_go(bool deliver)
     if (deliver && hung_up)
         raise(SIGHUP);
     hung_up = 0;
+}
+
+void reload_never(void)
+{
+    sigset_t hangup;
+
+    sigemptyset(&hangup);
+    sigaddset(&hangup, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &hangup, NULL);
 }
 
 void reload_watch(nod_server *server)

@@ -1,9 +1,11 @@
 // A plugin that cannot be loaded says why in one line, with what to do, and the others go on. What cannot be required is refused.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { PATIENCE_MS, complaints, pause, within } from './harness.js';
+import { PATIENCE_MS, complaints, environment, pause, program, within } from './harness.js';
 import { Modern } from './modern.js';
 import { STEADY, linesOf, serveHome, toolsOf } from './serving.js';
 
@@ -181,6 +183,38 @@ test('one that another server of this user is loading just now is not taken for 
   writeFileSync(go, '');
   assert.deepEqual(await toolsOf(await slow), ['waits.plain']);
   assert.deepEqual(marks(), []);
+});
+
+test('a process that is stopped or killed while it loads a plugin proves nothing against it; three do, one after the other', async (t) => {
+  const home = serveHome(t);
+  const args = ['--plugin', home.plugin('waits')];
+  const go = home.at('go');
+  const room = home.at('state/nod/plugins');
+  const tried = () => {
+    const mark = existsSync(room) && readdirSync(room).find((name) => name.startsWith('loading-'));
+    return mark ? Math.max(0, statSync(path.join(room, mark)).size - 64) : 0; // behind the digest
+  };
+  const endedWhileItLoads = async (signal) => {
+    const child = spawn(program('nod'), ['serve', '--http', '127.0.0.1:0', ...args], { env: environment({ ...home.env, WAITS_FOR: go }), stdio: ['ignore', 'ignore', 'pipe'] });
+    t.after(() => child.kill('SIGKILL'));
+    const ended = once(child, 'close');
+    let stderr = '';
+    await within(PATIENCE_MS, 'it is being loaded', new Promise((resolve) => child.stderr.on('data', (data) => /it waits/.test((stderr += data)) && resolve())));
+    child.kill(signal);
+    await ended;
+  };
+  await endedWhileItLoads('SIGTERM');
+  await endedWhileItLoads('SIGKILL');
+  assert.equal(tried(), 2);
+  writeFileSync(go, '');
+  const server = await home.start({ args });
+  assert.deepEqual(await toolsOf(server), ['waits.plain']);
+  await server.stop();
+  rmSync(go);
+  for (let deaths = 0; deaths < 3; deaths++) await endedWhileItLoads('SIGKILL');
+  writeFileSync(go, '');
+  const { why } = linesOf((await home.start({ args })).stderr(), 'error').find(({ event }) => event === 'a plugin cannot be loaded');
+  assert.match(why, /the process died the last time it loaded this file/);
 });
 
 test('copies that a process which was killed has left behind are removed by the next one, and a private one is only its own', async (t) => {

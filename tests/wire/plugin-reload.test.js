@@ -270,3 +270,29 @@ test('a run under way ends in the old code, which is unloaded after the last of 
   await until('both are gone', () => mapped(server).size === 0 && copies(home).length === 0);
   assert.equal(server.stderr().match(/unloaded/g).length, 2);
 });
+
+test('a configuration that was moved away, or that another one has come before, changes nothing', async (t) => {
+  const home = serveHome(t);
+  const file = home.configure(`[server]\nplugin = ${home.plugin('steady-1', 'steady')}\n`);
+  const server = await home.start();
+  renameSync(file, `${file}.old`);
+  assert.equal(await refused(server), `${file}, which is in force, is not there any more; put it back, or restart`);
+  assert.deepEqual(await toolsOf(server), STEADY);
+  renameSync(`${file}.old`, file);
+  await reload(server);
+  assert.deepEqual(await toolsOf(server), STEADY);
+});
+
+test('SIGHUP again and again while the server stops does not keep it from that', async (t) => {
+  const home = serveHome(t);
+  const steady = home.plugin('steady-1', 'steady');
+  home.configure(`[server]\nplugin = ${steady}\n`);
+  for (let i = 0; i < 5; i++) {
+    const server = await home.start();
+    home.plugin(i % 2 ? 'steady-1' : 'steady-2', 'steady');
+    const stopped = server.stop(); // it ends with 0
+    const storm = setInterval(() => server.signal('SIGHUP'), 1);
+    await stopped.finally(() => clearInterval(storm));
+    assert.doesNotMatch(server.stderr().split('event=stopping')[1], /a plugin was (replaced|removed|loaded)/);
+  }
+});

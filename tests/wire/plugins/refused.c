@@ -2,6 +2,7 @@
  * tests/wire/plugins/refused: plugins that cannot be loaded, each for a reason of its own.
  */
 #include <nod/nod.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -71,6 +72,8 @@ static nod_status load(nod_server *server)
     static const nod_tool tools[] = { { .name = "waits.plain", .handler = plain } };
     const char *file = getenv("WAITS_FOR");
 
+    if (file)
+        fputs("it waits\n", stderr);
     while (file && access(file, F_OK) != 0)
         usleep(10000);
     return nod_tools(server, tools);
