@@ -825,8 +825,8 @@ NOD_API nod_status nod_hook_with(nod_server *server, const struct nod_hook_opts 
 /*
  * Removes the hook of that .name, also while the server runs, on its own thread; true if there was
  * one. It is not called any more, not even for calls that are under way. If it runs just now, that
- * run ends as it would have, so its data has to stay until then; but what it has asked at gate
- * decides nothing any more.
+ * run ends as it would have, so its data has to stay until then. If it has asked at gate and
+ * is gone when the answer comes, a yes decides nothing any more, but a no ends the call.
  */
 NOD_API bool nod_remove_hook(nod_server *server, const char *name);
 

@@ -103,6 +103,7 @@ void call_free(struct call *call)
         MEM_DELETE(call->ending);
     }
     mem_free(call->args_now);
+    call_heard_drop(call);
     idmap_remove(&call->engine->calls, call);
     target_release(call->target);
     mem_free_sized(call, call->size);

@@ -112,12 +112,18 @@ static nod_status args_check(const struct call *call, struct str text, struct ar
     return NOD_E_INVALID;
 }
 
-static void args_drop(void *subject)
+static void args_drop(struct call *call)
+{
+    mem_free(call->args_now);
+    call->args_now = NULL;
+}
+
+static void anew(void *subject)
 {
     struct call *call = subject;
 
-    mem_free(call->args_now);
-    call->args_now = NULL;
+    args_drop(call);
+    call_heard_drop(call);
 }
 
 static nod_status write_args(struct call *call, struct str text, struct arena *words,
@@ -219,4 +225,5 @@ const struct flow_table call_flow = { .id = NOD_FLOW_CALL,
                                       .halted = call_halted,
                                       .keep = keep,
                                       .ask = ask,
-                                      .anew = args_drop };
+                                      .heard = call_heard,
+                                      .anew = anew };

@@ -80,6 +80,7 @@ struct call {
     struct caller *caller;
     struct str principal, scope, uri, args, caller_record, client; /* behind the struct */
     const struct json *given; /* the arguments as a tree, during engine_call */
+    struct heard *heard;      /* the noes that hooks of its gate have heard (gate.c), or NULL */
     char *args_now;    /* the arguments as hooks have written them for its runs; NULL: unchanged */
     uint32_t size;     /* of the call with all its text */
     uint32_t meta_len; /* of call_meta, which is behind `args` */
@@ -185,6 +186,13 @@ void call_start(struct flow *flow, void *subject);
 void call_finish(struct flow *flow, void *subject);
 /* The arguments that its runs are given. */
 struct str call_args_now(const struct call *call);
+
+/* --- gate.c --- */
+
+/* A hook of the gate has ended well, with what it was told in this run. */
+void call_heard(void *subject, const struct run *run);
+/* The gate is begun anew, or the call goes. */
+void call_heard_drop(struct call *call);
 bool call_has_outcome(const struct call *call);
 /* Does the call, or one of the questions it is about to ask, wait for a hook? */
 bool call_awaits_hook(const struct call *call);

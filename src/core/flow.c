@@ -171,6 +171,8 @@ static bool hook_turned(struct flow *flow, struct nod_hook_run *hook, nod_status
         status = NOD_PENDING;
     if (status == NOD_PENDING)
         return hook_pends(flow, hook);
+    if (hook->run && status == NOD_OK && flow->table->heard)
+        flow->table->heard(flow->subject, hook->run);
     if (phase == FLOW_AROUND || phase == FLOW_STAGE)
         flow->phase = FLOW_UNWIND;
     if (phase == FLOW_UNWIND && status == hook->given)

@@ -45,6 +45,9 @@ struct flow_table {
     /* A hook of a stage that replays has recorded something in this run, which belongs to the
      * subject from now on. flow_again follows when the answer is known. */
     void (*ask)(void *subject, struct run *run);
+    /* A hook of a stage that replays has ended well, with what it was told in this run. May be
+     * NULL. */
+    void (*heard)(void *subject, const struct run *run);
     /* A stage that replays is begun anew. May be NULL. */
     void (*anew)(void *subject);
     /* The flow has ended. */

@@ -10,9 +10,18 @@
  * with the lowest priority. A program that adds another hook instead of the stage, or skips the
  * stage from around it, is itself responsible for that confirmation. If the confirmation may be
  * remembered (core/grant.h), the question names its tool path, and grants may answer it.
+ *
+ * Holds always: a person's no counts. A hook may be gone when its question is answered: it was
+ * removed, or is not there after a restart. Or it does not ask any more. A no that no hook of the
+ * gate has taken note of ends the call, as a confirmation that is declined does.
  */
 #include "core/grant_inside.h"
+
+#include <limits.h>
+
+#include "base/mem.h"
 #include "core/hook_inside.h"
+#include "core/run_inside.h"
 
 /* --- a run for a hook to ask with --- */
 
@@ -123,16 +132,87 @@ static nod_status confirm(struct nod_hook_run *hook, void *data)
     return hook_fail_as(hook, &run->fault);
 }
 
+/* --- a no that nobody has heard --- */
+
+struct heard {
+    size_t count;
+    bool at[]; /* for each entry of the call's journal */
+};
+
+void call_heard(void *subject, const struct run *run)
+{
+    struct call *call = subject;
+    size_t count = run->journal_count;
+
+    if (!run->noes_heard)
+        return;
+    if (!call->heard) {
+        call->heard = mem_alloc(sizeof(*call->heard) + count);
+        memset(call->heard, 0, sizeof(*call->heard) + count);
+        call->heard->count = count;
+    }
+    for (size_t i = 0; i < count && i < call->heard->count; i++)
+        call->heard->at[i] |= run->noes_heard[i];
+}
+
+void call_heard_drop(struct call *call)
+{
+    mem_free(call->heard);
+    call->heard = NULL;
+}
+
+/* Of a hook at the gate, and not of the call itself. */
+static bool is_of_gate(const struct entry *entry)
+{
+    return str_starts(entry->key, STR(RUN_RESERVED_PREFIX)) &&
+           !str_starts(entry->key, STR(RUN_RESERVED_PREFIX "secret.")) &&
+           !str_starts(entry->key, STR(RUN_RESERVED_PREFIX "credential.")) &&
+           !str_eq(entry->key, STR(START_KEY));
+}
+
+/* If the call has recorded something of its own, the gate has let it through with all that was
+ * answered before. */
+static const struct entry *unheard_no(const struct call *call)
+{
+    const struct journal *journal = &call->journal;
+
+    for (size_t i = journal->count; i-- && is_of_gate(&journal->entries[i]);) {
+        const struct entry *entry = &journal->entries[i];
+        if (entry_is_no(entry) && !(call->heard && i < call->heard->count && call->heard->at[i]))
+            return entry;
+    }
+    return NULL;
+}
+
+static bool wants_no_heard(const void *subject)
+{
+    const struct call *call = subject;
+
+    return !call_has_outcome(call) && unheard_no(call);
+}
+
+static nod_status hear_no(struct nod_hook_run *hook, void *data)
+{
+    (void)data;
+    return not_confirmed(hook, NULL, unheard_no(hook->flow->subject));
+}
+
 void engine_hooks_init(struct hooks *hooks)
 {
+    const struct hook_spec own[] = {
+        { .kind = NOD_INSTEAD,
+          .priority = NOD_PRIORITY_CONFIRMATION,
+          .wants = wants_confirmation,
+          .fn = confirm },
+        { .kind = NOD_DID, .priority = INT_MAX, .wants = wants_no_heard, .fn = hear_no },
+    };
+
     hooks_init(hooks);
-    nod_status added = hooks_add(hooks, &(struct hook_spec){
-                                            .table = &call_flow,
-                                            .stage = "gate",
-                                            .kind = NOD_INSTEAD,
-                                            .priority = NOD_PRIORITY_CONFIRMATION,
-                                            .wants = wants_confirmation,
-                                            .fn = confirm,
-                                        });
-    (void)added; /* there is room for the first */
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        struct hook_spec spec = own[i];
+        spec.table = &call_flow;
+        spec.stage = "gate";
+        nod_status added = hooks_add(hooks, &spec);
+        (void)added; /* there is room for the first ones */
+    }
 }

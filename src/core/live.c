@@ -106,6 +106,7 @@ static void run_learns(struct call *call)
     run->journal_count = call->journal.count;
     run->journal_bytes = call->journal.bytes;
     run->entries_used = NULL;
+    run->noes_heard = NULL;
     run->entry_next = 0;
     run->held = 0;
     LIST_EACH (at, &live->waiting)

@@ -155,6 +155,7 @@ struct run {
     struct arena arena;
     struct run_list news; /* new entries and asks */
     size_t ask_ordinal, now_ordinal, random_ordinal, wanted;
+    bool *noes_heard;   /* for each entry of the journal: it is a no that this run was told of */
     bool *entries_used; /* for each entry of the journal: this run has been given its result */
     struct run_refused *refused; /* keys of questions that this client cannot be asked */
     size_t entry_next;           /* where the search for the next entry begins */

@@ -4,6 +4,8 @@
 
 #include "core/run.h"
 
+/* A person has declined or dismissed it. */
+bool entry_is_no(const struct entry *entry);
 /* The kinds that can be asked, if an answer is to count for this. */
 unsigned run_supports(const struct run *run, const struct ask_spec *spec);
 /* The form of a question. For consent no required box is ticked by anybody but the person: one that

@@ -143,12 +143,32 @@ bool run_knows(struct run *run, enum entry_class class, struct str key)
     return journal_find(run->journal, run->journal_count, class, run_key_of(run, key)) != NULL;
 }
 
+bool entry_is_no(const struct entry *entry)
+{
+    return entry->class == ENTRY_ASK &&
+           (entry->state == ASK_DECLINED || entry->state == ASK_CANCELLED);
+}
+
+/* The run is told of a no. Without memory to note that, it counts as not heard. */
+static void hear(struct run *run, const struct entry *entry)
+{
+    if (!entry_is_no(entry))
+        return;
+    if (!run->noes_heard)
+        run->noes_heard = arena_zalloc(&run->arena, run->journal_count * sizeof(bool));
+    if (run->noes_heard)
+        run->noes_heard[entry - run->journal] = true;
+}
+
 bool run_was_refused(struct run *run, struct str key)
 {
     const struct entry *entry =
         journal_find(run->journal, run->journal_count, ENTRY_ASK, run_key_of(run, key));
 
-    return entry && entry->state != ASK_ACCEPTED;
+    if (!entry || entry->state == ASK_ACCEPTED)
+        return false;
+    hear(run, entry);
+    return true;
 }
 
 /* Gives the result of an entry to this run, which may have it once. */
@@ -278,6 +298,7 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
             if (memcmp(known->digest, digest, DIGEST_BYTES) != 0)
                 return not_deterministic(run, key);
         }
+        hear(run, known);
         *answer = known;
         return entry_status(run, known, spec);
     }

@@ -235,6 +235,30 @@ test('rules of remember: what may be remembered is what the newest configuration
   assert.deepEqual(await offered(), ['Allow for 2 hours, with these arguments']);
 });
 
+test('a hook has asked, and its plugin is removed: a no to its question still counts', async (t) => {
+  const home = serveHome(t);
+  const tokens = home.file('tokens', `${token('ada')} ada ask answer\n`);
+  const [steady, doorman] = [home.plugin('steady-1', 'steady'), home.plugin('doorman')];
+  const configure = (...plugins) => home.configure(`[server]\ntoken-file = ${tokens}\n${plugins.map((file) => `plugin = ${file}\n`).join('')}`);
+  configure(steady, doorman);
+  const server = await home.start();
+  const api = new Api(server, 'ada');
+  const peer = await rawPeer(t, 'http', 'nod', { server, token: token('ada'), capabilities: {} });
+  for (const stays of [true, false]) {
+    const call = await callTool(peer, 'steady.plain', WORD);
+    const [item] = await api.pending();
+    assert.match(item.message, /May it begin\?/);
+    if (!stays) {
+      configure(steady);
+      await reload(server);
+    }
+    assert.equal((await api.resolve(item.id, { action: 'decline' })).status, 200);
+    const { result } = await call.reply();
+    assert.equal(result.isError, true);
+    assert.match(textOf(result), stays ? /The doorman said no/ : /A person did not confirm this; nothing was done/);
+  }
+});
+
 test('a run under way ends in the old code, which is unloaded after the last of them', async (t) => {
   const home = serveHome(t);
   const steady = home.plugin('steady-1', 'steady');

@@ -2,7 +2,7 @@
  * tests/unit/core/hooks_removed: hooks that are removed, before a call, while they run, and while
  * they wait.
  */
-#include "world.h"
+#include "loaded.h"
 
 #include "../runner.h"
 
@@ -194,11 +194,11 @@ static void the_room_and_the_name_of_a_removed_hook_are_free_again(void **state)
             added += status == NOD_OK;
         }
         assert_int_equal(status, NOD_E_LIMIT);
-        assert_int_equal(added, HOOKS_MAX - 1); /* beside the confirmation */
+        assert_int_equal(added, HOOKS_MAX - 2); /* beside nod's own */
         assert_int_equal(hooks_remove_all(engine_hooks(world.engine), &mine), added);
         world_advance(&world, 1);
     }
-    assert_int_equal(released, 3 * (HOOKS_MAX - 1));
+    assert_int_equal(released, 3 * (HOOKS_MAX - 2));
 }
 
 /* --- while it runs --- */
@@ -283,18 +283,106 @@ static void a_hook_around_a_stage_comes_out_although_it_was_removed_inside(void 
     assert_int_equal(released, 1);
 }
 
-static void what_a_removed_hook_has_asked_decides_nothing(void **state)
+static struct world_caller *asked_and_removed(void)
+{
+    add("a", "gate", NOD_WILL, asks_at_gate);
+    struct world_caller *caller = call_it();
+    assert_non_null(world_up(&world));
+    assert_true(remove_it("a"));
+    world_advance(&world, 1);
+    return caller;
+}
+
+static void a_yes_to_a_removed_hook_lets_the_call_go_on(void **state)
+{
+    (void)state;
+    struct world_caller *caller = asked_and_removed();
+    assert_string_equal(world_up(&world)->key, "nod.a.#1");
+    assert_int_equal(released, 1); /* it does not run while its question waits */
+    say(ASK_ACCEPTED, NULL);
+    goes_on(caller);
+    assert_string_equal(trace, "a ");
+}
+
+static void a_no_to_a_removed_hook_counts(void **state)
+{
+    static const struct {
+        enum ask_state said;
+        const char *code;
+    } cases[] = { { ASK_DECLINED, "CONFIRMATION_DECLINED" },
+                  { ASK_CANCELLED, "CONFIRMATION_CANCELLED" } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world_caller *caller = asked_and_removed();
+        say(cases[i].said, NULL);
+        world_settle(&world);
+        assert_int_equal(caller->finished, 1);
+        assert_int_equal(caller->status, NOD_E_REFUSED);
+        assert_string_equal(caller->code, cases[i].code);
+    }
+}
+
+static nod_status asks_if_it_likes(struct nod_hook_run *hook, void *data)
+{
+    const struct entry *answer;
+
+    note(data);
+    return world_ask(hook_run(hook), NULL, "A word?", NULL, &answer);
+}
+
+/* The no was the hook's to judge, and it has. What comes later does not undo that. */
+static void a_no_that_a_hook_has_let_pass_ends_nothing(void **state)
+{
+    (void)state;
+    add("a", "gate", NOD_WILL, asks_if_it_likes);
+    struct world_caller *caller = call_it();
+    say(ASK_DECLINED, NULL);
+    assert_true(remove_it("a"));
+    goes_on(caller);
+    assert_string_equal(trace, "a a ");
+}
+
+/* After a restart, or on another node, the hook may not be there. */
+static void a_no_counts_where_the_hook_never_was(void **state)
+{
+    static struct loaded loaded;
+    char name[ID_LEN + 1] = "";
+
+    (void)state;
+    add("a", "gate", NOD_WILL, asks_at_gate);
+    struct world_caller *caller = call_it();
+    memcpy(name, call_id(caller->caller.call).at, ID_LEN);
+    engine_destroy(world.engine);
+    world_engine(&world);
+    loaded_begin(&loaded, world.store, str_of(name));
+    world_settle(&world);
+    world.shown_count = 0;
+    struct world_caller *back = world_caller_new(&world);
+    assert_true(loaded_adopt(&loaded, &world, back, false));
+    world_settle(&world);
+    say(ASK_DECLINED, NULL);
+    world_settle(&world);
+    assert_int_equal(back->finished, 1);
+    assert_string_equal(back->code, "CONFIRMATION_DECLINED");
+    assert_string_equal(trace, "a ");
+    loaded_forget(&loaded);
+}
+
+/* Another hook hears only what it has asked itself. */
+static void a_no_to_a_removed_hook_counts_beside_another_one(void **state)
 {
     (void)state;
     add("a", "gate", NOD_WILL, asks_at_gate);
     struct world_caller *caller = call_it();
-    assert_string_equal(world_up(&world)->key, "nod.a.#1");
     assert_true(remove_it("a"));
-    world_advance(&world, 1);
-    assert_int_equal(released, 1); /* it does not run while its question waits */
+    add("b", "gate", NOD_WILL, asks_at_gate);
     say(ASK_DECLINED, NULL);
-    goes_on(caller);
-    assert_string_equal(trace, "a ");
+    world_settle(&world);
+    assert_string_equal(world_up(&world)->key, "nod.b.#1");
+    say(ASK_ACCEPTED, NULL);
+    world_settle(&world);
+    assert_string_equal(caller->code, "CONFIRMATION_DECLINED");
 }
 
 static void a_world_may_end_while_a_removed_hook_has_not_finished(void **state)
@@ -320,7 +408,11 @@ SUBJECT(hooks_removed)
         HOOK_TEST(a_hook_that_has_not_finished_when_it_is_removed_still_decides),
         HOOK_TEST(a_hook_that_never_finishes_is_out_of_time_although_it_was_removed),
         HOOK_TEST(a_hook_around_a_stage_comes_out_although_it_was_removed_inside),
-        HOOK_TEST(what_a_removed_hook_has_asked_decides_nothing),
+        HOOK_TEST(a_yes_to_a_removed_hook_lets_the_call_go_on),
+        HOOK_TEST(a_no_to_a_removed_hook_counts),
+        HOOK_TEST(a_no_that_a_hook_has_let_pass_ends_nothing),
+        HOOK_TEST(a_no_counts_where_the_hook_never_was),
+        HOOK_TEST(a_no_to_a_removed_hook_counts_beside_another_one),
         HOOK_TEST(a_world_may_end_while_a_removed_hook_has_not_finished),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
