@@ -533,7 +533,8 @@ NOD_API nod_status nod_add_resources(nod_server *server, const nod_resource *res
 NOD_API nod_status nod_add_prompts(nod_server *server, const nod_prompt *prompts, size_t count,
                                    size_t prompt_size) NOD_USE_RESULT;
 /* True if there was a tool with that name, a resource with that uri or template, or a prompt. Also
- * while the server runs, on its own thread. A call that runs ends as it would have. */
+ * while the server runs, on its own thread. A call that runs ends as it would have. In a plugin's
+ * .load only what it has registered itself can be removed; so for hooks. */
 NOD_API bool nod_remove_tool(nod_server *server, const char *name);
 NOD_API bool nod_remove_resource(nod_server *server, const char *uri);
 NOD_API bool nod_remove_prompt(nod_server *server, const char *name);
@@ -713,8 +714,8 @@ struct nod_oauth_opts {
     bool revokes_all;        /* when one token is revoked it ends everything that the person has granted:
                                 tokens that were replaced are then left to run out */
 };
-/* Before nod_main or nod_start. NOD_E_USAGE, NOD_E_LIMIT: the log says what is wrong. A section of
- * --oauth FILE with the same name counts instead. */
+/* Before nod_main or nod_start, or in a plugin's .load. NOD_E_USAGE, NOD_E_LIMIT: the log says what
+ * is wrong. A section of --oauth FILE with the same name counts instead. */
 NOD_API nod_status nod_oauth_with(nod_server *server, const struct nod_oauth_opts *opts) NOD_USE_RESULT;
 #define nod_oauth(server, ...)                                                                     \
     nod_oauth_with((server), &(const struct nod_oauth_opts){ .size = sizeof(struct nod_oauth_opts), \

@@ -14,6 +14,7 @@
 #include "front/metrics.h"
 #include "front/tokens.h"
 #include "host/program.h"
+#include "host/services.h"
 #include "mcp/server.h"
 #include "net/loop.h"
 #include "accounts/accounts.h"
@@ -60,9 +61,7 @@ struct nod_server {
     bool private_last;         /* what is there outlives this process */
     struct keyring *ring;      /* of the secrets that are set, or NULL */
     struct accounts *accounts; /* accounts that people have connected */
-    /* The program's; texts are in the arena. */
-    struct nod_oauth_opts services[ACCOUNTS_SERVICES_MAX];
-    size_t service_count;
+    struct services services;  /* the program's; texts are in the arena */
     struct list page_checks; /* of nod_page_check, under way: page_check.c */
     struct list plugins;     /* of nod serve: plugins.c */
     struct plugin_room *plugin_room;

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "host/host.h"
 #include "host/config.h"
+#include "host/plugin.h"
 #include "core/need.h"
 #include "accounts/accounts.h"
 #include "provider/handler.h"
@@ -277,49 +278,7 @@ static bool read_sections(struct description *d, const struct config *config, ch
 
 /* --- the program's own --- */
 
-nod_status nod_oauth_with(nod_server *server, const struct nod_oauth_opts *given)
-{
-    struct nod_oauth_opts opts;
-
-    if (!server) {
-        LOG_ERROR("there is no server: it is NULL", LOG_CSTR("function", "nod_oauth"));
-        return NOD_E_USAGE;
-    }
-    OPTS_READ(opts, given);
-    if (!opts.name || server->front || server->mcp) {
-        LOG_ERROR("a service cannot be added",
-                  LOG_CSTR("why", opts.name ? "the server serves already" : "it has no name"));
-        return NOD_E_USAGE;
-    }
-    if (server->service_count == ACCOUNTS_SERVICES_MAX) {
-        LOG_ERROR("a service cannot be added", LOG_CSTR("service", opts.name),
-                  LOG_CSTR("why", "there are more than 32"));
-        return NOD_E_LIMIT;
-    }
-    const char **texts[] = { &opts.name,
-                             &opts.title,
-                             &opts.issuer,
-                             &opts.authorization_endpoint,
-                             &opts.token_endpoint,
-                             &opts.revocation_endpoint,
-                             &opts.client_id,
-                             &opts.client_secret_env,
-                             &opts.client_secret_file,
-                             &opts.client_auth,
-                             &opts.scopes,
-                             &opts.resource,
-                             &opts.parameters,
-                             &opts.allow };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        if (*texts[i])
-            *texts[i] = arena_str(&server->arena, str_of(*texts[i])).at;
-    if (server->arena.exhausted)
-        return NOD_E_LIMIT;
-    server->services[server->service_count++] = opts;
-    return NOD_OK;
-}
-
-static bool add_own(struct description *d, const struct nod_oauth_opts *opts)
+static bool add_own(struct description *d, const struct nod_oauth_opts *opts, struct str plugin)
 {
     const char *const values[KEYS] = {
         [KEY_TITLE] = opts->title,
@@ -348,7 +307,7 @@ static bool add_own(struct description *d, const struct nod_oauth_opts *opts)
     if (service_add(d, &which, &why))
         return true;
     LOG_ERROR("a service of the program cannot be used", LOG_CSTR("service", opts->name),
-              LOG_CSTR("why", why));
+              LOG_IF("plugin", plugin), LOG_CSTR("why", why));
     return false;
 }
 
@@ -359,7 +318,16 @@ static struct str title_of(const void *accounts, struct str service)
     return accounts_title(accounts, service);
 }
 
-/* The operator's, then those of the program. */
+static bool add_all(struct description *d, const struct services *services, struct str plugin)
+{
+    bool fine = true;
+
+    for (size_t i = 0; fine && i < services->count; i++)
+        fine = add_own(d, &services->all[i], plugin);
+    return fine;
+}
+
+/* The operator's, then those of the program and of its plugins. */
 static bool add_services(nod_server *server, const char *file, const struct config *config,
                          struct description *d, char *problem)
 {
@@ -369,8 +337,11 @@ static bool add_services(nod_server *server, const char *file, const struct conf
     if (file)
         fine = read_file(d, file, problem);
     fine = fine && read_sections(d, config, problem);
-    for (size_t i = 0; fine && i < server->service_count; i++)
-        fine = add_own(d, &server->services[i]);
+    fine = fine && add_all(d, &server->services, STR_NONE);
+    LIST_EACH (at, &server->plugins) {
+        const struct plugin *plugin = LIST_OF(at, struct plugin, link);
+        fine = fine && (plugin->leaving || add_all(d, &plugin->services, plugin->name));
+    }
     return fine;
 }
 

@@ -226,6 +226,10 @@ bool plugins_change(nod_server *server, const struct plugin_change *changes, siz
     struct local_change *sets = mem_zalloc((count + 1) * sizeof(*sets));
     struct local_set_refused refused;
 
+    if (!services_fit(server, changes, count, at, why)) {
+        mem_free(sets);
+        return false;
+    }
     for (size_t i = 0; i < count; i++)
         sets[i] = (struct local_change){ changes[i].comes ? changes[i].comes->set : NULL,
                                          changes[i].leaves ? changes[i].leaves->set : NULL };

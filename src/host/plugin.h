@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "host/config.h"
 #include "host/plugin_file.h"
+#include "host/services.h"
 #include "json/value.h"
 
 struct local_set;
@@ -31,10 +32,11 @@ struct plugin {
     const struct json *settings;
     struct digest said;       /* what its section said */
     struct local_set *set;    /* what it has registered */
+    struct services services; /* and those with nod_oauth; texts are in the arena */
     bool loaded;              /* .load has returned NOD_OK: .unload is due */
     bool leaving;             /* it is in the list only until nothing uses it */
     bool served;              /* it was there for everybody */
-    char bug[PLUGIN_WHY_MAX]; /* what its .load did wrong with nod_setting */
+    char bug[PLUGIN_WHY_MAX]; /* what its .load did wrong with nod_setting or nod_oauth */
 };
 
 /* NULL: `why`. */

@@ -303,7 +303,10 @@ nod_status local_add_hook(struct local *local, struct hooks *hooks,
 
 bool local_remove_hook(struct local *local, struct hooks *hooks, struct str name)
 {
-    return set_remove_hook(local, hooks, name) || hooks_remove(hooks, local, name);
+    if (local->staging && hooks_remove(hooks, local->staging, name))
+        return true;
+    return !register_keeps(local, "hook", name) &&
+           (set_remove_hook(local, hooks, name) || hooks_remove(hooks, local, name));
 }
 
 /* --- the call as a handler sees it --- */

@@ -88,7 +88,7 @@ struct str set_from(const struct local_set *set); /* of NULL: empty */
 /* A target or a hook belongs to it; and no longer, so that it may be released. NULL: to none. */
 void set_hold(struct local_set *set);
 void set_let_go(struct local_set *set);
-/* One of a set that is in force, or of the one that is staged. False: none has it. */
+/* One of a set that is not over. False: none has it. */
 bool set_remove_hook(struct local *local, struct hooks *hooks, struct str name);
 /* The targets and hooks of all sets are gone, and whoever has them is told. */
 void sets_end(struct local *local);
@@ -98,6 +98,8 @@ void sets_end(struct local *local);
 /* Logs what is wrong with a registration, and returns the status. */
 nod_status register_refuse(const char *what, const char *name, nod_status status,
                            const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* True, logged: a set is staged, and this is not of it. */
+bool register_keeps(const struct local *local, const char *what, struct str name);
 /* Row `index` of a table, whose rows may be smaller (an older program) or larger (a newer one) than
  * ours. */
 void register_row(void *out, size_t room, const void *table, size_t index, size_t row_size);

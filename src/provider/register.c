@@ -199,6 +199,17 @@ nod_status register_all(const struct register_batch *batch, const void *table, s
 
 /* --- removal --- */
 
+/* While a set is staged nothing else goes: the set may be refused, and then nothing has changed.
+ * What is staged is seen by nobody, so it may go. */
+bool register_keeps(const struct local *local, const char *what, struct str name)
+{
+    if (local->staging)
+        LOG_ERROR("nothing is removed while a plugin is loaded, but what it has registered itself",
+                  LOG_STR("plugin", set_from(local->staging)), LOG_CSTR("kind", what),
+                  LOG_STR("name", name));
+    return local->staging != NULL;
+}
+
 static bool register_remove(struct local *local, struct target *target)
 {
     if (!target || target->provider != &local->provider)
@@ -207,7 +218,6 @@ static bool register_remove(struct local *local, struct target *target)
     return true;
 }
 
-/* What is staged is seen by nobody: it only goes. */
 static bool unstage(struct local *local, enum target_kind kind, struct str name)
 {
     struct local_target *staged = local->staging ? set_staged(local->staging, kind, name) : NULL;
@@ -218,19 +228,25 @@ static bool unstage(struct local *local, enum target_kind kind, struct str name)
 
 bool local_remove_tool(struct local *local, struct str name)
 {
-    return unstage(local, TARGET_TOOL, name) ||
+    if (unstage(local, TARGET_TOOL, name))
+        return true;
+    return !register_keeps(local, "tool", name) &&
            register_remove(local, catalog_find(local->catalog, TARGET_TOOL, name));
 }
 
 bool local_remove_resource(struct local *local, struct str uri)
 {
-    return unstage(local, TARGET_RESOURCE, uri) ||
-           register_remove(local, catalog_find(local->catalog, TARGET_RESOURCE, uri)) ||
-           register_remove(local, catalog_template(local->catalog, uri));
+    if (unstage(local, TARGET_RESOURCE, uri))
+        return true;
+    return !register_keeps(local, "resource", uri) &&
+           (register_remove(local, catalog_find(local->catalog, TARGET_RESOURCE, uri)) ||
+            register_remove(local, catalog_template(local->catalog, uri)));
 }
 
 bool local_remove_prompt(struct local *local, struct str name)
 {
-    return unstage(local, TARGET_PROMPT, name) ||
+    if (unstage(local, TARGET_PROMPT, name))
+        return true;
+    return !register_keeps(local, "prompt", name) &&
            register_remove(local, catalog_find(local->catalog, TARGET_PROMPT, name));
 }

@@ -89,6 +89,29 @@ test('two of one name: the second is refused, and says which has it', async (t) 
   assert.match(said.why, new RegExp(`its name, steady, is that of another plugin: ${one}`));
 });
 
+const URL_MODE = { capabilities: { elicitation: { url: {} } } };
+
+test('a load that fails: its service is not there either, and another plugin may have one of that name', async (t) => {
+  const home = serveHome(t);
+  const [fails, two] = [home.plugin('service-fails'), home.plugin('service-two')];
+  const server = await home.start({ args: ['--plugin', fails, '--plugin', two] });
+  const [{ why }] = linesOf(server.stderr(), 'error').filter(({ file }) => file === fails);
+  assert.match(why, /its \.load has failed \(i\/o error\)/);
+  const { text } = await new Modern(server.url, URL_MODE).call('two.want');
+  assert.match(text, /Service two/);
+  assert.doesNotMatch(text, /Service that fails/);
+});
+
+test('two plugins with one service: the second is refused, and says who has it; the other is served', async (t) => {
+  const home = serveHome(t);
+  const [one, two] = [home.plugin('service-one'), home.plugin('service-two')];
+  const server = await home.start({ args: ['--plugin', one, '--plugin', two] });
+  const said = linesOf(server.stderr(), 'error');
+  assert.deepEqual(said.map(({ file, why }) => [file, why]), [[two, 'the name of its service svc is taken, by the plugin one']]);
+  assert.deepEqual(await toolsOf(server), ['one.want']);
+  assert.match((await new Modern(server.url, URL_MODE).call('one.want')).text, /Service one/);
+});
+
 const SETTINGS = [
   ['limit = many', /limit: it takes a whole number/],
   ['limit = 11', /limit: .*10/],

@@ -1,7 +1,7 @@
 // SIGHUP at nod serve: the configuration is read again, whole. What has changed takes effect; what is wrong changes nothing.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import { callTool, complaints, nextAsk, pause, rawPeer, textOf, within, PATIENCE_MS } from './harness.js';
 import { Api, token } from './inbox.js';
@@ -319,4 +319,40 @@ test('SIGHUP again and again while the server stops does not keep it from that',
     await stopped.finally(() => clearInterval(storm));
     assert.doesNotMatch(server.stderr().split('event=stopping')[1], /a plugin was (replaced|removed|loaded)/);
   }
+});
+
+test('a plugin whose .load fails at a reload has removed nothing of another one', async (t) => {
+  const home = serveHome(t);
+  const steady = home.plugin('steady-1', 'steady');
+  home.configure(`[server]\nplugin = ${steady}\n`);
+  const server = await home.start();
+  home.configure(`[server]\nplugin = ${steady}\nplugin = ${home.plugin('service-fails')}\n`);
+  assert.match(await refused(server), /its plugins cannot be used/);
+  const kept = linesOf(server.stderr(), 'error').filter(({ event }) => event === 'nothing is removed while a plugin is loaded, but what it has registered itself');
+  assert.deepEqual(kept.map(({ plugin, kind, name }) => [plugin, kind, name]), [['fails', 'tool', 'steady.plain'], ['fails', 'hook', 'steady-note']]);
+  assert.deepEqual(await toolsOf(server), STEADY);
+  assert.equal(await said(server, 'steady.plain', WORD), 'one: it');
+});
+
+test('a service is as the server has opened it: a plugin that comes again has the same one, or is refused', async (t) => {
+  const home = serveHome(t);
+  const one = home.plugin('service-one', 'one');
+  home.configure(`[server]\nplugin = ${one}\n\n[plugin one]\nrequired = yes\n`);
+  const server = await home.start();
+  const whys = () => linesOf(server.stderr(), 'error').filter(({ event }) => event === 'a plugin cannot be loaded').map(({ why }) => why);
+
+  home.plugin('service-one-other', 'one');
+  await refused(server);
+  assert.match(whys().at(-1), /^its service svc is new, or not as it was, .*: restart it$/);
+  home.plugin('service-one', 'one');
+  home.configure(`[server]\nplugin = ${one}\nplugin = ${home.plugin('service-two', 'two')}\n`);
+  await refused(server);
+  assert.equal(whys().at(-1), 'the name of its service svc is taken, by the plugin one');
+
+  appendFileSync(one, '\0'); // another file, of the same code
+  home.configure(`[server]\nplugin = ${one}\n`);
+  await reload(server);
+  await server.said(/event="a plugin was replaced" plugin=one/);
+  const { text } = await new Modern(server.url, { capabilities: { elicitation: { url: {} } } }).call('one.want');
+  assert.match(text, /Service one/);
 });
