@@ -322,8 +322,8 @@ static void unknown_opened(void *data, nod_status status, const struct store_rep
         engine_end(coming->engine, id_str(&coming->ask), &outcome, unknown_ended, coming);
 }
 
-/* Another node may have the tool, and be opening the call just now. So it is opened here, too, and
- * ended: then there is one end, whoever is first. */
+/* The call may have been opened when the tool was there, or be opened just now by a node that has
+ * it. So it is opened here, too, and ended: then there is one end, whoever was first. */
 static void coming_open_unknown(struct coming *coming)
 {
     struct target *none = target_stand_in(TARGET_TOOL, coming->tool);
@@ -347,10 +347,8 @@ static void coming_open(struct coming *coming)
             spec.open_until_ms = coming->seen_ms + INNER_FRESH_MS;
         }
         engine_open(coming->engine, &spec, coming_opened, coming);
-    } else if (coming->engine->store->ops->shared) {
-        coming_open_unknown(coming);
     } else {
-        coming_refused(coming, NOD_E_NOT_FOUND, tool_unknown(coming));
+        coming_open_unknown(coming);
     }
 }
 

@@ -215,7 +215,8 @@ void call_go_on(struct call *call)
         call_asked(call);
         return;
     }
-    call_asks_drop(call); /* nobody has heard of them: unless it ends, they are read anew */
+    call_offers_end(call); /* they may be up here since it rested */
+    call_asks_drop(call);  /* unless it ends, they are read anew */
     call_take(call);
 }
 

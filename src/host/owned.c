@@ -21,10 +21,10 @@ static bool not_owned(char *why, const char *path, const char *what)
     return false;
 }
 
-static bool is_owned(const struct stat *about, const char *path, char *why)
+/* `sticky`: it counts for a folder that nobody can move what others own there. */
+static bool is_owned(const struct stat *about, const char *path, bool sticky, char *why)
 {
     const char *kind = S_ISDIR(about->st_mode) ? "folder" : "file";
-    bool sticky = S_ISDIR(about->st_mode) && about->st_mode & S_ISVTX;
 
     if (about->st_uid != 0 && about->st_uid != geteuid()) {
         snprintf(
@@ -35,7 +35,7 @@ static bool is_owned(const struct stat *about, const char *path, char *why)
             path, kind, (unsigned)about->st_uid, (unsigned)geteuid());
         return false;
     }
-    if (!(about->st_mode & OTHERS_WRITE) || sticky)
+    if (!(about->st_mode & OTHERS_WRITE) || (sticky && about->st_mode & S_ISVTX))
         return true;
     snprintf(why, OWNED_WHY_MAX,
              PATH ": others may write this %s (mode %04o), and so change what this server does: "
@@ -44,8 +44,7 @@ static bool is_owned(const struct stat *about, const char *path, char *why)
     return false;
 }
 
-/* A folder above may be written by others where it is sticky: nobody can move what others own
- * there. */
+/* A folder above may be written by others where it is sticky. */
 static bool above_is_owned(const char *path, char *why)
 {
     char real[PATH_MAX];
@@ -58,33 +57,41 @@ static bool above_is_owned(const char *path, char *why)
         const char *folder = *real ? real : "/";
         if (stat(folder, &about) != 0)
             return not_owned(why, folder, strerror(errno));
-        if (!is_owned(&about, folder, why))
+        if (!is_owned(&about, folder, true, why))
             return false;
     }
     return true;
+}
+
+static bool folder_stands(const char *path, struct stat *about, char *why)
+{
+    if (stat(path, about) != 0)
+        return not_owned(why, path, strerror(errno));
+    if (!S_ISDIR(about->st_mode))
+        return not_owned(why, path, "it is no folder");
+    return above_is_owned(path, why);
 }
 
 bool owned_folder(const char *path, char why[OWNED_WHY_MAX])
 {
     struct stat about;
 
-    if (stat(path, &about) != 0)
-        return not_owned(why, path, strerror(errno));
-    if (!S_ISDIR(about.st_mode))
-        return not_owned(why, path, "it is no folder");
-    return is_owned(&about, path, why) && above_is_owned(path, why);
+    if (!folder_stands(path, &about, why))
+        return false;
+    return is_owned(&about, path, false, why); /* others could add files */
 }
 
 /* The folder of a name. */
 static bool folder_is_owned(const char *path, char *why)
 {
     char folder[PATH_MAX];
+    struct stat about;
     const char *slash = strrchr(path, '/');
     int len = slash == path ? 1 : slash ? (int)(slash - path) : 1;
 
     if (snprintf(folder, sizeof(folder), "%.*s", len, slash ? path : ".") >= (int)sizeof(folder))
         return not_owned(why, path, "its name is too long");
-    return owned_folder(folder, why);
+    return folder_stands(folder, &about, why) && is_owned(&about, folder, true, why);
 }
 
 bool owned_file(int fd, const char *path, char why[OWNED_WHY_MAX])
@@ -94,7 +101,7 @@ bool owned_file(int fd, const char *path, char why[OWNED_WHY_MAX])
 
     if (fstat(fd, &about) != 0)
         return not_owned(why, path, strerror(errno));
-    return is_owned(&about, path, why) && folder_is_owned(path, why) &&
+    return is_owned(&about, path, false, why) && folder_is_owned(path, why) &&
            (!realpath(path, real) || folder_is_owned(real, why));
 }
 
@@ -133,5 +140,5 @@ bool owned_make(const char *path, char why[OWNED_WHY_MAX])
     if (about.st_uid != geteuid())
         return not_owned(why, path,
                          "this folder belongs to another user: remove it, or name another");
-    return is_owned(&about, path, why);
+    return is_owned(&about, path, false, why);
 }

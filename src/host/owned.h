@@ -17,7 +17,7 @@ enum { OWNED_WHY_MAX = 1024 }; /* bytes of what is wrong with a file or a folder
 /* Of an open file, whose name is `path`, and of the folder that it lies in; also of the folder that
  * a link leads to. False: `why` says what is wrong, and what to do. */
 bool owned_file(int fd, const char *path, char why[OWNED_WHY_MAX]);
-/* Of a folder. */
+/* Of a folder whose files are listed: others may not add to it, be it sticky or not. */
 bool owned_folder(const char *path, char why[OWNED_WHY_MAX]);
 /* A folder for what is this user's alone: made with mode 0700, with the folders above it, if it is
  * not there. */

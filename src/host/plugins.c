@@ -310,7 +310,7 @@ static size_t gather_changes(struct naming *naming, struct plugin_change *change
 static bool all_take_their_places(struct naming *naming)
 {
     struct plugin_change *changes = mem_zalloc((size_t)(2 * PLUGINS_MAX) * sizeof(*changes));
-    const struct named **from = mem_zalloc(PLUGINS_MAX * sizeof(const struct named *));
+    const struct named **from = mem_zalloc((size_t)(2 * PLUGINS_MAX) * sizeof(*from));
     size_t count = gather_changes(naming, changes, from), at = 0;
     char why[PLUGIN_WHY_MAX];
     bool fine = plugins_change(naming->server, changes, count, &at, why);

@@ -62,10 +62,13 @@ test('a folder of plugins: in the order of their names, and none of them if othe
   assert.deepEqual(await toolsOf(server), ['steady.plain', 'taken.own']);
   assert.match(linesOf(server.stderr(), 'error')[0].why, /steady\.plain.*taken/);
   await server.stop();
-  chmodSync(folder, 0o777);
-  const open = await home.start({ args: ['--plugins', folder] });
-  assert.deepEqual(await toolsOf(open), []);
-  assert.match(open.stderr(), /a folder of plugins cannot be used.*others may write this folder \(mode 0777\).*: chmod go-w/);
+  for (const mode of [0o777, 0o1777]) { // sticky: others may still add a file
+    chmodSync(folder, mode);
+    const open = await home.start({ args: ['--plugins', folder] });
+    assert.deepEqual(await toolsOf(open), []);
+    assert.match(open.stderr(), new RegExp(`a folder of plugins cannot be used.*others may write this folder \\(mode ${mode.toString(8).padStart(4, '0')}\\).*: chmod go-w`));
+    await open.stop();
+  }
 });
 
 test('a folder above, or one that a link leads to, which others may write, is no place for plugins', async (t) => {
